@@ -1,0 +1,78 @@
+# A thin front: every target is a command or two that you could type yourself. The build is CMake's.
+#
+#   make               build into build/
+#   make demo          install what is missing, build, measure, print the table (about two minutes of measuring)
+#   make test          install what is missing, build, run every test but the slow ones
+#   make test-slow     the slow ones
+#   make install PREFIX=/somewhere     a tree that runs from anywhere
+#   make asan | tsan   unit tests under sanitizers
+#   make lint          formatting, shell scripts; the layers are checked at every configure
+#   make format        format the sources in place
+#   make clean         remove every build tree and out/
+BUILD ?= build
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+SECONDS_PER_MPI ?= 55
+
+# Open MPI refuses to run as root unless told twice; a container's only user is often root.
+ifeq ($(shell id -u),0)
+export OMPI_ALLOW_RUN_AS_ROOT = 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
+endif
+
+CTEST = ctest --output-on-failure --parallel $(JOBS) $(CTEST_ARGS)
+
+.PHONY: all build bootstrap demo test test-slow install format lint asan tsan clang manual clean
+
+all: build
+
+bootstrap:
+	@scripts/bootstrap.sh
+
+# Configures when needed: after the first time Ninja does it by itself.
+build:
+	@test -f $(BUILD)/build.ninja || { scripts/bootstrap.sh --check && cmake --preset release -B $(BUILD); }
+	@cmake --build $(BUILD) --parallel $(JOBS)
+
+# Bootstrap must be through before the build looks for anything.
+demo: bootstrap
+	@$(MAKE) --no-print-directory build
+	@mkdir -p out
+	$(BUILD)/bin/tasuki bench ddt --mpi openmpi --seconds $(SECONDS_PER_MPI) --json out/ddt-openmpi.json --html out/ddt-openmpi.html
+	$(BUILD)/bin/tasuki bench ddt --mpi mpich --seconds $(SECONDS_PER_MPI) --json out/ddt-mpich.json --html out/ddt-mpich.html
+	@echo "Written: out/ddt-openmpi.json out/ddt-openmpi.html out/ddt-mpich.json out/ddt-mpich.html"
+
+test: bootstrap
+	@$(MAKE) --no-print-directory build
+	cd $(BUILD) && $(CTEST) --label-exclude slow
+
+test-slow: bootstrap
+	@$(MAKE) --no-print-directory build
+	cd $(BUILD) && $(CTEST) --label-regex slow
+
+install: build
+	cmake --install $(BUILD) --prefix $(abspath $(PREFIX))
+
+# The unit tests only: a sanitizer's shadow memory and a shared address space exclude each other.
+asan tsan: bootstrap
+	cmake --preset $(if $(filter asan,$@),asan-ubsan,tsan)
+	cmake --build build-$@ --parallel $(JOBS)
+	cd build-$@ && $(CTEST) --label-regex unit
+
+# The second compiler, warnings as errors; built, not run.
+clang: bootstrap
+	@test -f build-clang/build.ninja || CC=clang CXX=clang++ cmake --preset release -B build-clang
+	@cmake --build build-clang --parallel $(JOBS)
+
+lint:
+	@scripts/lint.sh
+
+format:
+	@git ls-files '*.h' '*.c' '*.cpp' | xargs clang-format -i
+
+# Rewrites the tables of docs/manual.md that the program itself prints.
+manual: build
+	@cmake -DTASUKI=$(abspath $(BUILD))/bin/tasuki -DMANUAL=docs/manual.md -DUPDATE=ON -P test/house/manual.cmake
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan build-clang build-dev out

@@ -1,0 +1,20 @@
+# What the build needs from the system, each named with the command that installs it when it is missing
+# (scripts/bootstrap.sh installs all of it).
+function(tasuki_need_header header package)
+  string(MAKE_C_IDENTIFIER TASUKI_HEADER_${header} variable)
+  find_path(${variable} ${header})
+  mark_as_advanced(${variable})
+  if(NOT ${variable})
+    message(FATAL_ERROR "${header} not found. On Debian: apt-get install ${package}")
+  endif()
+endfunction()
+
+tasuki_need_header(CLI/CLI.hpp libcli11-dev)
+tasuki_need_header(nlohmann/json.hpp nlohmann-json3-dev)
+
+if(TASUKI_TESTS)
+  find_package(GTest QUIET)
+  if(NOT GTest_FOUND)
+    message(FATAL_ERROR "GoogleTest not found. On Debian: apt-get install libgtest-dev, or configure with -DTASUKI_TESTS=OFF")
+  endif()
+endif()

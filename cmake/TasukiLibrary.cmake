@@ -1,0 +1,71 @@
+# tasuki_library(NAME layout LAYER 1 DEPENDS base SOURCES a.cpp b.cpp)
+#
+# Declares one part of src/ as a static library `tasuki_<name>` and keeps the architecture true:
+#   * an edge to a part of the same or a higher layer is refused at configure time;
+#   * so is an #include "part/..." of a part that DEPENDS does not name (directly or through others);
+#   * so is <mpi.h> outside the parts that declare MPI_ALLOWED.
+function(tasuki_library)
+  cmake_parse_arguments(L "MPI_ALLOWED;INTERFACE" "NAME;LAYER" "DEPENDS;SOURCES" ${ARGN})
+  set(target tasuki_${L_NAME})
+
+  set(reachable ${L_NAME})
+  foreach(dep ${L_DEPENDS})
+    get_property(dep_layer GLOBAL PROPERTY TASUKI_LAYER_${dep})
+    if("${dep_layer}" STREQUAL "")
+      message(FATAL_ERROR "src/${L_NAME}: depends on '${dep}', which is not declared before it. "
+                          "Parts are declared from low to high layers in src/CMakeLists.txt.")
+    endif()
+    if(NOT dep_layer LESS L_LAYER)
+      message(FATAL_ERROR "src/${L_NAME} (layer ${L_LAYER}) must not depend on src/${dep} (layer ${dep_layer}): "
+                          "arrows point to lower layers only, see docs/architecture.md.")
+    endif()
+    get_property(dep_reachable GLOBAL PROPERTY TASUKI_REACHABLE_${dep})
+    list(APPEND reachable ${dep_reachable})
+  endforeach()
+  list(REMOVE_DUPLICATES reachable)
+  set_property(GLOBAL PROPERTY TASUKI_LAYER_${L_NAME} ${L_LAYER})
+  set_property(GLOBAL PROPERTY TASUKI_REACHABLE_${L_NAME} "${reachable}")
+  tasuki_check_includes(${L_NAME} "${reachable}" "${L_MPI_ALLOWED}")
+
+  if(L_INTERFACE)
+    return()
+  endif()
+  add_library(${target} STATIC ${L_SOURCES})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${target} PRIVATE tasuki_options)
+  foreach(dep ${L_DEPENDS})
+    target_link_libraries(${target} PUBLIC tasuki_${dep})
+  endforeach()
+endfunction()
+
+function(tasuki_check_includes part reachable mpi_allowed)
+  get_property(parts GLOBAL PROPERTY TASUKI_PARTS)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS
+       ${PROJECT_SOURCE_DIR}/src/${part}/*.h ${PROJECT_SOURCE_DIR}/src/${part}/*.cpp
+       ${PROJECT_SOURCE_DIR}/src/${part}/*.c)
+  foreach(file ${files})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include")
+    foreach(line ${lines})
+      if(line MATCHES "\"([a-z]+)/" AND NOT CMAKE_MATCH_1 IN_LIST reachable AND CMAKE_MATCH_1 IN_LIST parts)
+        message(FATAL_ERROR "${file}: ${line}\n  src/${part} does not depend on src/${CMAKE_MATCH_1}; "
+                            "declare the edge in src/${part}/CMakeLists.txt if the layers allow it.")
+      endif()
+      if(line MATCHES "[<\"]mpi\\.h[>\"]" AND NOT mpi_allowed)
+        message(FATAL_ERROR "${file}: mpi.h is legal only in the parts declared MPI_ALLOWED.")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# tasuki_unit_test(layout SOURCES test/a_test.cpp [DEPENDS extra targets]): GoogleTest beside the code, label `unit`.
+function(tasuki_unit_test part)
+  if(NOT TASUKI_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(T "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${part}_test ${T_SOURCES})
+  target_link_libraries(${part}_test PRIVATE tasuki_${part} ${T_DEPENDS} tasuki_options GTest::gtest GTest::gtest_main
+                                             Threads::Threads)
+  gtest_discover_tests(${part}_test TEST_PREFIX ${part}. PROPERTIES LABELS unit TIMEOUT 120 DISCOVERY_TIMEOUT 60)
+endfunction()

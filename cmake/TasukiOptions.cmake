@@ -1,0 +1,12 @@
+# Warnings and sanitizers that every target of the project shares.
+add_library(tasuki_options INTERFACE)
+target_compile_options(tasuki_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wundef
+  $<$<BOOL:${TASUKI_WERROR}>:-Werror>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-gnu-zero-variadic-macro-arguments>)
+if(TASUKI_SANITIZE)
+  target_compile_options(tasuki_options INTERFACE -fsanitize=${TASUKI_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(tasuki_options INTERFACE -fsanitize=${TASUKI_SANITIZE})
+endif()
+find_package(Threads REQUIRED)

@@ -1,0 +1,104 @@
+# Tests that run under an MPI launcher.
+#
+#   tasuki_mpi_test(NAME ordering SOURCES ordering.c RANKS 2 4
+#                   [ARGS a b] [LABELS l] [TIMEOUT s] [ENV K=V ...] [LIBRARIES target ...]
+#                   [EXPECT_EXIT n] [OUTSIDE n] [NO_TRAFFIC] [NO_STATS] [PLAIN_ONLY | TASUKI_ONLY])
+#
+# For each MPI of TASUKI_MPIS this builds `<name>-<mpi>` and adds
+#   mpi.<name>.<mpi>.<n>.plain   once, at the first rank count: proves the test itself, against the MPI library alone
+#   mpi.<name>.<mpi>.<n>.tasuki  at every rank count, under `tasuki run`
+# all with the label `mpi` and a time limit. A run under Tasuki counts as passed only when every rank reported
+# (TASUKI_STATS=1) that Tasuki moved messages itself: NO_TRAFFIC drops the "at least one message" part for
+# programs that send none there, NO_STATS the whole check for programs that never reach MPI_Finalize. OUTSIDE n starts
+# the last n ranks without Tasuki. A run that leaves a process behind has failed.
+# Exit code 77 of a program is a skip, and its reason is printed.
+#
+# tasuki_mpi_run(NAME n COMMAND prog args ... MPI openmpi RANKS 2 4 [the options above]) adds the runs of a program that
+# is already there: a Fortran test, an interpreter, an installed third-party program.
+#
+# The test machine may have two cores: a test under a launcher takes both for itself.
+find_program(TASUKI_PYTHON NAMES python3)
+if(NOT TASUKI_PYTHON)
+  message(FATAL_ERROR "python3 not found: the tests' launcher needs it. On Debian: apt-get install python3")
+endif()
+set(TASUKI_MPI_HARNESS ${PROJECT_SOURCE_DIR}/test/mpi_run.py)
+set(TASUKI_MPI_FLAGS NO_TRAFFIC NO_STATS PLAIN_ONLY TASUKI_ONLY)
+set(TASUKI_MPI_VALUES NAME TIMEOUT EXPECT_EXIT OUTSIDE)
+set(TASUKI_MPI_LISTS RANKS ARGS LABELS ENV)
+
+function(tasuki_mpi_run)
+  cmake_parse_arguments(R "${TASUKI_MPI_FLAGS}" "${TASUKI_MPI_VALUES};MPI" "${TASUKI_MPI_LISTS};COMMAND" ${ARGN})
+  if(R_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "tasuki_mpi_run(${R_NAME}): unknown arguments ${R_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT R_TIMEOUT)
+    set(R_TIMEOUT 60)
+  endif()
+  set(options --mpi ${R_MPI} --mpirun ${TASUKI_MPIRUN_${R_MPI}} --timeout ${R_TIMEOUT})
+  foreach(pair ${R_ENV})
+    list(APPEND options --env ${pair})
+  endforeach()
+  if(DEFINED R_EXPECT_EXIT)
+    list(APPEND options --expect-exit ${R_EXPECT_EXIT})
+  endif()
+  if(DEFINED R_OUTSIDE)
+    list(APPEND options --outside ${R_OUTSIDE})
+  endif()
+  set(evidence "")
+  if(R_NO_TRAFFIC)
+    set(evidence --no-traffic)
+  elseif(R_NO_STATS)
+    set(evidence --no-stats)
+  endif()
+  list(GET R_RANKS 0 first)
+  foreach(n ${R_RANKS})
+    set(tests "")
+    if(n EQUAL first AND NOT R_TASUKI_ONLY)
+      set(test mpi.${R_NAME}.${R_MPI}.${n}.plain)
+      add_test(NAME ${test} COMMAND ${TASUKI_PYTHON} ${TASUKI_MPI_HARNESS} ${options} --ranks ${n} -- ${R_COMMAND})
+      list(APPEND tests ${test})
+    endif()
+    if(NOT R_PLAIN_ONLY)
+      set(test mpi.${R_NAME}.${R_MPI}.${n}.tasuki)
+      add_test(NAME ${test} COMMAND ${TASUKI_PYTHON} ${TASUKI_MPI_HARNESS} ${options} ${evidence} --ranks ${n}
+                                    --tasuki $<TARGET_FILE:tasuki> -- ${R_COMMAND})
+      list(APPEND tests ${test})
+    endif()
+    # ctest's own limit is the second line of defence: the harness ends the job first and says where it hung.
+    math(EXPR limit "${R_TIMEOUT} + 20")
+    set_tests_properties(${tests} PROPERTIES LABELS "mpi;${R_LABELS}" TIMEOUT ${limit} PROCESSORS 2
+                                             SKIP_RETURN_CODE 77)
+  endforeach()
+endfunction()
+
+function(tasuki_mpi_test)
+  if(NOT TASUKI_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(T "${TASUKI_MPI_FLAGS}" "${TASUKI_MPI_VALUES}" "${TASUKI_MPI_LISTS};SOURCES;LIBRARIES" ${ARGN})
+  if(T_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "tasuki_mpi_test(${T_NAME}): unknown arguments ${T_UNPARSED_ARGUMENTS}")
+  endif()
+  set(pass "")
+  foreach(flag ${TASUKI_MPI_FLAGS})
+    if(T_${flag})
+      list(APPEND pass ${flag})
+    endif()
+  endforeach()
+  foreach(value NAME TIMEOUT EXPECT_EXIT OUTSIDE RANKS LABELS ENV)
+    if(DEFINED T_${value})
+      list(APPEND pass ${value} ${T_${value}})
+    endif()
+  endforeach()
+  foreach(mpi ${TASUKI_MPIS})
+    set(target ${T_NAME}-${mpi})
+    add_executable(${target} ${T_SOURCES})
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+    target_link_libraries(${target} PRIVATE tasuki_options mpi_${mpi} Threads::Threads ${T_LIBRARIES})
+    # MPICH declares status arguments as arrays, and gcc takes MPI_STATUSES_IGNORE and the like for an array of no bytes.
+    target_compile_options(${target} PRIVATE $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow$<SEMICOLON>-Wno-stringop-overread>)
+    # The executable must be what users have: position independent, as Debian's compilers make it.
+    target_link_options(${target} PRIVATE -pie)
+    tasuki_mpi_run(MPI ${mpi} COMMAND $<TARGET_FILE:${target}> ${T_ARGS} ${pass})
+  endforeach()
+endfunction()

@@ -1,0 +1,100 @@
+#!/bin/sh
+# Installs what a build of Tasuki needs and this machine lacks. On Debian and its relatives with root (or
+# password-less sudo) it installs; elsewhere it names each missing thing and the command that installs it,
+# and exits with 1. Does nothing, silently, when nothing is missing.
+#
+#   scripts/bootstrap.sh           install what is missing
+#   scripts/bootstrap.sh --check   only say what is missing
+set -u
+
+# One line a dependency: package, kind of check, what to look for. A thing that is there is not asked about,
+# wherever it came from: a cmake of your own is as good as Debian's.
+dependencies() {
+  cat <<'END'
+build-essential      command  g++
+build-essential      command  make
+cmake                cmake    3.25
+ninja-build          command  ninja
+git                  command  git
+python3              command  python3
+gfortran             command  gfortran
+clang                command  clang++
+clang-format         command  clang-format
+openmpi-bin          command  mpirun.openmpi
+libopenmpi-dev       command  mpicc.openmpi
+mpich                command  mpirun.mpich
+libmpich-dev         command  mpicc.mpich
+libcli11-dev         header   CLI/CLI.hpp
+nlohmann-json3-dev   header   nlohmann/json.hpp
+libfmt-dev           header   fmt/core.h
+libgtest-dev         header   gtest/gtest.h
+libhwloc-dev         header   hwloc.h
+END
+}
+
+present() { # kind, what
+  case $1 in
+    command) command -v "$2" >/dev/null 2>&1 ;;
+    header) command -v g++ >/dev/null 2>&1 && echo "#include <$2>" | g++ -std=c++20 -E -x c++ - >/dev/null 2>&1 ;;
+    cmake)
+      have=$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')
+      [ -n "$have" ] && [ "$(printf '%s\n%s\n' "$2" "$have" | sort -V | head -n 1)" = "$2" ]
+      ;;
+  esac
+}
+
+missing() { # "package what" lines
+  dependencies | while read -r package kind what; do
+    present "$kind" "$what" && continue
+    [ "$kind" = cmake ] && what="cmake >= $what"
+    echo "$package $what"
+  done
+}
+
+complain() { # reason
+  echo "Tasuki's build lacks:" >&2
+  missing | while read -r package what; do
+    echo "  $what: apt-get install $package" >&2
+  done
+  echo "$1" >&2
+  exit 1
+}
+
+packages=$(missing | cut -d' ' -f1 | sort -u | tr '\n' ' ')
+packages=${packages% }
+[ -n "$packages" ] || exit 0
+
+[ "${1:-}" = --check ] && complain "Install them, for example: apt-get install $packages"
+command -v apt-get >/dev/null 2>&1 ||
+  complain "This machine has no apt-get: install the equivalents with your package manager and run again."
+root=
+if [ "$(id -u)" -ne 0 ]; then
+  if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    root="sudo -n"
+  else
+    complain "That needs root: sudo apt-get install $packages"
+  fi
+fi
+
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+apt() {
+  # shellcheck disable=SC2086 # $root is empty or two words
+  $root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" >>"$log" 2>&1 </dev/null
+}
+echo "bootstrap: apt-get install $packages"
+# The package lists are fetched only when there are none, or when they turn out to be too old.
+if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then
+  apt update
+fi
+# shellcheck disable=SC2086 # $packages is a list of words
+if ! apt install --no-install-recommends $packages; then
+  apt update
+  # shellcheck disable=SC2086
+  if ! apt install --no-install-recommends $packages; then
+    tail -n 30 "$log" >&2
+    complain "apt-get install $packages failed: its last lines are above."
+  fi
+fi
+hash -r
+[ -z "$(missing)" ] || complain "These are still missing after the installation: is a newer distribution needed?"

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Puts the summary of measured JSON files (tasuki bench ddt --json) into README.md.
+
+    scripts/evidence.py out/ddt-openmpi.json out/ddt-mpich.json
+"""
+import json
+import pathlib
+import sys
+
+BEGIN, END = "<!-- begin: evidence -->\n", "<!-- end -->"
+SHOWN = 8  # rows a file: one of each pattern family is enough on the first screen
+
+
+def ratio(row):
+    return row["plain_us"] / row["tasuki_us"]
+
+
+def shown(rows):
+    """The largest row of every pattern, spread evenly from the best ratio to the worst."""
+    largest = {}
+    for row in rows:
+        if row["pattern"] not in largest or row["bytes"] > largest[row["pattern"]]["bytes"]:
+            largest[row["pattern"]] = row
+    ranked = sorted(largest.values(), key=ratio, reverse=True)
+    if len(ranked) <= SHOWN:
+        return ranked
+    return [ranked[round(i * (len(ranked) - 1) / (SHOWN - 1))] for i in range(SHOWN)]
+
+
+def flat(value):
+    return ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
+
+
+def main(paths):
+    runs = [json.loads(pathlib.Path(p).read_text()) for p in paths]
+    if not runs:
+        sys.exit(__doc__)
+    for path, run in zip(paths, runs):
+        if not all(row["verified"] for row in run["rows"]):
+            sys.exit(f"{path}: not every row is verified")
+    text = "Half round trip of a typed message between two ranks, µs; measured by `make demo`, every byte verified.\n\n"
+    text += "| MPI | pattern | bytes | plain MPI | Tasuki | ratio | memcpy |\n|---|---|--:|--:|--:|--:|--:|\n"
+    for run in runs:
+        name = run["versions"].get("mpi", "?").split("\n")[0]
+        for row in shown(run["rows"]):
+            text += (f"| {name} | {row['pattern']} | {row['bytes']} | {row['plain_us']:.2f} | {row['tasuki_us']:.2f} "
+                     f"| {ratio(row):.1f} | {row['memcpy_us']:.2f} |\n")
+        text += f"| {name} | **all {len(run['rows'])} rows** | | | | **{run['geomean']:.2f}** | |\n"
+    machine = runs[0]["machine"]
+    text += f"\nThe rows range from the best ratio to the worst. Machine: {machine['cpu']}, {machine['cores']} cores, {machine['os']}, {machine['kernel']}.\n"
+    readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+    before, rest = readme.read_text().split(BEGIN, 1)
+    readme.write_text(before + BEGIN + text + rest[rest.index(END):])
+    print(text, end="")
+
+
+main(sys.argv[1:])

@@ -1,0 +1,23 @@
+#!/bin/sh
+# What a machine can say about the style: formatting of tracked C and C++ files; shell scripts, when shellcheck is
+# installed. The layers are checked by every configure run (cmake/TasukiLibrary.cmake).
+set -u
+cd "$(dirname "$0")/.." || exit 1
+bad=0
+
+# Deleted but not yet committed files are still listed by git.
+sources=$(git ls-files '*.h' '*.c' '*.cpp' | while read -r f; do [ -f "$f" ] && echo "$f"; done)
+echo "lint: $(echo "$sources" | wc -l) sources, $(clang-format --version)"
+echo "$sources" | xargs clang-format --dry-run -Werror --ferror-limit=3 || {
+  echo "lint: run 'make format'" >&2
+  bad=1
+}
+
+scripts=$(git ls-files '*.sh' .ci/run)
+if command -v shellcheck >/dev/null 2>&1; then
+  echo "lint: $(echo "$scripts" | wc -l) shell scripts"
+  echo "$scripts" | xargs shellcheck || bad=1
+else
+  echo "lint: shellcheck is not installed: shell scripts are not checked (apt-get install shellcheck)"
+fi
+exit $bad
