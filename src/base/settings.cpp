@@ -1,0 +1,124 @@
+#include "base/settings.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/log.h"
+
+namespace tasuki {
+namespace {
+
+constexpr Setting kSettings[] = {
+    {"TASUKI", SettingKind::flag, "on", nullptr,
+     "off: every call goes to the MPI library, the plain program."},
+    {"TASUKI_LOG", SettingKind::choice, "warning", "error|warning|info|debug", "What is written to stderr."},
+    {"TASUKI_STATS", SettingKind::flag, "off", nullptr,
+     "on: each rank prints at MPI_Finalize what was moved and how."},
+    {"TASUKI_PROTOCOL", SettingKind::choice, "auto", "auto|eager|direct|pipelined",
+     "How typed and large messages inside the node are copied; auto chooses by layout and size."},
+    {"TASUKI_EAGER", SettingKind::bytes, "64KiB", nullptr,
+     "A standard-mode send up to this size completes without its receive."},
+    {"TASUKI_CHUNK", SettingKind::bytes, "16KiB", nullptr,
+     "Part of a message that one side claims and copies at a time."},
+    {"TASUKI_SPIN", SettingKind::count, "2000", nullptr,
+     "Polls of a waiting rank before it gives its core away; used when ranks outnumber cores."},
+    {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,
+     "on: a program that cannot share the address space is an error, not a plain process."},
+    {"TASUKI_JOIN_TIMEOUT", SettingKind::count, "5", nullptr,
+     "Seconds that the ranks of a node wait for one of theirs that does not come."},
+    {"TASUKI_MAPPINGS", SettingKind::count, "400", nullptr,
+     "Memory mappings that a rank is expected to need; how many ranks share an address space follows from "
+     "it."},
+    {"TASUKI_LAYOUT_SEED", SettingKind::count, "0", nullptr,
+     "Not 0: tasks are loaded at random addresses derived from this number."},
+};
+
+const Setting* find(std::string_view name) {
+  for (const Setting& s : kSettings)
+    if (name == s.name) return &s;
+  log(LogLevel::error, "internal: setting %.*s is not in the table", static_cast<int>(name.size()),
+      name.data());
+  abort();
+}
+
+bool parse_flag(std::string_view text, bool* value) {
+  for (std::string_view yes : {"on", "1", "yes", "true"})
+    if (text == yes) return *value = true, true;
+  for (std::string_view no : {"off", "0", "no", "false"})
+    if (text == no) return *value = false, true;
+  return false;
+}
+
+bool parse_count(std::string_view text, uint64_t* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+bool parse_choice(std::string_view text, std::string_view choices, int* index) {
+  for (int i = 0; !choices.empty(); i++) {
+    const size_t bar = choices.find('|');
+    if (text == choices.substr(0, bar)) return *index = i, true;
+    choices = bar == std::string_view::npos ? std::string_view() : choices.substr(bar + 1);
+  }
+  return false;
+}
+
+// The environment's value if it parses, else the default's; the table's defaults always parse (unit-tested).
+template <typename T, typename Parse>
+T read(const Setting& s, const char* accepted, Parse parse) {
+  T value{};
+  const char* text = getenv(s.name);
+  if (text != nullptr && *text != '\0') {
+    if (parse(std::string_view(text), &value)) return value;
+    log(LogLevel::warning, "%s=%s is not understood (accepted: %s); using %s", s.name, text, accepted,
+        s.default_value);
+  }
+  parse(std::string_view(s.default_value), &value);
+  return value;
+}
+
+}  // namespace
+
+std::span<const Setting> settings() {
+  return kSettings;
+}
+
+bool parse_bytes(std::string_view text, uint64_t* value) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return false;
+  std::string_view unit(end, text.data() + text.size() - end);
+  int shift = 0;
+  if (!unit.empty() && unit != "B") {
+    const size_t at = std::string_view("KMGT").find(unit[0]);
+    if (at == std::string_view::npos) return false;
+    if (unit.size() > 1 && unit.substr(1) != "iB" && unit.substr(1) != "B") return false;
+    shift = 10 * static_cast<int>(at + 1);
+  }
+  if (number > (UINT64_MAX >> shift)) return false;
+  *value = number << shift;
+  return true;
+}
+
+bool setting_flag(std::string_view name) {
+  return read<bool>(*find(name), "on, off", parse_flag);
+}
+uint64_t setting_bytes(std::string_view name) {
+  return read<uint64_t>(*find(name), "a size such as 4096 or 64KiB", parse_bytes);
+}
+uint64_t setting_count(std::string_view name) {
+  return read<uint64_t>(*find(name), "a non-negative integer", parse_count);
+}
+const char* setting_text(std::string_view name) {
+  const Setting* s = find(name);
+  const char* text = getenv(s->name);
+  return text != nullptr ? text : s->default_value;
+}
+int setting_choice(std::string_view name) {
+  const Setting* s = find(name);
+  return read<int>(*s, s->choices,
+                   [s](std::string_view text, int* value) { return parse_choice(text, s->choices, value); });
+}
+
+}  // namespace tasuki

@@ -1,0 +1,59 @@
+#include "base/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace tasuki {
+namespace {
+
+TEST(Settings, EveryDefaultParses) {
+  for (const Setting& s : settings()) {
+    unsetenv(s.name);
+    testing::internal::CaptureStderr();
+    switch (s.kind) {
+      case SettingKind::flag:
+        setting_flag(s.name);
+        break;
+      case SettingKind::bytes:
+        EXPECT_GT(setting_bytes(s.name), 0u) << s.name;
+        break;
+      case SettingKind::count:
+        setting_count(s.name);
+        break;
+      case SettingKind::choice:
+        EXPECT_GE(setting_choice(s.name), 0) << s.name;
+        break;
+      case SettingKind::text:
+        EXPECT_NE(setting_text(s.name), nullptr);
+        break;
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << s.name;
+    EXPECT_GT(std::string_view(s.help).size(), 10u) << s.name;
+  }
+}
+
+TEST(Settings, BytesWithUnits) {
+  uint64_t v = 0;
+  EXPECT_TRUE(parse_bytes("4096", &v) && v == 4096);
+  EXPECT_TRUE(parse_bytes("4K", &v) && v == 4096);
+  EXPECT_TRUE(parse_bytes("64KiB", &v) && v == 65536);
+  EXPECT_TRUE(parse_bytes("2MB", &v) && v == 2u << 20);
+  for (const char* bad : {"", "K", "-1", "4X", "4KiBs", "99999999999999999999", "99999999999T", "1.5K"})
+    EXPECT_FALSE(parse_bytes(bad, &v)) << bad;
+}
+
+TEST(Settings, InvalidValueIsReportedAndTheDefaultUsed) {
+  setenv("TASUKI_PROTOCOL", "telepathy", 1);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(setting_choice("TASUKI_PROTOCOL"), 0);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("TASUKI_PROTOCOL=telepathy"), std::string::npos) << text;
+  EXPECT_NE(text.find("auto|eager|direct|pipelined"), std::string::npos) << text;
+  setenv("TASUKI_PROTOCOL", "pipelined", 1);
+  EXPECT_EQ(setting_choice("TASUKI_PROTOCOL"), 3);
+  unsetenv("TASUKI_PROTOCOL");
+}
+
+}  // namespace
+}  // namespace tasuki

@@ -1,0 +1,34 @@
+// The processor: pauses and the cores that the calling thread may use.
+#pragma once
+
+#include <sched.h>
+
+#include <cstdint>
+
+namespace tasuki::os {
+
+// To be called in every turn of a loop that polls memory: frees the core's resources for its other hardware
+// thread and ends speculation on the polled line.
+inline void cpu_relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Gives the core to another runnable thread, if there is one.
+inline void cpu_yield() {
+  sched_yield();
+}
+
+// A set of cores as the kernel passes it: bit i of word i/64. 8192 is the largest NR_CPUS of the x86 kernels.
+struct CpuSet {
+  static constexpr int kMaxCores = 8192;
+  uint64_t bits[kMaxCores / 64];
+};
+
+// The affinity mask of the calling thread; all bits 0 on failure. Returns the number of cores in it.
+int current_cpu_set(CpuSet* set);
+int count_cores(const CpuSet& set);
+void use_cores(const CpuSet& set);  // binds the calling thread to them
+
+}  // namespace tasuki::os

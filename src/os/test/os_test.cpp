@@ -1,0 +1,193 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "os/cpu.h"
+#include "os/descriptor.h"
+#include "os/futex.h"
+#include "os/mapping.h"
+#include "os/process.h"
+#include "os/raw.h"
+#include "os/spawn.h"
+
+namespace tasuki::os {
+namespace {
+
+TEST(Futex, WakesAWaiterAndReportsTimeouts) {
+  std::atomic<uint32_t> word{0};
+  EXPECT_FALSE(futex_wait(&word, 0, 1'000'000));     // nobody wakes it
+  EXPECT_TRUE(futex_wait(&word, 1, 1'000'000'000));  // differs: at once
+  std::thread waker([&word] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    word.store(1);
+    futex_wake(&word, 1);
+  });
+  while (word.load() == 0) EXPECT_TRUE(futex_wait(&word, 0));
+  waker.join();
+}
+
+TEST(Mapping, ReservationAtATakenAddressFails) {
+  void* p = map_memory(kPageSize);
+  ASSERT_NE(p, nullptr);
+  static_cast<char*>(p)[0] = 1;
+  EXPECT_EQ(reserve(kPageSize, p), nullptr);
+  EXPECT_EQ(errno, EEXIST);
+  EXPECT_EQ(static_cast<char*>(p)[0], 1);
+  EXPECT_TRUE(unmap(p, kPageSize));
+}
+
+TEST(Mapping, WipedPageIsZeroInAForkedChild) {
+  int* p = static_cast<int*>(map_memory(kPageSize));
+  *p = 7;
+  ASSERT_TRUE(wipe_on_fork(p, kPageSize));
+  const pid_t pid = fork();
+  if (pid == 0) _exit(*p);
+  int status = -1;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(*p, 7);
+  unmap(p, kPageSize);
+}
+
+TEST(Mapping, TheBreakStopsAndMallocGoesOn) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    if (!stop_the_break()) _exit(1);
+    void* const before = sbrk(0);
+    if (sbrk(64 * kPageSize) != reinterpret_cast<void*>(-1) || sbrk(0) != before) _exit(2);
+    for (int i = 0; i < 2000; i++) {
+      char* p = static_cast<char*>(malloc(100 * static_cast<size_t>(i)));
+      if (p == nullptr) _exit(3);
+      memset(p, i, 100 * static_cast<size_t>(i));
+    }
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Descriptor, MessagesCarryDescriptorsAndCredentials) {
+  const std::string name = "tasuki.test." + std::to_string(getpid());
+  Result<Fd> listener = listen_abstract(name);
+  ASSERT_TRUE(listener.ok()) << listener.status().message();
+  EXPECT_EQ(listen_abstract(name).status().err(), EADDRINUSE);
+  Result<Fd> a = connect_abstract(name);
+  ASSERT_TRUE(a.ok());
+  Result<Fd> b = accept_connection(listener.value().get(), 1000);
+  ASSERT_TRUE(b.ok());
+  EXPECT_EQ(peer_of(b.value().get()).value().uid, getuid());
+  EXPECT_EQ(peer_of(a.value().get()).value().pid, getpid());
+
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  ASSERT_TRUE(send_message(a.value().get(), "hello", 5, pipe_ends, 2).ok());
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+  char text[16];
+  std::vector<Fd> fds;
+  Result<size_t> n = receive_message(b.value().get(), text, sizeof text, &fds);
+  ASSERT_TRUE(n.ok());
+  EXPECT_EQ(std::string(text, n.value()), "hello");
+  ASSERT_EQ(fds.size(), 2u);
+  EXPECT_EQ(write(fds[1].get(), "x", 1), 1);
+  EXPECT_EQ(read(fds[0].get(), text, 1), 1);
+
+  ASSERT_TRUE(send_message(a.value().get(), "too long for it", 15).ok());
+  EXPECT_EQ(receive_message(b.value().get(), text, 4).status().err(), EMSGSIZE);
+  a.value().reset();
+  EXPECT_EQ(receive_message(b.value().get(), text, sizeof text).value(), 0u);
+  listener.value().reset();
+  EXPECT_EQ(connect_abstract(name).status().err(), ECONNREFUSED);
+}
+
+TEST(Process, StartTimeAndParentComeFromProc) {
+  EXPECT_EQ(parent_of(getpid()), getppid());
+  EXPECT_GT(start_time_of(getpid()), 0u);
+  EXPECT_GE(start_time_of(getpid()), start_time_of(getppid()));
+  EXPECT_EQ(start_time_of(-5), 0u);
+  EXPECT_NE(namespaces_of_self().find("mnt:["), std::string::npos);
+}
+
+TEST(Process, EndsLikeAnother) {
+  for (const int wanted : {0, 3 << 8, 255 << 8, SIGKILL, SIGTERM, SIGSEGV, SIGABRT, SIGUSR1}) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      block_all_signals();
+      end_like(wanted);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status & ~0x80, wanted);
+    EXPECT_EQ(WCOREDUMP(status), 0);
+  }
+}
+
+TEST(Process, CapturesAndAppliesWhatExecKeeps) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    umask(027);
+    signal(SIGUSR1, SIG_IGN);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    Inherited s;
+    capture_inherited(&s);
+    umask(0);
+    block_all_signals();
+    apply_inherited(s);
+    if (umask(0) != 027) _exit(1);
+    struct sigaction action;
+    sigaction(SIGUSR1, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) _exit(2);
+    sigprocmask(SIG_BLOCK, nullptr, &set);
+    if (!sigismember(&set, SIGUSR2) || sigismember(&set, SIGTERM)) _exit(3);
+    CpuSet now;
+    if (current_cpu_set(&now) != count_cores(s.cores) || memcmp(&now, &s.cores, sizeof now) != 0) _exit(4);
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+std::atomic<int> g_written{0};
+void write_and_leave(void* argument) {
+  static_cast<std::atomic<int>*>(argument)->store(42);
+  raw_syscall(SYS_exit_group, 5);
+}
+
+TEST(Process, CloneSharesMemoryAndIsAChildOfItsOwn) {
+  char* stack = static_cast<char*>(map_memory(64 * 1024));
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  std::atomic<int32_t> stored{0};
+  const pid_t pid = clone_process(write_and_leave, &g_written, stack + 64 * 1024, &stored);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  ASSERT_GT(pid, 0);
+  int status = -1;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 5 << 8);
+  EXPECT_EQ(stored.load(), pid);
+  EXPECT_EQ(g_written.load(), 42);
+  unmap(stack, 64 * 1024);
+}
+
+TEST(Spawn, ReturnsWhatAProgramPrints) {
+  EXPECT_EQ(output_of("/bin/echo", {"echo", "a", "b"}, {}), "a b\n");
+  EXPECT_EQ(output_of("/bin/sh", {"sh", "-c", "echo x; exit 1"}, {}), "");
+  EXPECT_EQ(output_of("/nonexistent", {"x"}, {}), "");
+  EXPECT_EQ(output_of("/bin/sh", {"sh", "-c", "echo $A"}, {"A=17"}), "17\n");
+}
+
+}  // namespace
+}  // namespace tasuki::os
