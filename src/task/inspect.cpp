@@ -1,0 +1,156 @@
+#include "task/inspect.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "os/descriptor.h"
+#include "task/space.h"
+
+namespace tasuki::task {
+namespace {
+
+constexpr int kMaxObjects = 10000;
+
+class Memory {
+ public:
+  explicit Memory(pid_t pid)
+      : fd_(open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDONLY | O_CLOEXEC)) {}
+  bool valid() const { return fd_.valid(); }
+  template <typename T>
+  bool read(uint64_t address, T* value) const {
+    return pread(fd_.get(), value, sizeof *value, static_cast<off_t>(address)) ==
+           static_cast<ssize_t>(sizeof *value);
+  }
+  std::string text(uint64_t address) const {
+    std::string s;
+    char c;
+    while (s.size() < 4096 && read(address + s.size(), &c) && c != '\0') s += c;
+    return s;
+  }
+
+ private:
+  os::Fd fd_;
+};
+
+struct MapsLine {
+  uint64_t begin, end;
+  std::string permissions, file;
+};
+
+std::vector<MapsLine> maps_of(pid_t pid) {
+  std::vector<MapsLine> all;
+  std::ifstream in("/proc/" + std::to_string(pid) + "/maps");
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    MapsLine m;
+    std::string range, offset, device, inode;
+    fields >> range >> m.permissions >> offset >> device >> inode;
+    std::getline(fields >> std::ws, m.file);
+    const size_t dash = range.find('-');
+    if (dash == std::string::npos) continue;
+    m.begin = strtoull(range.c_str(), nullptr, 16);
+    m.end = strtoull(range.c_str() + dash + 1, nullptr, 16);
+    all.push_back(std::move(m));
+  }
+  return all;
+}
+
+// Plain copies of what lies in the other address space.
+struct RawSpace {
+  alignas(Space) unsigned char bytes[sizeof(Space)];
+  const Space& get() const { return *reinterpret_cast<const Space*>(bytes); }
+};
+struct RawSlot {
+  alignas(TaskSlot) unsigned char bytes[sizeof(TaskSlot)];
+  const TaskSlot& get() const { return *reinterpret_cast<const TaskSlot*>(bytes); }
+};
+
+bool find_slot(const Memory& memory, const std::vector<MapsLine>& maps, pid_t pid, RawSpace* space,
+               RawSlot* slot) {
+  for (const MapsLine& m : maps) {
+    if (m.permissions.compare(0, 4, "rw-s") != 0 || !memory.read(m.begin, space)) continue;
+    const Space& s = space->get();
+    if (s.magic != kSpaceMagic || s.version != kSpaceVersion) continue;
+    for (uint32_t i = 0; i < s.task_count; i++)
+      if (memory.read(m.begin + sizeof(Space) + i * sizeof(TaskSlot), slot) && slot->get().pid.load() == pid)
+        return true;
+  }
+  return false;
+}
+
+// Address of a symbol in a library's dynamic symbol table, relative to where it is loaded; 0 if it has none.
+uint64_t symbol_address(const std::string& file, const char* name) {
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream content;
+  content << in.rdbuf();
+  const std::string bytes = content.str();
+  const auto at = [&bytes](uint64_t offset, auto* value) {
+    if (offset > bytes.size() || sizeof *value > bytes.size() - offset) return false;
+    memcpy(value, bytes.data() + offset, sizeof *value);
+    return true;
+  };
+  Elf64_Ehdr header;
+  if (!at(0, &header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return 0;
+  for (unsigned i = 0; i < header.e_shnum; i++) {
+    Elf64_Shdr section, strings;
+    if (!at(header.e_shoff + i * sizeof section, &section) || section.sh_type != SHT_DYNSYM) continue;
+    if (!at(header.e_shoff + section.sh_link * sizeof strings, &strings)) return 0;
+    for (uint64_t n = 0; n < section.sh_size / sizeof(Elf64_Sym); n++) {
+      Elf64_Sym symbol;
+      if (!at(section.sh_offset + n * sizeof symbol, &symbol)) return 0;
+      const uint64_t text = strings.sh_offset + symbol.st_name;
+      if (text < bytes.size() && bytes.compare(text, strlen(name) + 1, name, strlen(name) + 1) == 0)
+        return symbol.st_value;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<TaskView> inspect_task(pid_t pid) {
+  const std::vector<MapsLine> maps = maps_of(pid);
+  const Memory memory(pid);
+  if (maps.empty() || !memory.valid())
+    return Status::error(
+        ESRCH, "cannot look into process " + std::to_string(pid) + " (does it exist, is it yours?)");
+  RawSpace space;
+  RawSlot slot;
+  if (!find_slot(memory, maps, pid, &space, &slot))
+    return Status::error(ENOENT, "process " + std::to_string(pid) + " is not a task of tasuki run");
+  const TaskSlot& t = slot.get();
+  TaskView view;
+  view.index = t.index;
+  view.task_count = space.get().task_count;
+  view.launcher_rank = t.launcher_rank;
+  view.program = memory.text(reinterpret_cast<uint64_t>(t.program));
+
+  std::string loader;
+  for (const MapsLine& m : maps)
+    if (t.interpreter >= m.begin && t.interpreter < m.end) loader = m.file;
+  const uint64_t symbol = symbol_address(loader, "_r_debug");
+  r_debug debug;
+  if (symbol == 0 || !memory.read(t.interpreter + symbol, &debug))
+    return Status::error(ENOTSUP,
+                         "the task's dynamic linker " + loader + " does not tell what it has loaded");
+  uint64_t at = reinterpret_cast<uint64_t>(debug.r_map);
+  for (int n = 0; at != 0 && n < kMaxObjects; n++) {
+    link_map map;
+    if (!memory.read(at, &map)) break;
+    std::string file = n == 0 ? view.program : memory.text(reinterpret_cast<uint64_t>(map.l_name));
+    struct stat st;
+    if (stat(file.c_str(), &st) == 0)
+      view.objects.push_back({std::move(file), map.l_addr});  // the vDSO has no file
+    at = reinterpret_cast<uint64_t>(map.l_next);
+  }
+  return view;
+}
+
+}  // namespace tasuki::task

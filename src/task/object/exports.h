@@ -1,0 +1,20 @@
+// libtasuki-task.so: what is preloaded into every task. It answers the questions that the kernel answers per
+// address space, and keeps a task from mapping over another task's memory. In a process that is not a task (a
+// program that a task has executed) every function passes its call on.
+//
+// A wrapper is defined under a name of its own and exported under libc's: libc's headers declare some of
+// these functions with attributes that a definition in C++ could not repeat.
+#pragma once
+
+#include <dlfcn.h>
+
+#define TASUKI_WRAPPER(result, name, ...)                                                             \
+  extern "C" __attribute__((visibility("default"))) result tasuki_##name(__VA_ARGS__) __asm__(#name); \
+  extern "C" result tasuki_##name(__VA_ARGS__)
+
+// The next definition of `name` behind this object: libc's, or another preloaded library's.
+#define TASUKI_NEXT(type, name)                                               \
+  ([] {                                                                       \
+    static const auto found = reinterpret_cast<type>(dlsym(RTLD_NEXT, name)); \
+    return found;                                                             \
+  }())

@@ -1,0 +1,218 @@
+// MAP_FIXED. The kernel replaces silently what is mapped at the address; in a process of its own that is the
+// program's affair, in a shared address space it may be another task's memory. So a mapping at a fixed
+// address is made with MAP_FIXED_NOREPLACE first, which the kernel refuses atomically if anything is there;
+// then it is allowed only if what is there is the caller's own: mapped by this task through these functions,
+// or part of its program and libraries, or its stack. Otherwise the call fails with ENOMEM and the collision
+// is named.
+//
+// Not seen: system calls made without libc, mappings that libc or ld.so make for themselves (they never
+// replace what they have not mapped), shmat with SHM_REMAP.
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "os/mapping.h"
+#include "os/raw.h"
+#include "task/object/exports.h"
+#include "task/object/ranges.h"
+#include "task/space.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+namespace {
+
+using tasuki::os::page_ceil;
+using tasuki::os::raw_arg;
+using tasuki::os::raw_syscall;
+using tasuki::task::RangeSet;
+using tasuki::task::self;
+using tasuki::task::TaskSlot;
+
+using MapFunction = void* (*)(void*, size_t, int, int, int, off_t);
+using RemapFunction = void* (*)(void*, size_t, size_t, int, ...);
+
+// What this task has mapped. Not destroyed: libraries unmap memory while the process ends.
+pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+alignas(RangeSet) unsigned char g_storage[sizeof(RangeSet)];
+RangeSet& own() {
+  return *reinterpret_cast<RangeSet*>(g_storage);  // all zeros is an empty set
+}
+
+void record(const void* at, size_t length) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(at);
+  pthread_mutex_lock(&g_lock);
+  own().add(begin, page_ceil(begin + length));
+  pthread_mutex_unlock(&g_lock);
+}
+
+void forget(const void* at, size_t length) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(at);
+  pthread_mutex_lock(&g_lock);
+  own().remove(begin, page_ceil(begin + length));
+  pthread_mutex_unlock(&g_lock);
+}
+
+struct Wanted {
+  uintptr_t begin, end;
+  bool inside;
+};
+
+int check_object(dl_phdr_info* info, size_t, void* argument) {
+  Wanted* w = static_cast<Wanted*>(argument);
+  uintptr_t low = UINTPTR_MAX, high = 0;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)& p = info->dlpi_phdr[i];
+    if (p.p_type != PT_LOAD) continue;
+    const uintptr_t begin = info->dlpi_addr + p.p_vaddr;
+    low = begin < low ? begin : low;
+    high = begin + p.p_memsz > high ? begin + p.p_memsz : high;
+  }
+  w->inside |= w->begin >= tasuki::os::page_floor(low) && w->end <= page_ceil(high);
+  return w->inside ? 1 : 0;
+}
+
+bool is_own(uintptr_t begin, uintptr_t end) {
+  pthread_mutex_lock(&g_lock);
+  const bool mapped_here = own().covers(begin, end);
+  pthread_mutex_unlock(&g_lock);
+  if (mapped_here) return true;
+  const TaskSlot* slot = self();
+  if (begin >= slot->stack_begin && end <= slot->stack_end) return true;
+  Wanted w{begin, end, false};
+  dl_iterate_phdr(check_object, &w);
+  return w.inside;
+}
+
+// Whether everything that is mapped in the range belongs to this task. On false: the first piece that does
+// not.
+bool may_replace(uintptr_t begin, uintptr_t end, uintptr_t* foreign_begin, uintptr_t* foreign_end) {
+  *foreign_begin = begin;
+  *foreign_end = end;
+  if (is_own(begin, end)) return true;
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, raw_arg("/proc/self/maps"), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char buffer[8192];
+  size_t held = 0;
+  bool mine = true;
+  for (;;) {
+    const long n =
+        raw_syscall(SYS_read, fd, raw_arg(buffer + held), static_cast<long>(sizeof buffer - 1 - held));
+    if (n <= 0) break;
+    held += static_cast<size_t>(n);
+    buffer[held] = '\0';
+    char* line = buffer;
+    for (char* newline; mine && (newline = strchr(line, '\n')) != nullptr; line = newline + 1) {
+      char* rest;
+      uintptr_t from = strtoull(line, &rest, 16), to = strtoull(rest + 1, nullptr, 16);
+      from = from < begin ? begin : from;
+      to = to > end ? end : to;
+      if (from >= to || is_own(from, to)) continue;
+      *foreign_begin = from;
+      *foreign_end = to;
+      mine = false;
+    }
+    held = strlen(line);
+    memmove(buffer, line, held);
+  }
+  raw_syscall(SYS_close, fd);
+  return mine;
+}
+
+// The task whose stack, loader or program is at the address; -1 if that cannot be told.
+int owner_of(uintptr_t address) {
+  tasuki::task::Space* space = self()->space;
+  for (uint32_t i = 0; i < space->task_count; i++) {
+    const TaskSlot& t = space->tasks()[i];
+    if (address >= t.stack_begin && address < t.stack_end) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void report(const char* what, uintptr_t begin, uintptr_t end, uintptr_t foreign_begin,
+            uintptr_t foreign_end) {
+  char owner[32] = "another task or its libraries";
+  if (const int index = owner_of(foreign_begin); index >= 0) snprintf(owner, sizeof owner, "task %d", index);
+  char line[256];
+  const int n =
+      snprintf(line, sizeof line,
+               "tasuki: task %u: %s at the fixed address 0x%lx-0x%lx refused: 0x%lx-0x%lx is memory of %s\n",
+               self()->index, what, static_cast<unsigned long>(begin), static_cast<unsigned long>(end),
+               static_cast<unsigned long>(foreign_begin), static_cast<unsigned long>(foreign_end), owner);
+  if (n > 0) raw_syscall(SYS_write, 2, raw_arg(line), n);
+}
+
+void* map_fixed(MapFunction next, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+  void* p = next(at, length, protection, (flags & ~MAP_FIXED) | MAP_FIXED_NOREPLACE, fd, offset);
+  if (p == at) return p;
+  if (p != MAP_FAILED) raw_syscall(SYS_munmap, raw_arg(p), static_cast<long>(length));  // kernel before 4.17
+  if (p == MAP_FAILED && errno != EEXIST) return p;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(at), end = page_ceil(begin + length);
+  uintptr_t foreign_begin, foreign_end;
+  if (may_replace(begin, end, &foreign_begin, &foreign_end))
+    return next(at, length, protection, flags, fd, offset);
+  report("mmap", begin, end, foreign_begin, foreign_end);
+  errno = ENOMEM;
+  return MAP_FAILED;
+}
+
+void* map(MapFunction next, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+  if (self() == nullptr) return next(at, length, protection, flags, fd, offset);
+  const bool replaces = (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) == 0;
+  void* p = replaces ? map_fixed(next, at, length, protection, flags, fd, offset)
+                     : next(at, length, protection, flags, fd, offset);
+  if (p != MAP_FAILED) record(p, length);
+  return p;
+}
+
+}  // namespace
+
+TASUKI_WRAPPER(void*, mmap, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+  return map(TASUKI_NEXT(MapFunction, "mmap"), at, length, protection, flags, fd, offset);
+}
+
+TASUKI_WRAPPER(void*, mmap64, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+  return map(TASUKI_NEXT(MapFunction, "mmap64"), at, length, protection, flags, fd, offset);
+}
+
+TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
+  // Forgotten first: once unmapped, the range may be another task's.
+  if (self() != nullptr) forget(at, length);
+  return TASUKI_NEXT(int (*)(void*, size_t), "munmap")(at, length);
+}
+
+TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int flags, ...) {
+  void* target = nullptr;
+  if ((flags & MREMAP_FIXED) != 0) {
+    va_list args;
+    va_start(args, flags);
+    target = va_arg(args, void*);
+    va_end(args);
+  }
+  const RemapFunction next = TASUKI_NEXT(RemapFunction, "mremap");
+  if (self() == nullptr) return next(at, old_length, length, flags, target);
+  if (target != nullptr) {
+    // Take the target's place first: then nobody else can.
+    const MapFunction map_next = TASUKI_NEXT(MapFunction, "mmap");
+    if (map_fixed(map_next, target, length, PROT_NONE,
+                  MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+      return MAP_FAILED;
+    record(target, length);
+  }
+  void* p = next(at, old_length, length, flags, target);
+  if (p == MAP_FAILED) return p;
+  if ((flags & 4 /* MREMAP_DONTUNMAP */) == 0) forget(at, old_length);
+  record(p, length);
+  return p;
+}

@@ -1,0 +1,35 @@
+// Finding the program to run, as execvp would, and deciding whether it can share an address space.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "task/elf.h"
+
+namespace tasuki::task {
+
+struct Program {
+  int error = 0;     // not 0: execvp would fail with this errno
+  std::string path;  // what execve would be called with; holds a slash unless `error`
+  // Arguments as the program sees them, those that the first line of a script adds included. For a script
+  // `path` is its interpreter (of which the rest speaks), argv[0] its name as the kernel would pass it.
+  std::vector<std::string> argv;
+  std::string canonical;  // `path` as /proc/self/exe would name it
+  ElfImage image;
+  std::string loader;  // path of the program's ld.so when it can share
+  // Not empty: it runs as a process of its own, for this reason ("ls: is statically linked" reads well).
+  std::string why_plain;
+
+  bool can_share() const { return error == 0 && why_plain.empty(); }
+};
+
+// `path_list`: value of PATH, nullptr if unset.
+Program find_program(const std::vector<std::string>& argv, const char* path_list);
+
+// The program, its loader and every MPI shim speak one of these MPI ABIs.
+enum class MpiAbi { none, openmpi, mpich, unknown };
+
+// Which MPI a list of library names means: the sonames of Open MPI and of the MPICH family.
+MpiAbi mpi_abi_of(const std::vector<std::string>& libraries);
+
+}  // namespace tasuki::task

@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "task/program.h"
+
+namespace tasuki::task {
+namespace {
+
+TEST(Program, FindsAsExecvpDoes) {
+  EXPECT_EQ(find_program({"true"}, "/nowhere:/bin").path, "/bin/true");
+  EXPECT_EQ(find_program({"no-such-program"}, "/bin").error, ENOENT);
+  EXPECT_EQ(find_program({"/bin"}, nullptr).error, EACCES);
+  EXPECT_EQ(find_program({"/etc/passwd"}, nullptr).error, EACCES);
+  EXPECT_EQ(find_program({""}, nullptr).error, ENOENT);
+  const Program p = find_program({"/bin/true", "x"}, nullptr);
+  EXPECT_TRUE(p.can_share()) << p.why_plain;
+  EXPECT_EQ(p.argv, (std::vector<std::string>{"/bin/true", "x"}));
+}
+
+// A script in a file of its own.
+class Script {
+ public:
+  explicit Script(const std::string& first_line) {
+    const int fd = mkstemp(path_);
+    const std::string text = first_line + "\n";
+    EXPECT_EQ(write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    fchmod(fd, 0755);
+    close(fd);
+  }
+  ~Script() { unlink(path_); }
+  std::string path() const { return path_; }
+
+ private:
+  char path_[32] = "/tmp/tasuki-test-XXXXXX";
+};
+
+TEST(Program, DoesTheWorkOfEnvInScripts) {
+  using Words = std::vector<std::string>;
+  const auto run = [](const std::string& line) {
+    const Script script(line);
+    Program p = find_program({script.path(), "x"}, "/nowhere:/usr/bin:/bin");
+    for (std::string& word : p.argv)
+      if (word == script.path()) word = "SCRIPT";
+    return std::pair(p.path, p.argv);
+  };
+  EXPECT_EQ(run("#!/usr/bin/env dash"),
+            std::pair(std::string("/usr/bin/dash"), Words({"dash", "SCRIPT", "x"})));
+  EXPECT_EQ(run("#!/usr/bin/env -S dash -e  -u "),
+            std::pair(std::string("/usr/bin/dash"), Words({"dash", "-e", "-u", "SCRIPT", "x"})));
+  // What only env can do, and what it reports.
+  for (const std::string argument :
+       {"-i dash", "A=b", "-S A=b dash", "-S \"dash\" -e", "-S -i dash", "no-such-program", "dash -e"})
+    EXPECT_EQ(run("#!/usr/bin/env " + argument),
+              std::pair(std::string("/usr/bin/env"), Words({"/usr/bin/env", argument, "SCRIPT", "x"})));
+}
+
+TEST(Program, KnowsTheMpisByTheirLibraries) {
+  EXPECT_EQ(mpi_abi_of({"libc.so.6", "libmpi.so.40"}), MpiAbi::openmpi);
+  EXPECT_EQ(mpi_abi_of({"libmpi_mpifh.so.40"}), MpiAbi::openmpi);
+  EXPECT_EQ(mpi_abi_of({"/opt/mpich/lib/libmpi.so.12"}), MpiAbi::mpich);
+  EXPECT_EQ(mpi_abi_of({"libmpich.so.12", "libm.so.6"}), MpiAbi::mpich);
+  EXPECT_EQ(mpi_abi_of({"libm.so.6"}), MpiAbi::none);
+  EXPECT_EQ(mpi_abi_of({"libmpi.so.40", "libmpich.so.12"}), MpiAbi::unknown);
+}
+
+}  // namespace
+}  // namespace tasuki::task
