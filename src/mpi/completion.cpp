@@ -1,0 +1,349 @@
+// MPI_Wait, MPI_Test and their kin. A list of requests may mix Tasuki's and the library's: ours are polled
+// here, the others are handed to the library's own test functions.
+#include <vector>
+
+#include "generated/pmpi.h"
+#include "mpi/requests.h"
+#include "mpi/status.h"
+
+namespace tasuki::mpi {
+namespace {
+
+MPI_Comm comm_of(const Request* r) {
+  return r->mine.comm != nullptr ? static_cast<CommInfo*>(r->mine.comm)->comm : MPI_COMM_NULL;
+}
+
+MPI_Status* at(MPI_Status statuses[], int i) {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+// Completes a request that is done: status, handle. Returns its error code, not raised.
+int retire(Request* r, MPI_Request* handle, MPI_Status* status) {
+  if (is_inactive(r)) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  const bool stays = r->mine.persistent != 0;
+  const int rc = finish(r, status);
+  if (!stays) *handle = MPI_REQUEST_NULL;
+  return rc;
+}
+
+bool ready(Request* r, bool stay) {
+  return is_inactive(r) || g_process.engine.poll(r, stay);
+}
+
+// A list of requests, split. Where there is none of ours the call passes, so that the common case of a
+// program that uses the library's requests costs one look-up each.
+struct Split {
+  std::vector<Request*> ours;  // by position, nullptr: the library's
+  int our_count = 0;
+  std::vector<MPI_Request> theirs;  // without MPI_REQUEST_NULL
+  std::vector<int> their_position;
+  std::vector<MPI_Status> their_status;
+
+  Split(int count, const MPI_Request requests[]) : ours(static_cast<size_t>(count)) {
+    for (int i = 0; i < count; i++) {
+      Request* r = ours[static_cast<size_t>(i)] = own(requests[i]);
+      if (r != nullptr) {
+        our_count++;
+      } else if (requests[i] != MPI_REQUEST_NULL) {
+        theirs.push_back(requests[i]);
+        their_position.push_back(i);
+      }
+    }
+    their_status.resize(theirs.size() + 1);
+  }
+  int their_count() const { return static_cast<int>(theirs.size()); }
+};
+
+bool any_of_ours(int count, const MPI_Request requests[]) {
+  if (requests == nullptr) return false;
+  for (int i = 0; i < count; i++)
+    if (own(requests[i]) != nullptr) return true;
+  return false;
+}
+
+bool all_ours_or_null(int count, const MPI_Request requests[]) {
+  for (int i = 0; i < count; i++)
+    if (requests[i] != MPI_REQUEST_NULL && own(requests[i]) == nullptr) return false;
+  return true;
+}
+
+// Result of a call that completes several requests: MPI_ERR_IN_STATUS if any failed, the codes in the
+// statuses.
+class Outcome {
+ public:
+  void ours(MPI_Comm comm, int code, MPI_Status* status) {
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
+    if (code == MPI_SUCCESS || failed_) return;
+    failed_ = true;
+    comm_ = comm;
+  }
+  void theirs(int code) { library_failed_ = library_failed_ || code != MPI_SUCCESS; }
+  // The library has raised its own errors already.
+  int code() const {
+    if (failed_) return raise(comm_, MPI_ERR_IN_STATUS);
+    return library_failed_ ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+  }
+
+ private:
+  bool failed_ = false, library_failed_ = false;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+void retire_into(Request* r, MPI_Request* handle, MPI_Status* status, Outcome* outcome) {
+  const MPI_Comm comm = comm_of(r);
+  outcome->ours(comm, retire(r, handle, status), status);
+}
+
+void set_null_entry(MPI_Status* status) {
+  set_empty_status(status);
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
+}
+
+// Completes every request of a list, all of which are done; the library's results are in `s` already.
+int retire_all(int count, MPI_Request requests[], MPI_Status statuses[], Split& s, Outcome* outcome) {
+  size_t next = 0;
+  for (int i = 0; i < count; i++) {
+    MPI_Status* status = at(statuses, i);
+    if (Request* r = s.ours[static_cast<size_t>(i)]) {
+      retire_into(r, &requests[i], status, outcome);
+    } else if (next < s.theirs.size() && s.their_position[next] == i) {
+      requests[i] = s.theirs[next];
+      if (status != MPI_STATUS_IGNORE) *status = s.their_status[next];
+      next++;
+    } else {
+      set_null_entry(status);
+    }
+  }
+  return outcome->code();
+}
+
+// The library's part of MPI_Testall; true when there is nothing more to wait for.
+bool their_testall(Split& s, Outcome* outcome) {
+  if (s.theirs.empty()) return true;
+  for (MPI_Status& status : s.their_status) status.MPI_ERROR = MPI_SUCCESS;
+  int flag = 0;
+  const int rc = pmpi().Testall(s.their_count(), s.theirs.data(), &flag, s.their_status.data());
+  outcome->theirs(rc);
+  return flag != 0 || rc != MPI_SUCCESS;
+}
+
+// Looks once for a request that is complete. Returns its index, MPI_UNDEFINED if no request is active, or
+// kNone.
+constexpr int kNone = -2;
+static_assert(MPI_UNDEFINED != kNone);
+
+int test_any(int count, MPI_Request requests[], MPI_Status* status, Split& s, bool stay, int* code) {
+  bool active = false;
+  for (int i = 0; i < count; i++) {
+    Request* r = s.ours[static_cast<size_t>(i)];
+    if (r == nullptr || is_inactive(r)) continue;
+    active = true;
+    if (!g_process.engine.poll(r, stay)) continue;
+    const MPI_Comm comm = comm_of(r);
+    const int rc = retire(r, &requests[i], status);
+    *code = rc == MPI_SUCCESS ? rc : raise(comm, rc);
+    return i;
+  }
+  if (!s.theirs.empty()) {
+    int index = MPI_UNDEFINED, flag = 0;
+    *code = pmpi().Testany(s.their_count(), s.theirs.data(), &index, &flag, status);
+    if (index != MPI_UNDEFINED && (flag != 0 || *code != MPI_SUCCESS)) {
+      const int i = s.their_position[static_cast<size_t>(index)];
+      requests[i] = s.theirs[static_cast<size_t>(index)];
+      return i;
+    }
+    if (flag == 0) active = true;
+  }
+  if (active) return kNone;
+  set_empty_status(status);
+  return MPI_UNDEFINED;
+}
+
+// Looks once for complete requests and completes them. *outcount is MPI_UNDEFINED if no request is active.
+void test_some(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[],
+               Split& s, bool stay, Outcome* outcome) {
+  int n = 0;
+  bool active = false;
+  for (int i = 0; i < count; i++) {
+    Request* r = s.ours[static_cast<size_t>(i)];
+    if (r == nullptr || is_inactive(r)) continue;
+    active = true;
+    if (!g_process.engine.poll(r, stay)) continue;
+    retire_into(r, &requests[i], at(statuses, n), outcome);
+    indices[n++] = i;
+  }
+  if (!s.theirs.empty()) {
+    std::vector<int> found(s.theirs.size());
+    for (MPI_Status& status : s.their_status) status.MPI_ERROR = MPI_SUCCESS;
+    int done = 0;
+    outcome->theirs(
+        pmpi().Testsome(s.their_count(), s.theirs.data(), &done, found.data(), s.their_status.data()));
+    if (done != MPI_UNDEFINED) {
+      active = true;
+      for (int k = 0; k < done; k++) {
+        const size_t which = static_cast<size_t>(found[static_cast<size_t>(k)]);
+        const int i = s.their_position[which];
+        requests[i] = s.theirs[which];
+        if (MPI_Status* status = at(statuses, n); status != MPI_STATUS_IGNORE)
+          *status = s.their_status[static_cast<size_t>(k)];
+        indices[n++] = i;
+      }
+    }
+  }
+  *outcount = active ? n : MPI_UNDEFINED;
+}
+
+}  // namespace
+
+namespace delegate {
+
+int wait(MPI_Request* request, MPI_Status* status, Pass pass) {
+  Request* r = request != nullptr ? own(*request) : nullptr;
+  if (r == nullptr) return pass();
+  if (!is_inactive(r)) g_process.engine.wait(r);
+  const MPI_Comm comm = comm_of(r);
+  const int rc = retire(r, request, status);
+  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+}
+
+int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass) {
+  Request* r = request != nullptr ? own(*request) : nullptr;
+  if (r == nullptr || flag == nullptr) return pass();
+  *flag = ready(r, false) ? 1 : 0;
+  if (*flag == 0) {
+    nothing_found();
+    return MPI_SUCCESS;
+  }
+  const MPI_Comm comm = comm_of(r);
+  const int rc = retire(r, request, status);
+  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+}
+
+int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass) {
+  if (!any_of_ours(count, requests)) return pass();
+  Outcome outcome;
+  if (all_ours_or_null(count, requests)) {
+    for (int i = 0; i < count; i++) {
+      Request* r = own(requests[i]);
+      if (r != nullptr && !is_inactive(r)) g_process.engine.wait(r);
+    }
+    for (int i = 0; i < count; i++) {
+      Request* r = own(requests[i]);
+      if (r != nullptr)
+        retire_into(r, &requests[i], at(statuses, i), &outcome);
+      else
+        set_null_entry(at(statuses, i));
+    }
+    return outcome.code();
+  }
+  Split s(count, requests);
+  bool library_done = false;
+  g_process.engine.wait_for([&] {
+    bool done = true;
+    for (Request* r : s.ours)
+      if (r != nullptr && !ready(r, true)) done = false;
+    if (!library_done) library_done = their_testall(s, &outcome);
+    return done && library_done;
+  });
+  return retire_all(count, requests, statuses, s, &outcome);
+}
+
+int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[], Pass pass) {
+  if (!any_of_ours(count, requests) || flag == nullptr) return pass();
+  Split s(count, requests);
+  Outcome outcome;
+  bool done = true;
+  for (Request* r : s.ours)
+    if (r != nullptr && !ready(r, false)) done = false;
+  // The library's are asked last: it completes them at once when all are done, and then all of ours must be.
+  if (done) done = their_testall(s, &outcome);
+  *flag = done ? 1 : 0;
+  if (!done) {
+    nothing_found();
+    return MPI_SUCCESS;
+  }
+  return retire_all(count, requests, statuses, s, &outcome);
+}
+
+int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status, Pass pass) {
+  if (!any_of_ours(count, requests) || index == nullptr) return pass();
+  Split s(count, requests);
+  int code = MPI_SUCCESS;
+  g_process.engine.wait_for([&] {
+    *index = test_any(count, requests, status, s, true, &code);
+    return *index != kNone;
+  });
+  return code;
+}
+
+int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status, Pass pass) {
+  if (!any_of_ours(count, requests) || index == nullptr || flag == nullptr) return pass();
+  Split s(count, requests);
+  int code = MPI_SUCCESS;
+  *index = test_any(count, requests, status, s, false, &code);
+  *flag = *index != kNone ? 1 : 0;
+  if (*flag == 0) {
+    *index = MPI_UNDEFINED;
+    nothing_found();
+  }
+  return code;
+}
+
+int waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[],
+             Pass pass) {
+  if (!any_of_ours(incount, requests) || outcount == nullptr || indices == nullptr) return pass();
+  Split s(incount, requests);
+  Outcome outcome;
+  g_process.engine.wait_for([&] {
+    test_some(incount, requests, outcount, indices, statuses, s, true, &outcome);
+    return *outcount != 0;
+  });
+  return outcome.code();
+}
+
+int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[],
+             Pass pass) {
+  if (!any_of_ours(incount, requests) || outcount == nullptr || indices == nullptr) return pass();
+  Split s(incount, requests);
+  Outcome outcome;
+  test_some(incount, requests, outcount, indices, statuses, s, false, &outcome);
+  if (*outcount == 0) nothing_found();
+  return outcome.code();
+}
+
+int request_free(MPI_Request* request, Pass pass) {
+  Request* r = request != nullptr ? own(*request) : nullptr;
+  if (r == nullptr) return pass();
+  *request = MPI_REQUEST_NULL;
+  if (is_inactive(r))
+    discard(r);
+  else
+    detach(r);
+  return MPI_SUCCESS;
+}
+
+int request_get_status(MPI_Request request, int* flag, MPI_Status* status, Pass pass) {
+  Request* r = own(request);
+  if (r == nullptr || flag == nullptr) return pass();
+  *flag = ready(r, false) ? 1 : 0;
+  if (*flag == 0)
+    nothing_found();
+  else if (is_inactive(r))
+    set_empty_status(status);
+  else
+    peek(r, status);
+  return MPI_SUCCESS;
+}
+
+int cancel(MPI_Request* request, Pass pass) {
+  Request* r = request != nullptr ? own(*request) : nullptr;
+  if (r == nullptr) return pass();
+  g_process.engine.cancel(r);
+  return MPI_SUCCESS;
+}
+
+}  // namespace delegate
+}  // namespace tasuki::mpi

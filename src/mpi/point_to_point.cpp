@@ -1,0 +1,299 @@
+// MPI_Send and MPI_Recv in all their forms, blocking and not.
+#include <cstdlib>
+
+#include "generated/pmpi.h"
+#include "mpi/requests.h"
+#include "mpi/status.h"
+
+namespace tasuki::mpi::delegate {
+namespace {
+
+int no_memory(const Target& t) {
+  return raise(t.comm->comm, MPI_ERR_NO_MEM);
+}
+
+// Waits for a blocking call's own request and reports its result.
+int complete_now(Request* r, MPI_Status* status) {
+  g_process.engine.wait(r);
+  const MPI_Comm comm = static_cast<CommInfo*>(r->mine.comm)->comm;
+  const int rc = finish(r, status);
+  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+}
+
+bool fits_inline(const Target& t, MPI_Count count) {
+  return t.type->dense && static_cast<uint64_t>(count) * t.type->size <= kInlineBytes;
+}
+
+// The receive and the send of one combined call; either may be nullptr (MPI_PROC_NULL).
+struct Exchange {
+  Request* receive = nullptr;
+  Request* send = nullptr;
+  int error = MPI_SUCCESS;
+  bool pass = false;
+};
+
+struct Side {
+  void* buf;
+  MPI_Count count;
+  MPI_Datatype type;
+  int peer, tag;
+};
+
+// Starts both halves of an exchange. The receive first: the peer's message then finds it.
+Exchange start_exchange(const Side& out, const Side& in, MPI_Comm comm, char* scratch,
+                        uint64_t scratch_bytes) {
+  Exchange x;
+  Target send{}, receive{};
+  const bool sends = out.peer != MPI_PROC_NULL, receives = in.peer != MPI_PROC_NULL;
+  if (sends) send = send_target(out.buf, out.count, out.type, out.peer, out.tag, comm);
+  if (receives) receive = receive_target(in.buf, in.count, in.type, in.peer, in.tag, comm);
+  if ((sends && send.comm == nullptr) || (receives && receive.comm == nullptr) || (!sends && !receives)) {
+    x.pass = true;
+    return x;
+  }
+  if ((sends && send.type == nullptr) || (receives && receive.type == nullptr)) {
+    x.error = sends && send.type == nullptr ? send.error : receive.error;
+    return x;
+  }
+  if (sends) {
+    x.send = make_send(send, out.buf, out.count, out.tag);
+    if (x.send == nullptr) {
+      x.error = no_memory(send);
+      return x;
+    }
+    if (scratch != nullptr) {
+      x.send->mine.scratch = scratch;
+      x.send->region = {scratch, scratch_bytes, layout::byte_layout()};
+    }
+  }
+  if (receives) {
+    x.receive = make_receive(receive, in.buf, in.count, in.tag);
+    if (x.receive == nullptr) {
+      if (x.send != nullptr) discard(x.send);
+      x.send = nullptr;
+      x.error = no_memory(receive);
+      return x;
+    }
+    g_process.engine.start_receive(x.receive);
+  }
+  if (x.send != nullptr) {
+    x.error = launch_send(x.send, SendMode::standard);
+    if (x.error != MPI_SUCCESS) x.send = nullptr;
+  }
+  return x;
+}
+
+int finish_exchange(const Exchange& x, MPI_Status* status) {
+  Engine& engine = g_process.engine;
+  engine.wait_for([&] {
+    const bool sent = x.send == nullptr || engine.poll(x.send, true);
+    return (x.receive == nullptr || engine.poll(x.receive, true)) && sent;
+  });
+  if (x.send != nullptr) finish(x.send, MPI_STATUS_IGNORE);
+  if (x.receive != nullptr) return complete_now(x.receive, status);
+  set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+  return MPI_SUCCESS;
+}
+
+// Starts an exchange whose receive overwrites the buffer that is sent: sends a packed copy.
+Exchange start_replace(const Side& out, const Side& in, MPI_Comm comm) {
+  Exchange x;
+  const Target t = send_target(out.buf, out.count, out.type, 0, 0, comm);
+  x.pass = t.comm == nullptr;
+  x.error = t.error;
+  if (x.pass || t.type == nullptr) return x;
+  if (t.type->opaque) return start_exchange(out, in, comm, nullptr, 0);  // packed when the send is made
+  const uint64_t bytes = static_cast<uint64_t>(out.count) * t.type->size;
+  char* copy = static_cast<char*>(malloc(bytes + 1));
+  if (copy == nullptr) {
+    x.error = no_memory(t);
+    return x;
+  }
+  layout::pack(copy, {static_cast<char*>(out.buf), static_cast<uint64_t>(out.count), t.type->layout}, 0,
+               bytes);
+  x = start_exchange(out, in, comm, copy, bytes);
+  if (x.send == nullptr) free(copy);
+  return x;
+}
+
+// One request for both halves of a non-blocking exchange.
+int pair_request(const Exchange& x, MPI_Comm comm, MPI_Request* request) {
+  if (x.send == nullptr || x.receive == nullptr) {
+    if (x.send != nullptr) x.send->mine.from_nobody = 1;
+    *request = handle_for(x.send != nullptr ? x.send : x.receive);
+    return MPI_SUCCESS;
+  }
+  Request* pair = g_process.engine.take_request();
+  if (pair == nullptr) return raise(comm, MPI_ERR_NO_MEM);
+  pair->kind = RequestKind::pair;
+  pair->mine.part[0] = x.receive;
+  pair->mine.part[1] = x.send;
+  pair->mine.comm = x.receive->mine.comm;
+  CommTable::retain(static_cast<CommInfo*>(pair->mine.comm));
+  pair->state.store(RequestState::pending, std::memory_order_relaxed);
+  *request = handle_for(pair);
+  return MPI_SUCCESS;
+}
+
+Side side(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag) {
+  return {const_cast<void*>(buf), count, type, peer, tag};
+}
+
+}  // namespace
+
+int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, SendMode mode,
+         Pass pass) {
+  const Target t = send_target(buf, count, type, dest, tag, comm);
+  if (t.comm == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  if ((mode == SendMode::standard || mode == SendMode::ready) && fits_inline(t, count) &&
+      g_process.engine.options().eager_bytes >= kInlineBytes) {
+    g_process.engine.send_inline(t.slot, t.comm->context, tag, t.comm->rank,
+                                 static_cast<const char*>(buf) + t.type->offset,
+                                 static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size));
+    return MPI_SUCCESS;
+  }
+  Request* r = make_send(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  const int rc = launch_send(r, mode);
+  return rc == MPI_SUCCESS ? complete_now(r, MPI_STATUS_IGNORE) : rc;
+}
+
+int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+         MPI_Status* status, Pass pass) {
+  const Target t = receive_target(buf, count, type, source, tag, comm);
+  if (t.comm == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  Request* r = make_receive(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  g_process.engine.receive(r);
+  return complete_now(r, status);
+}
+
+int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+          MPI_Request* request, SendMode mode, Pass pass) {
+  const Target t = send_target(buf, count, type, dest, tag, comm);
+  if (t.comm == nullptr || request == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  Request* r = make_send(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  const int rc = launch_send(r, mode);
+  if (rc == MPI_SUCCESS) *request = handle_for(r);
+  return rc;
+}
+
+int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+          MPI_Request* request, Pass pass) {
+  const Target t = receive_target(buf, count, type, source, tag, comm);
+  if (t.comm == nullptr || request == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  Request* r = make_receive(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  g_process.engine.start_receive(r);
+  *request = handle_for(r);
+  return MPI_SUCCESS;
+}
+
+int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+             MPI_Comm comm, MPI_Status* status, Pass pass) {
+  const Exchange x = start_exchange(side(sendbuf, sendcount, sendtype, dest, sendtag),
+                                    side(recvbuf, recvcount, recvtype, source, recvtag), comm, nullptr, 0);
+  if (x.pass) return pass();
+  return x.error == MPI_SUCCESS ? finish_exchange(x, status) : x.error;
+}
+
+int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
+                     int recvtag, MPI_Comm comm, MPI_Status* status, Pass pass) {
+  const Exchange x =
+      start_replace(side(buf, count, type, dest, sendtag), side(buf, count, type, source, recvtag), comm);
+  if (x.pass) return pass();
+  return x.error == MPI_SUCCESS ? finish_exchange(x, status) : x.error;
+}
+
+int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+              MPI_Comm comm, MPI_Request* request, Pass pass) {
+  const Exchange x = start_exchange(side(sendbuf, sendcount, sendtype, dest, sendtag),
+                                    side(recvbuf, recvcount, recvtype, source, recvtag), comm, nullptr, 0);
+  if (x.pass) return pass();
+  return x.error == MPI_SUCCESS ? pair_request(x, comm, request) : x.error;
+}
+
+int isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
+                      int recvtag, MPI_Comm comm, MPI_Request* request, Pass pass) {
+  const Exchange x =
+      start_replace(side(buf, count, type, dest, sendtag), side(buf, count, type, source, recvtag), comm);
+  if (x.pass) return pass();
+  return x.error == MPI_SUCCESS ? pair_request(x, comm, request) : x.error;
+}
+
+// ---- persistent
+// --------------------------------------------------------------------------------------------------------------------
+
+int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+              MPI_Request* request, SendMode mode, Pass pass) {
+  const Target t = send_target(buf, count, type, dest, tag, comm);
+  if (t.comm == nullptr || request == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  Request* r = make_send(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  r->mine.persistent = 1;
+  r->mine.mode = static_cast<uint8_t>(mode);
+  *request = handle_for(r);
+  return MPI_SUCCESS;
+}
+
+int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+              MPI_Request* request, Pass pass) {
+  const Target t = receive_target(buf, count, type, source, tag, comm);
+  if (t.comm == nullptr || request == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  Request* r = make_receive(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  r->mine.persistent = 1;
+  *request = handle_for(r);
+  return MPI_SUCCESS;
+}
+
+int start(MPI_Request* request, Pass pass) {
+  Request* r = request != nullptr ? own(*request) : nullptr;
+  if (r == nullptr) return pass();
+  if (!is_inactive(r)) return raise(static_cast<CommInfo*>(r->mine.comm)->comm, MPI_ERR_REQUEST);
+  return launch_persistent(r);
+}
+
+int startall(int count, MPI_Request requests[], Pass pass) {
+  bool any = false;
+  for (int i = 0; i < count && requests != nullptr; i++) any = any || own(requests[i]) != nullptr;
+  if (!any) return pass();
+  for (int i = 0; i < count; i++) {
+    auto by_library = [&] { return pmpi().Start(&requests[i]); };
+    const int rc = start(&requests[i], by_library);
+    if (rc != MPI_SUCCESS) return rc;
+  }
+  return MPI_SUCCESS;
+}
+
+// ---- buffered mode
+// -----------------------------------------------------------------------------------------------------------------
+
+int buffer_attach(void*, MPI_Count bytes, Pass pass) {
+  const int rc = pass();
+  if (rc == MPI_SUCCESS) g_process.attached_bytes = static_cast<uint64_t>(bytes);
+  return rc;
+}
+
+int buffer_detach(void*, void*, bool, Pass pass) {
+  // The call returns when the messages have left the user's buffer (MPI-4.0, 3.6). Ours never lie in it, so
+  // it waits for the library's only: two ranks that both send, detach and then receive must not wait for each
+  // other.
+  Process& p = g_process;
+  const int rc = pass();
+  if (rc != MPI_SUCCESS) return rc;
+  p.engine.next_attachment();
+  p.attached_bytes = p.attached_used = 0;
+  return rc;
+}
+
+}  // namespace tasuki::mpi::delegate

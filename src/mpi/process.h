@@ -1,0 +1,58 @@
+// What one MPI process (a task) knows: its engine, and the tables of communicators, datatypes and requests.
+// Globals exist once per task, because every task loads this library for itself.
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "mpi/comm.h"
+#include "mpi/datatype.h"
+#include "mpi/delegates.h"
+#include "mpi/engine.h"
+#include "mpi/handle_map.h"
+
+namespace tasuki::mpi {
+
+// A message that a matched probe has taken out of its queue.
+struct Matched {
+  Envelope* envelope;
+  CommInfo* comm;  // retained
+};
+
+struct Process {
+  Engine engine;
+  CommTable comms;
+  TypeTable types;
+  HandleMap<Request> requests;            // by the MPI_Request that stands for it
+  SpinLock message_lock;                  // spare_messages
+  std::vector<uintptr_t> spare_messages;  // MPI_Messages of the library that stand for none of ours now
+  std::vector<uintptr_t> sent_messages;   // the MPI_Requests that sent them
+  HandleMap<Matched> messages;            // by the MPI_Message
+  Board* board = nullptr;
+  int world_rank = 0, world_size = 0;
+  int tag_upper_bound = 0;
+  bool threads = false;  // MPI_THREAD_MULTIPLE
+  bool statistics = false;
+  MPI_Request never_done{};     // a generalized request: asking for it makes the library progress
+  MPI_Comm quiet_comm{};        // a communicator for the placeholders of matched messages
+  SpinLock lock;                // what follows, when `threads`
+  Request* detached = nullptr;  // freed by the user while active
+  uint64_t attached_bytes = 0;  // MPI_Buffer_attach
+  uint64_t attached_used = 0;
+  uint32_t unsuccessful = 0;  // tests and probes in a row that found nothing
+};
+
+extern Process g_process;
+
+// Lets the MPI library progress: its own messages, one-sided operations, non-blocking collectives.
+void library_progress();
+
+// A test or probe found nothing: progress, and give the core away now and then when tasks outnumber cores.
+void nothing_found();
+
+// Raises an error on the communicator (MPI_COMM_WORLD if comm is MPI_COMM_NULL) as an MPI function would, and
+// returns the code.
+int raise(MPI_Comm comm, int code);
+
+}  // namespace tasuki::mpi

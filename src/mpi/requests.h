@@ -1,0 +1,64 @@
+// Operations as the MPI functions see them: arguments checked and resolved, requests with their MPI handles,
+// results turned into statuses and error codes.
+#pragma once
+
+#include <mpi.h>
+
+#include "mpi/process.h"
+
+namespace tasuki::mpi {
+
+// Who and what a call addresses. `comm` is nullptr if the call is for the library (or invalid, which the
+// library says best).
+struct Target {
+  CommInfo* comm;
+  TypeInfo* type;
+  int slot;   // of the peer, kAnySource
+  int error;  // with type == nullptr and comm != nullptr: the code to return, already raised
+  MPI_Datatype handle;
+};
+
+Target send_target(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
+Target receive_target(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
+                      MPI_Comm comm);
+
+inline int32_t tag_in(int tag) {
+  return tag == MPI_ANY_TAG ? kAnyTag : tag;
+}
+
+// A request filled in for a send or a receive; nullptr when memory is exhausted. It retains communicator and
+// type.
+Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag);
+Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag);
+
+// Starts what make_send made. Returns an MPI error code, raised; the request is then given back.
+int launch_send(Request* r, SendMode mode);
+
+// Takes a completed operation's result: status (may be MPI_STATUS_IGNORE), unpacking of undecodable types.
+// Returns its error code, not raised. The request goes back to the pool, unless it is persistent.
+int finish(Request* r, MPI_Status* status);
+// The same result without any effect on the request (MPI_Request_get_status).
+int peek(const Request* r, MPI_Status* status);
+void discard(Request* r);
+
+// The valid MPI_Request that stands for a request: an inactive persistent request of the library to nobody,
+// made once and used again. The library's own functions accept it.
+MPI_Request handle_for(Request* r);
+inline Request* own(MPI_Request handle) {
+  return g_process.requests.find(key_of(handle));
+}
+inline bool is_inactive(const Request* r) {
+  return r->mine.persistent != 0 && r->mine.started == 0;
+}
+
+// Requests that the user freed while they were active.
+void detach(Request* r);
+void reap_detached();
+
+void free_placeholders();
+void free_spare_messages();
+
+// Persistent operations.
+int launch_persistent(Request* r);
+
+}  // namespace tasuki::mpi

@@ -1,0 +1,242 @@
+#include "mpi/transfer.h"
+
+#include <algorithm>
+
+#include "mpi/wait.h"
+
+namespace tasuki::mpi {
+namespace {
+
+// Below this many bytes the second side copies alone: joining costs the first side about two cache line
+// transfers (0.2 us), in which one core copies this much.
+constexpr uint64_t kShareFrom = 6 << 10;
+// A pipelined transfer needs some chunks to overlap its two stages.
+constexpr uint64_t kPipelineFrom = 6 << 10;
+// Runs up to this size, sparse on both sides, are cheaper through a dense buffer: what crosses between the
+// cores is then full lines instead of one line a run.
+constexpr uint64_t kFineRun = 16;
+constexpr uint64_t kSmallestChunk = 2 << 10;
+constexpr uint64_t kMostChunks = 1u << 30;
+
+// Bytes of memory that the region spreads over, for each byte that it carries.
+bool sparse(const layout::Region& r) {
+  const uint64_t payload = layout::size(r.layout);
+  const int64_t span = r.count > 1 ? layout::extent(r.layout) : layout::true_extent(r.layout);
+  const uint64_t distance = static_cast<uint64_t>(span < 0 ? -span : span);
+  return layout::run_count(r.layout) > 1 ? distance >= 2 * payload : distance >= 4 * payload;
+}
+
+bool finely_scattered(const layout::Region& r) {
+  return layout::typical_run(r.layout) <= kFineRun && sparse(r);
+}
+
+TransferMode choose(const TransferPolicy& policy, const layout::Region& source,
+                    const layout::Region& destination, uint64_t bytes) {
+  switch (policy.protocol) {
+    case Protocol::direct:
+      return TransferMode::direct;
+    case Protocol::pipelined:
+      return TransferMode::pipelined;
+    case Protocol::eager:
+      return TransferMode::alone;
+    case Protocol::automatic:
+      break;
+  }
+  if (bytes >= kPipelineFrom && finely_scattered(source) && finely_scattered(destination))
+    return TransferMode::pipelined;
+  return bytes >= kShareFrom ? TransferMode::direct : TransferMode::alone;
+}
+
+bool claim(Transfer& t, uint32_t* chunk) {
+  if (t.next.load(std::memory_order_relaxed) >= t.chunks) return false;
+  *chunk = t.next.fetch_add(1, std::memory_order_relaxed);
+  return *chunk < t.chunks;
+}
+
+void copy_chunk(Transfer& t, uint32_t chunk, uint64_t* copied) {
+  const uint64_t from = chunk * t.chunk_bytes;
+  const uint64_t n = std::min(t.chunk_bytes, t.bytes - from);
+  layout::copy(t.destination, t.source, from, n);
+  *copied += n;
+}
+
+// Gives back one share of `pending`. The last one completes both requests. Returns true for the last, and
+// then the transfer, which is part of the first request, is gone.
+bool release_share(Transfer& t) {
+  if (t.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+  Staging* staging = t.mode == TransferMode::pipelined ? t.staging : nullptr;
+  const bool first_sends = t.first->kind == RequestKind::send;
+  Request* sender = first_sends ? t.first : t.second;
+  Request* receiver = first_sends ? t.second : t.first;
+  // The receiver may look at the staging buffer until it sees that it is done; the sender may want the buffer
+  // for its next message as soon as it is.
+  complete(receiver);
+  if (staging != nullptr) staging->busy.store(0, std::memory_order_release);
+  complete(sender);
+  return true;
+}
+
+void direct_side(Transfer& t, bool stay, uint64_t* copied, uint64_t* claims) {
+  uint32_t chunk;
+  while (claim(t, &chunk)) {
+    copy_chunk(t, chunk, copied);
+    ++*claims;
+    if (release_share(t) || !stay) return;
+  }
+}
+
+// Polls for which a side of a pipelined transfer waits for its partner before it copies a chunk alone: longer
+// than one chunk takes (1 to 2 us), shorter than a time slice that a descheduled partner is away.
+constexpr uint32_t kPartnerPolls = 400;
+
+void pack_side(Transfer& t, uint64_t* copied, uint64_t* claims) {
+  Staging& s = *t.staging;
+  uint32_t packed = s.packed.load(std::memory_order_relaxed);
+  uint32_t polls = 0;
+  uint32_t chunk;
+  for (;;) {
+    const bool partner = t.destination_here.load(std::memory_order_acquire) != 0;
+    const bool room = packed - s.unpacked.load(std::memory_order_acquire) < kStagingSlots;
+    if (partner && !room && ++polls < kPartnerPolls) {
+      if (t.next.load(std::memory_order_relaxed) >= t.chunks) return;
+      os::cpu_relax();
+      continue;
+    }
+    polls = 0;
+    if (!claim(t, &chunk)) return;
+    ++*claims;
+    if (!partner || !room) {
+      copy_chunk(t, chunk, copied);
+      if (release_share(t)) return;
+      continue;
+    }
+    const uint64_t from = chunk * t.chunk_bytes;
+    const uint64_t n = std::min(t.chunk_bytes, t.bytes - from);
+    const uint32_t slot = packed % kStagingSlots;
+    layout::pack(s.data[slot], t.source, from, n);
+    s.slot[slot].chunk = chunk;
+    s.packed.store(++packed, std::memory_order_release);
+    *copied += n;
+  }
+}
+
+// Stays until every chunk is copied: the packing side relies on it. `finished` tells when that is.
+template <typename Finished>
+void unpack_side(Transfer& t, Finished finished, uint64_t* copied, uint64_t* claims) {
+  Staging& s = *t.staging;
+  uint32_t unpacked = s.unpacked.load(std::memory_order_relaxed);
+  uint32_t polls = 0;
+  uint32_t chunk;
+  for (;;) {
+    // In this order: when the transfer is not finished now, the buffer was still its own when it was looked
+    // at.
+    const bool there = s.packed.load(std::memory_order_acquire) != unpacked;
+    if (finished()) return;
+    if (there) {
+      const uint32_t slot = unpacked % kStagingSlots;
+      chunk = s.slot[slot].chunk;
+      const uint64_t from = chunk * t.chunk_bytes;
+      const uint64_t n = std::min(t.chunk_bytes, t.bytes - from);
+      layout::unpack(t.destination, from, n, s.data[slot]);
+      s.unpacked.store(++unpacked, std::memory_order_release);
+      *copied += n;
+      polls = 0;
+      if (release_share(t)) return;
+      continue;
+    }
+    const bool partner = t.source_here.load(std::memory_order_acquire) != 0;
+    if (partner && ++polls < kPartnerPolls) {
+      os::cpu_relax();
+      continue;
+    }
+    polls = 0;
+    if (!claim(t, &chunk)) {
+      os::cpu_yield();  // the rest is in the hands of a packing side that does not run
+      continue;
+    }
+    ++*claims;
+    copy_chunk(t, chunk, copied);
+    if (release_share(t)) return;
+  }
+}
+
+bool is_done(const Request* r) {
+  return r->state.load(std::memory_order_acquire) == RequestState::done;
+}
+
+}  // namespace
+
+void complete(Request* r) {
+  Endpoint* owner = r->owner;
+  r->state.store(RequestState::done, std::memory_order_release);
+  wake(owner);
+}
+
+void move_message(const TransferPolicy& policy, Request* first, Request* second, const layout::Region& source,
+                  const layout::Region& destination, uint64_t bytes, Staging* staging, TransferStats* stats) {
+  TransferMode mode = choose(policy, source, destination, bytes);
+  if (mode == TransferMode::pipelined && (staging == nullptr || bytes > kMostChunks * kStagingBytes ||
+                                          staging->busy.exchange(1, std::memory_order_acquire) != 0))
+    mode = TransferMode::direct;
+  if (mode == TransferMode::alone || bytes == 0) {
+    if (bytes != 0) layout::copy(destination, source, 0, bytes);
+    stats->alone_bytes += bytes;
+    complete(first);
+    complete(second);
+    return;
+  }
+  const bool second_is_source = second->kind == RequestKind::send;
+  Transfer& t = first->transfer;
+  t.source = source;
+  t.destination = destination;
+  t.bytes = bytes;
+  t.chunk_bytes = mode == TransferMode::pipelined ? kStagingBytes : policy.chunk_bytes;
+  // Both sides get something to do from kShareFrom up.
+  if (mode == TransferMode::direct && bytes < 4 * t.chunk_bytes)
+    t.chunk_bytes = std::max<uint64_t>(kSmallestChunk, (bytes / 4 + kLine - 1) / kLine * kLine);
+  // Counters are 32 bits wide. The staging slots fix the chunk of a pipelined transfer: beyond 8 TiB it is
+  // direct.
+  while ((bytes - 1) / t.chunk_bytes >= kMostChunks) t.chunk_bytes *= 2;
+  t.chunks = static_cast<uint32_t>((bytes - 1) / t.chunk_bytes + 1);
+  t.mode = mode;
+  t.first = first;
+  t.second = second;
+  t.staging = mode == TransferMode::pipelined ? staging : nullptr;
+  t.next.store(0, std::memory_order_relaxed);
+  t.pending.store(t.chunks + 1, std::memory_order_relaxed);
+  t.source_here.store(second_is_source ? 1 : 0, std::memory_order_relaxed);
+  t.destination_here.store(second_is_source ? 0 : 1, std::memory_order_relaxed);
+  if (staging != nullptr && mode == TransferMode::pipelined) {
+    staging->packed.store(0, std::memory_order_relaxed);
+    staging->unpacked.store(0, std::memory_order_relaxed);
+  }
+  first->state.store(RequestState::active, std::memory_order_release);
+
+  uint64_t claims = 0;
+  if (mode == TransferMode::direct) {
+    direct_side(t, true, &stats->direct_bytes, &claims);
+  } else if (second_is_source) {
+    pack_side(t, &stats->pipelined_bytes, &claims);
+  } else {
+    // The share of the second side keeps the structure alive; only it is left when all chunks are copied.
+    unpack_side(
+        t, [&] { return t.pending.load(std::memory_order_acquire) == 1; }, &stats->pipelined_bytes, &claims);
+  }
+  release_share(t);
+}
+
+void help(Request* first, bool stay, TransferStats* stats) {
+  Transfer& t = first->transfer;
+  if (t.mode == TransferMode::direct) {
+    direct_side(t, stay, &stats->direct_bytes, &stats->chunks_helped);
+  } else if (stay && first->kind == RequestKind::send) {
+    t.source_here.store(1, std::memory_order_release);
+    pack_side(t, &stats->pipelined_bytes, &stats->chunks_helped);
+  } else if (stay) {
+    t.destination_here.store(1, std::memory_order_release);
+    unpack_side(
+        t, [&] { return is_done(first); }, &stats->pipelined_bytes, &stats->chunks_helped);
+  }
+}
+
+}  // namespace tasuki::mpi
