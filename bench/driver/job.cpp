@@ -1,0 +1,235 @@
+#include "bench/driver/job.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace tasuki::bench {
+namespace {
+
+volatile sig_atomic_t g_signal = 0;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Fields parse_fields(const std::string& line) {
+  Fields fields;
+  for (size_t at = line.find('\t'); at != std::string::npos;) {
+    const size_t next = line.find('\t', at + 1);
+    const std::string part = line.substr(at + 1, next == std::string::npos ? next : next - at - 1);
+    const size_t equals = part.find('=');
+    if (equals != std::string::npos) fields[part.substr(0, equals)] = part.substr(equals + 1);
+    at = next;
+  }
+  return fields;
+}
+
+Status system_error(const std::string& what) {
+  const int err = errno;
+  return Status::error(err, what + ": " + strerror(err));
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) { g_signal = number; };
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+int interrupted() {
+  return g_signal;
+}
+
+Status Job::make_pipes() {
+  const char* tmp = getenv("TMPDIR");
+  std::string pattern = std::string(tmp != nullptr && *tmp != '\0' ? tmp : "/tmp") + "/tasuki-bench-XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) return system_error(pattern);
+  folder_ = pattern;
+  for (int r = 0; r < kRanks; r++) {
+    const std::string suffix = "." + std::to_string(r);
+    for (const char* kind : {"command", "answer"})
+      if (mkfifo((folder_ + "/" + kind + suffix).c_str(), 0600) != 0) return system_error(folder_);
+    // Opened for both directions, so that neither side waits for the other here. The ranks open one direction
+    // each: they see the end of their commands when this process has gone.
+    command_[r] = open((folder_ + "/command" + suffix).c_str(), O_RDWR | O_CLOEXEC);
+    answer_[r] = open((folder_ + "/answer" + suffix).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (command_[r] < 0 || answer_[r] < 0) return system_error(folder_);
+  }
+  return Status();
+}
+
+void Job::remove_pipes() {
+  if (folder_.empty()) return;
+  for (int r = 0; r < kRanks; r++)
+    for (const char* kind : {"command.", "answer."})
+      unlink((folder_ + "/" + kind + std::to_string(r)).c_str());
+  rmdir(folder_.c_str());
+  folder_.clear();
+}
+
+Status Job::launch() {
+  output_ = memfd_create("tasuki-bench-output", MFD_CLOEXEC);
+  if (output_ < 0) return system_error("memfd_create");
+  std::vector<std::string> words = spec_.launcher;
+  words.insert(words.end(), spec_.runner.begin(), spec_.runner.end());
+  words.push_back(spec_.program);
+  words.push_back(folder_);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t parent = getpid();
+  pid_ = fork();
+  if (pid_ < 0) return system_error("fork");
+  if (pid_ == 0) {
+    // A group of its own: Ctrl-C reaches this process alone, which then ends the jobs in order.
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(1);
+    const int nothing = open("/dev/null", O_RDONLY);
+    dup2(nothing, STDIN_FILENO);
+    dup2(output_, STDOUT_FILENO);
+    dup2(output_, STDERR_FILENO);
+    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
+    for (std::string& variable : spec_.environment) putenv(variable.data());
+    execvp(argv[0], argv.data());
+    dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
+    _exit(127);
+  }
+  return Status();
+}
+
+Status Job::start(double timeout_seconds, Answer* hello) {
+  Status status = make_pipes();
+  if (status.ok()) status = launch();
+  if (status.ok()) status = receive(timeout_seconds, hello);
+  remove_pipes();  // both ends hold them open: nothing is left behind, however this process ends
+  return status;
+}
+
+Status Job::ask(const std::string& command, double timeout_seconds, Answer* answer) {
+  const std::string line = command + "\n";
+  for (int fd : command_)
+    if (write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+      return system_error(name() + ": cannot send a command");
+  return receive(timeout_seconds, answer);
+}
+
+Status Job::receive(double timeout_seconds, Answer* answer) {
+  *answer = Answer();
+  bool done[kRanks] = {false, false};
+  std::string error;
+  const double deadline = now() + timeout_seconds;
+  while (!done[0] || !done[1]) {
+    pollfd fds[kRanks];
+    for (int r = 0; r < kRanks; r++) fds[r] = {done[r] ? -1 : answer_[r], POLLIN, 0};
+    // The time limit of poll() is only for noticing that the launcher has ended: it costs the ranks nothing.
+    const int ready = poll(fds, kRanks, 200);
+    if (interrupted() != 0) return Status::error(EINTR, "interrupted");
+    if (ready <= 0) {
+      if (ended()) return Status::error(ECHILD, "the " + name() + " job ended: " + how_it_ended());
+      if (now() > deadline)
+        return Status::error(ETIMEDOUT, "the " + name() + " job has not answered for " +
+                                            std::to_string(static_cast<int>(timeout_seconds)) + " seconds");
+      continue;
+    }
+    for (int r = 0; r < kRanks; r++) {
+      if ((fds[r].revents & POLLIN) == 0) continue;
+      char buffer[4096];
+      const ssize_t n = read(answer_[r], buffer, sizeof buffer);
+      if (n > 0) unread_[r].append(buffer, static_cast<size_t>(n));
+      for (size_t end; !done[r] && (end = unread_[r].find('\n')) != std::string::npos;) {
+        const std::string line = unread_[r].substr(0, end);
+        unread_[r].erase(0, end + 1);
+        const std::string kind = line.substr(0, line.find('\t'));
+        const std::string text = kind.size() < line.size() ? line.substr(kind.size() + 1) : "";
+        if (kind == "row") {
+          if (r == 0) answer->rows.push_back(parse_fields(line));
+          continue;
+        }
+        done[r] = true;
+        answer->values[r] = parse_fields(line);
+        if (kind == "wrong" && answer->wrong.empty()) answer->wrong = text;
+        if (kind == "error" && error.empty()) error = text;
+      }
+    }
+  }
+  if (!error.empty()) return Status::error(EIO, name() + ": " + error);
+  return Status();
+}
+
+bool Job::ended() {
+  if (pid_ <= 0) return true;
+  if (waitpid(pid_, &wait_status_, WNOHANG) != pid_) return false;
+  pid_ = -1;
+  return true;
+}
+
+std::string Job::how_it_ended() const {
+  std::string how = WIFSIGNALED(wait_status_) ? "killed by signal " + std::to_string(WTERMSIG(wait_status_))
+                                              : "exit code " + std::to_string(WEXITSTATUS(wait_status_));
+  std::string text = output();
+  constexpr size_t kTail = 3000;
+  if (text.size() > kTail) text = "..." + text.substr(text.size() - kTail);
+  return text.empty() ? how + ", no output" : how + ", output:\n" + text;
+}
+
+std::string Job::output() const {
+  std::string text;
+  char buffer[4096];
+  off_t at = 0;
+  for (ssize_t n; output_ >= 0 && (n = pread(output_, buffer, sizeof buffer, at)) > 0; at += n)
+    text.append(buffer, static_cast<size_t>(n));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+Status Job::stop() {
+  if (pid_ <= 0) return Status();
+  for (int fd : command_) {
+    [[maybe_unused]] const ssize_t written = write(fd, "quit\n", 5);
+  }
+  for (const double deadline = now() + 20; !ended();) {
+    if (now() > deadline) return Status::error(ETIMEDOUT, "the " + name() + " job does not end");
+    if (interrupted() != 0) return Status::error(EINTR, "interrupted");
+    usleep(10000);
+  }
+  if (wait_status_ != 0)
+    return Status::error(ECHILD, "the " + name() + " job ended badly: " + how_it_ended());
+  return Status();
+}
+
+// The launcher is asked to end its ranks; should it not, they end by themselves as their commands come to an
+// end.
+void Job::kill_all() {
+  if (pid_ <= 0) return;
+  kill(pid_, SIGTERM);
+  for (const double deadline = now() + 5; !ended() && now() < deadline;) usleep(10000);
+  if (pid_ <= 0) return;
+  kill(-pid_, SIGKILL);
+  waitpid(pid_, &wait_status_, 0);
+  pid_ = -1;
+}
+
+Job::~Job() {
+  kill_all();
+  remove_pipes();
+  for (int r = 0; r < kRanks; r++) {
+    if (command_[r] >= 0) close(command_[r]);
+    if (answer_[r] >= 0) close(answer_[r]);
+  }
+  if (output_ >= 0) close(output_);
+}
+
+}  // namespace tasuki::bench

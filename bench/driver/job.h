@@ -1,0 +1,76 @@
+// A job of two ranks that obeys commands: an mpirun whose program reads one named pipe per rank. Between two
+// commands the ranks are blocked in read(2), so that several jobs can share the same cores and take turns.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tasuki::bench {
+
+inline constexpr int kRanks = 2;
+
+struct JobSpec {
+  std::string name;                   // in messages: "plain MPI", "Tasuki"
+  std::vector<std::string> launcher;  // mpirun and its arguments
+  std::vector<std::string> runner;    // between launcher and program, e.g. {"tasuki", "run"}; may be empty
+  std::string program;
+  std::vector<std::string> environment{};  // further "NAME=value"
+};
+
+using Fields = std::map<std::string, std::string>;
+
+struct Answer {
+  Fields values[kRanks];     // key=value pairs of each rank's last line
+  std::vector<Fields> rows;  // rank 0's lines before it
+  std::string wrong;         // not empty: a rank's verification failed, and how
+};
+
+class Job {
+ public:
+  explicit Job(JobSpec spec) : spec_(std::move(spec)) {}
+  ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  // Starts the job and waits for both ranks to report; `hello` is what they say of themselves.
+  Status start(double timeout_seconds, Answer* hello);
+  // Sends a command to both ranks and waits for both answers. Fails when the job ends, answers "error", is
+  // silent for longer than the timeout, or the user interrupts.
+  Status ask(const std::string& command, double timeout_seconds, Answer* answer);
+  // Ends the job in good order; fails when it ends badly.
+  Status stop();
+
+  const std::string& name() const { return spec_.name; }
+  // What the job has written to stdout and stderr.
+  std::string output() const;
+
+ private:
+  Status make_pipes();
+  Status launch();
+  Status receive(double timeout_seconds, Answer* answer);
+  bool ended();
+  std::string how_it_ended() const;
+  void kill_all();
+  void remove_pipes();
+
+  JobSpec spec_;
+  std::string folder_;
+  int command_[kRanks] = {-1, -1};
+  int answer_[kRanks] = {-1, -1};
+  std::string unread_[kRanks];
+  int output_ = -1;
+  pid_t pid_ = -1;
+  int wait_status_ = 0;
+};
+
+// Installs handlers for SIGINT, SIGTERM and SIGHUP: a waiting Job then fails with EINTR, and its destructor
+// ends it.
+void catch_interrupts();
+int interrupted();  // the signal, or 0
+
+}  // namespace tasuki::bench

@@ -1,0 +1,133 @@
+#include "bench/driver/report.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "bench/driver/machine.h"
+#include "bench/plot/page.h"
+
+namespace tasuki::bench {
+namespace {
+
+using nlohmann::json;
+
+json make_row(const char* pattern, int bytes, double plain, double tasuki) {
+  return {{"pattern", pattern},
+          {"description", "a test"},
+          {"bytes", bytes},
+          {"plain_us", plain},
+          {"tasuki_us", tasuki},
+          {"ratio", plain / tasuki},
+          {"memcpy_us", 0.0123},
+          {"direct_us", 1.5},
+          {"verified", true},
+          {"plain_spread_us", {plain * 0.9, plain * 1.1}},
+          {"tasuki_spread_us", {tasuki, tasuki}}};
+}
+
+json make_measurement() {
+  return {{"benchmark", "ddt"},
+          {"format", 1},
+          {"date", "2026-01-02T03:04:05Z"},
+          {"mpi", "openmpi"},
+          {"machine", describe_machine()},
+          {"versions",
+           {{"tasuki", "0.1.0"}, {"mpi", "Open MPI v4"}, {"mpi_full", "Open MPI v4"}, {"compiler", "gcc"}}},
+          {"settings", {{"rounds", 7}}},
+          {"rows", {make_row("WRF_x_vec", 63168, 24, 12), make_row("NAS_MG_x", 32768, 10, 40)}},
+          {"contiguous", {make_row("contiguous", 8, 0.25, 0.25)}},
+          {"geomean", 0.7071},
+          {"verified", true},
+          {"notes", json::array()}};
+}
+
+std::string temporary_file(const std::string& text) {
+  const std::string path = testing::TempDir() + "report_test." + std::to_string(getpid()) + ".json";
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(Report, TableHasEveryRowItsRatioAndTheMean) {
+  const std::string text = table(make_measurement());
+  EXPECT_NE(text.find("WRF_x_vec          63168       24.0       12.0    2.00      0.012       1.50  yes"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("NAS_MG_x           32768       10.0       40.0    0.25"), std::string::npos) << text;
+  EXPECT_NE(text.find("geometric mean"), std::string::npos);
+  EXPECT_LT(text.find("geometric mean"), text.find("contiguous"));
+}
+
+TEST(Report, TableShowsWhatFailed) {
+  json m = make_measurement();
+  m["rows"][0]["verified"] = false;
+  m["rows"][0]["tasuki_us"] = nullptr;
+  m["rows"][0].erase("ratio");
+  m["rows"][0]["failure"] = "rank 1: byte 17 is wrong";
+  const std::string text = table(m);
+  EXPECT_NE(text.find("NO\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("VERIFICATION FAILED: rank 1: byte 17 is wrong"), std::string::npos) << text;
+}
+
+TEST(Report, ComparisonMatchesRowsByPatternAndBytes) {
+  json older = make_measurement(), newer = make_measurement();
+  newer["rows"][0]["tasuki_us"] = 6;   // twice as fast
+  newer["rows"][1]["bytes"] = 131072;  // another row
+  const std::string text = comparison(older, newer);
+  EXPECT_NE(text.find("WRF_x_vec          63168       12.0       6.00     2.00     1.00     2.00"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("only in new: NAS_MG_x 131072"), std::string::npos) << text;
+  EXPECT_NE(text.find("only in old: NAS_MG_x 32768"), std::string::npos) << text;
+  EXPECT_NE(text.find("geometric mean                                     2.00     1.00     2.00"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Report, ReadsWhatWasWrittenAndRefusesTheRest) {
+  const std::string good = temporary_file(make_measurement().dump());
+  EXPECT_TRUE(read_measurement(good).ok());
+  const struct {
+    std::string text, says;
+  } cases[] = {{"{", "not JSON"},
+               {"[]", "not a measurement"},
+               {R"({"benchmark":"ddt","format":2})", "format 2"},
+               {R"({"benchmark":"ddt","format":1})", "has no"}};
+  for (const auto& c : cases) {
+    const Result<json> m = read_measurement(temporary_file(c.text));
+    ASSERT_FALSE(m.ok()) << c.text;
+    EXPECT_NE(m.status().message().find(c.says), std::string::npos) << m.status().message();
+  }
+  unlink(good.c_str());
+  EXPECT_EQ(read_measurement(good).status().err(), ENOENT);
+  EXPECT_FALSE(write_text("/nonexistent/file", "x").ok());
+}
+
+TEST(Page, HoldsTheDataAndNothingFromOutside) {
+  json m = make_measurement();
+  m["notes"] = {"</script><b>not an element</b>"};
+  const std::string html = page({m, m});
+  EXPECT_EQ(html.find("/*MEASUREMENTS*/"), std::string::npos);
+  EXPECT_EQ(html.find("<!--TABLES-->"), std::string::npos);
+  EXPECT_EQ(html.find("</script><b>"), std::string::npos);
+  EXPECT_NE(html.find("WRF_x_vec"), std::string::npos);
+  for (const char* outside : {"src=", "<link", "@import", "url(", "fetch("})
+    EXPECT_EQ(html.find(outside), std::string::npos) << outside;
+  // What the page's script will parse is the measurement itself.
+  const std::string begin = "id=\"data\">";
+  const size_t at = html.find(begin) + begin.size();
+  const json parsed = json::parse(html.substr(at, html.find("</script>", at) - at), nullptr, false);
+  ASSERT_FALSE(parsed.is_discarded());
+  EXPECT_EQ(parsed, json({m, m}));
+}
+
+TEST(Machine, SaysWhatAReaderNeeds) {
+  const json m = describe_machine();
+  EXPECT_GT(m["cores"].get<int>(), 0);
+  EXPECT_GT(m["memory_bytes"].get<int64_t>(), 1 << 20);
+  EXPECT_FALSE(m["kernel"].get<std::string>().empty());
+}
+
+}  // namespace
+}  // namespace tasuki::bench

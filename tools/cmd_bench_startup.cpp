@@ -1,0 +1,186 @@
+// `tasuki bench startup`: what a task costs: time to start and end, and memory, beside plain processes of the
+// same program started in the same run. The JSON's rows are the table's.
+#include <dirent.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "base/log.h"
+#include "os/process.h"
+#include "os/spawn.h"
+#include "tools/command.h"
+
+namespace tasuki::tool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct StartupOptions {
+  std::vector<int> counts{1, 8, 64, 240};
+  int rounds = 7;
+  std::string json;
+};
+
+std::vector<std::string> tasuki_command(int count, const std::vector<std::string>& program) {
+  std::vector<std::string> command{prefix() + "/bin/tasuki", "run", "-n", std::to_string(count)};
+  command.insert(command.end(), program.begin(), program.end());
+  return command;
+}
+
+pid_t start(const std::vector<std::string>& command) {
+  pid_t pid = -1;
+  const int rc =
+      posix_spawnp(&pid, command[0].c_str(), nullptr, nullptr, os::pointers_to(command).data(), environ);
+  return rc == 0 ? pid : -1;
+}
+
+bool ends_well(pid_t pid) {
+  int status = -1;
+  return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+// Milliseconds from the first start to the last end; negative if something failed.
+double time_plain(int count, const std::vector<std::string>& program) {
+  const auto begin = Clock::now();
+  std::vector<pid_t> pids;
+  bool ok = true;
+  for (int i = 0; i < count; i++) pids.push_back(start(program));
+  for (const pid_t pid : pids) ok &= ends_well(pid);
+  return ok ? std::chrono::duration<double, std::milli>(Clock::now() - begin).count() : -1;
+}
+
+double time_tasks(int count, const std::vector<std::string>& program) {
+  const auto begin = Clock::now();
+  const bool ok = ends_well(start(tasuki_command(count, program)));
+  return ok ? std::chrono::duration<double, std::milli>(Clock::now() - begin).count() : -1;
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  const size_t n = v.size();
+  return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+// Sum of the lines of a file of /proc whose names begin with `key`, in KiB.
+long kib_of(pid_t pid, const char* file, const std::string& key) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/" + file);
+  long sum = 0;
+  for (std::string line; std::getline(in, line);)
+    if (line.compare(0, key.size(), key) == 0) sum += strtol(line.c_str() + line.find(':') + 1, nullptr, 10);
+  return sum;
+}
+
+struct Memory {
+  double private_kib = 0, page_table_kib = 0;
+};
+
+Memory memory_of(pid_t pid) {
+  return {static_cast<double>(kib_of(pid, "smaps_rollup", "Private")),
+          static_cast<double>(kib_of(pid, "status", "VmPTE"))};
+}
+
+int children_of(pid_t parent) {
+  int n = 0;
+  DIR* dir = opendir("/proc");
+  if (dir == nullptr) return 0;
+  while (const dirent* e = readdir(dir)) {
+    const int pid = atoi(e->d_name);
+    if (pid > 0 && os::parent_of(pid) == parent) n++;
+  }
+  closedir(dir);
+  return n;
+}
+
+// Of `count` waiting processes, each one's part. The host's own memory counts as the tasks'.
+bool measure_memory(int count, Memory* task, Memory* plain) {
+  const std::vector<std::string> sleeper{"sleep", "60"};
+  const pid_t single = start(sleeper);
+  setenv("TASUKI_LOG", "error", 1);  // that the sleepers are killed in the end is no news
+  const pid_t space = start(tasuki_command(count, sleeper));
+  const auto deadline = Clock::now() + std::chrono::seconds(20);
+  while (children_of(space) < count && Clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const bool complete = children_of(space) == count;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200 + count));  // until they sleep
+  *plain = memory_of(single);
+  *task = memory_of(space);
+  task->private_kib /= count;
+  task->page_table_kib /= count;
+  for (const pid_t pid : {single, space}) {
+    kill(pid, SIGTERM);
+    waitpid(pid, nullptr, 0);
+  }
+  return complete && plain->private_kib > 0 && task->private_kib > 0;
+}
+
+int measure(const StartupOptions& options) {
+  const std::vector<std::string> program{"true"};
+  nlohmann::json rows = nlohmann::json::array();
+  printf("%6s  %20s  %20s  %22s  %22s\n", "tasks", "ms a task (spread)", "ms a plain process",
+         "KiB private, of tables", "plain process");
+  for (const int count : options.counts) {
+    std::vector<double> tasks, plain;
+    for (int i = 0; i < options.rounds; i++) {  // interleaved: both see the same disturbances
+      plain.push_back(time_plain(count, program) / count);
+      tasks.push_back(time_tasks(count, program) / count);
+    }
+    Memory task_memory, plain_memory;
+    if (*std::min_element(tasks.begin(), tasks.end()) < 0 ||
+        *std::min_element(plain.begin(), plain.end()) < 0 ||
+        !measure_memory(count, &task_memory, &plain_memory)) {
+      log(LogLevel::error, "bench startup: %d tasks did not all run", count);
+      return 1;
+    }
+    const auto [low, high] = std::minmax_element(tasks.begin(), tasks.end());
+    printf("%6d  %6.2f (%.2f-%.2f)%*s  %20.2f  %12.0f %9.0f  %12.0f %9.0f\n", count, median(tasks), *low,
+           *high, 2, "", median(plain), task_memory.private_kib, task_memory.page_table_kib,
+           plain_memory.private_kib, plain_memory.page_table_kib);
+    rows.push_back({{"tasks", count},
+                    {"task_ms", median(tasks)},
+                    {"task_ms_min", *low},
+                    {"task_ms_max", *high},
+                    {"plain_ms", median(plain)},
+                    {"task_private_kib", task_memory.private_kib},
+                    {"task_page_table_kib", task_memory.page_table_kib},
+                    {"plain_private_kib", plain_memory.private_kib},
+                    {"plain_page_table_kib", plain_memory.page_table_kib}});
+  }
+  if (options.json.empty()) return 0;
+  utsname name;
+  uname(&name);
+  const nlohmann::json all = {
+      {"machine", {{"kernel", name.release}, {"cores", std::thread::hardware_concurrency()}}},
+      {"versions", {{"tasuki", TASUKI_VERSION}}},
+      {"program", program[0]},
+      {"rounds", options.rounds},
+      {"rows", rows}};
+  std::ofstream out(options.json);
+  out << all.dump(2) << "\n";
+  if (out.flush()) return 0;
+  log(LogLevel::error, "cannot write %s", options.json.c_str());
+  return 1;
+}
+
+}  // namespace
+
+void add_bench_startup(CLI::App* bench, int* exit_code) {
+  CLI::App* cmd =
+      bench->add_subcommand("startup", "Time and memory that a task costs, beside plain processes.");
+  static StartupOptions options;
+  cmd->add_option("--tasks", options.counts, "Numbers of tasks")->delimiter(',')->check(CLI::Range(1, 4096));
+  cmd->add_option("--rounds", options.rounds, "Measurements of each")->check(CLI::Range(1, 1000));
+  cmd->add_option("--json", options.json, "Write the rows to this file");
+  cmd->callback([exit_code] { *exit_code = measure(options); });
+}
+
+}  // namespace tasuki::tool

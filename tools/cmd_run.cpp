@@ -1,0 +1,166 @@
+// `tasuki run`: the ranks of a node in one address space.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "os/process.h"
+#include "os/spawn.h"
+#include "task/host.h"
+#include "task/launcher.h"
+#include "task/preload.h"
+#include "task/program.h"
+#include "task/proxy.h"
+#include "tools/command.h"
+
+namespace tasuki::tool {
+namespace {
+
+struct RunOptions {
+  int tasks = 0;  // 0: as the launcher says
+  bool require = false;
+  uint64_t layout_seed = 0;
+  std::vector<std::string> command;
+};
+
+// The exit code of a program that cannot be executed: what the launcher's own execvp failure gives.
+int exec_failure(const task::Job& job, const std::string& name, int error) {
+  fprintf(stderr, "tasuki: execvp error on file %s (%s)\n", name.c_str(), strerror(error));
+  if (job.launcher != nullptr && strcmp(job.launcher, "hydra") == 0) return 255;
+  return error == ENOENT ? 127 : 126;
+}
+
+std::vector<std::string> current_environment() {
+  std::vector<std::string> list;
+  for (char** e = environ; *e != nullptr; e++) list.emplace_back(*e);
+  return list;
+}
+
+// The program as a plain process. Returns only if that fails.
+int exec_plainly(const task::Job& job, const std::vector<std::string>& command,
+                 const std::vector<std::string>& environment) {
+  execvpe(command[0].c_str(), os::pointers_to(command).data(), os::pointers_to(environment).data());
+  return exec_failure(job, command[0], errno);
+}
+
+// A plain process still takes part in its MPI job, whose other ranks talk to its shim.
+int run_plain(const task::Job& job, const task::Program& program, const RunOptions& options,
+              const std::string& why) {
+  const bool require = options.require || setting_flag("TASUKI_REQUIRE");
+  log(require ? LogLevel::error : LogLevel::warning, "%s %s: %s", options.command[0].c_str(), why.c_str(),
+      require ? "it cannot share the address space (--require)" : "it runs as a process of its own");
+  if (require) return 1;
+  std::vector<std::string> environment = current_environment();
+  using Kind = task::ElfImage::Kind;
+  const bool loads_libraries =
+      program.image.kind == Kind::dynamic_program || program.image.kind == Kind::fixed_address;
+  if (loads_libraries && !program.image.sanitizer) {
+    const task::MpiAbi abi = task::decide_abi(task::mpi_abi_of(program.image.needed), job.abi,
+                                              program.image.interpreter, program.path, environment);
+    const std::string problem = task::add_preload(&environment, prefix() + "/lib/tasuki", abi, false);
+    if (!problem.empty()) log(LogLevel::warning, "%s", problem.c_str());
+  }
+  return exec_plainly(job, options.command, environment);
+}
+
+// Every task gets a number of its own and, all but the first, an empty standard input.
+Result<std::vector<task::TaskRequest>> requests_here(const task::Program& program, int count) {
+  std::vector<task::TaskRequest> requests;
+  for (int i = 0; i < count; i++) {
+    Result<task::TaskRequest> r = task::capture_request(program, task::Job(), environ);
+    if (!r.ok()) return r.status();
+    task::TaskRequest& request = r.value();
+    request.launcher_rank = i;
+    task::set_variable(&request.environment, "TASUKI_RANK", std::to_string(i));
+    task::set_variable(&request.environment, "TASUKI_SIZE", std::to_string(count));
+    for (size_t f = 0; f < request.fds.size(); f++)
+      if (i > 0 && request.fd_numbers[f] == 0) request.fds[f].reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    requests.push_back(std::move(r.value()));
+  }
+  return requests;
+}
+
+// Limits that the kernel counts per address space: one process's share cannot be told from the others'.
+std::string limit_per_space() {
+  for (const auto& [resource, name] : {std::pair(RLIMIT_AS, "-v"), std::pair(RLIMIT_DATA, "-d")}) {
+    rlimit limit;
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      return std::string("has limited memory (ulimit ") + name +
+             "), which the kernel would count for all tasks together" + " (ulimit " + name +
+             " unlimited shares)";
+  }
+  return {};
+}
+
+int run(const RunOptions& options) {
+  const std::vector<std::string> environment = current_environment();
+  const task::Job job = options.tasks > 0 ? task::Job() : task::read_job(environment);
+  if (!setting_flag("TASUKI")) return exec_plainly(job, options.command, environment);
+
+  task::Program program = task::find_program(options.command, getenv("PATH"));
+  if (program.can_share()) program.why_plain = limit_per_space();
+  if (!program.can_share()) {
+    if (job.launcher != nullptr) task::stay_away(job);
+    if (program.error != 0) return exec_failure(job, options.command[0], program.error);
+    return run_plain(job, program, options, program.why_plain);
+  }
+
+  task::HostOptions host;
+  host.library_dir = prefix() + "/lib/tasuki";
+  host.join_timeout_ms = static_cast<int>(setting_count("TASUKI_JOIN_TIMEOUT")) * 1000;
+  host.layout_seed = options.layout_seed != 0 ? options.layout_seed : setting_count("TASUKI_LAYOUT_SEED");
+  host.mappings_per_task = setting_count("TASUKI_MAPPINGS");
+  if (job.launcher != nullptr) {
+    Result<task::TaskRequest> request = task::capture_request(program, job, environ);
+    Status status =
+        request.ok() ? task::run_as_proxy(job, std::move(request.value()), host) : request.status();
+    return run_plain(job, program, options, status.message());
+  }
+  Result<std::vector<task::TaskRequest>> requests =
+      requests_here(program, options.tasks > 0 ? options.tasks : 1);
+  if (!requests.ok()) {
+    log(LogLevel::error, "%s", requests.status().message().c_str());
+    return 1;
+  }
+  Result<int> status = task::host_here(std::move(requests.value()), host);
+  if (!status.ok()) {
+    log(LogLevel::error, "cannot start: %s", status.status().message().c_str());
+    return 1;
+  }
+  os::end_like(status.value());
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int* exit_code) {
+  CLI::App* cmd = app.add_subcommand(
+      "run", "Run a program's ranks in one address space per node: mpirun -n 4 tasuki run ./app args...");
+  static RunOptions options;
+  cmd->add_option("-n", options.tasks,
+                  "Without a launcher: number of tasks (TASUKI_RANK tells each its number)")
+      ->check(CLI::PositiveNumber);
+  cmd->add_flag("--require", options.require, "A program that cannot share the address space is an error");
+  cmd->add_option("--layout-seed", options.layout_seed,
+                  "Load the tasks at random addresses derived from this number (see tasuki check-layout)");
+  cmd->prefix_command();
+  cmd->callback([cmd, exit_code] {
+    options.command = cmd->remaining();
+    if (!options.command.empty() && options.command[0] == "--")
+      options.command.erase(options.command.begin());
+    if (options.command.empty()) {
+      fprintf(stderr, "tasuki run: which program? (tasuki run [options] PROGRAM [arguments])\n");
+      *exit_code = 2;
+      return;
+    }
+    *exit_code = run(options);
+  });
+}
+
+}  // namespace tasuki::tool

@@ -1,0 +1,25 @@
+// A subcommand of `tasuki`. Each cmd_<name>.cpp defines one function that adds it to the command line;
+// main.cpp lists them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace tasuki::tool {
+
+// Adds the subcommand to `app`. Its callback sets *exit_code, the exit status of the whole command.
+void add_run(CLI::App& app, int* exit_code);
+void add_check_layout(CLI::App& app, int* exit_code);
+void add_gdb(CLI::App& app, int* exit_code);
+void add_settings(CLI::App& app, int* exit_code);
+void add_doctor(CLI::App& app, int* exit_code);
+void add_bench(CLI::App& app, int* exit_code);
+
+// `tasuki bench startup`, a subcommand of `bench`.
+void add_bench_startup(CLI::App* bench, int* exit_code);
+
+// Directory that holds bin/, lib/tasuki/ and libexec/tasuki/ (the build tree or the installation), found from
+// the running executable.
+std::string prefix();
+
+}  // namespace tasuki::tool

@@ -1,0 +1,131 @@
+// doctor: a program. It decides with the same code as `tasuki run`.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "task/program.h"
+#include "tools/command.h"
+#include "tools/doctor.h"
+
+namespace tasuki::tool {
+namespace {
+
+const char* kSection = "program";
+
+// Library names and paths that the program's loader would load, by the loader's own answer; no code of the
+// program runs. Names that it did not find have no path.
+struct Loaded {
+  std::string name, path;
+};
+std::vector<Loaded> loaded_libraries(const task::Program& program) {
+  std::vector<Loaded> libraries;
+  std::istringstream lines(
+      capture({"env", "LD_TRACE_LOADED_OBJECTS=1", program.loader, program.path}, 20).output);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name, arrow, path;
+    words >> name >> arrow >> path;
+    if (arrow == "=>") libraries.push_back({name, path == "not" ? "" : path});
+  }
+  return libraries;
+}
+
+const char* remedy_for(const task::Program& program) {
+  using Kind = task::ElfImage::Kind;
+  switch (program.image.kind) {
+    case Kind::fixed_address:
+      return "compile with -fPIE and link with -pie (and without -no-pie)";
+    case Kind::static_program:
+      return "link it dynamically, without -static or -static-pie";
+    case Kind::dynamic_program:
+      return program.image.sanitizer ? "build it without -fsanitize; sanitizer runs work as plain processes"
+                                     : "";
+    case Kind::foreign:
+      break;
+  }
+  return "";
+}
+
+void examine_libraries(const task::Program& program, Report* report) {
+  const std::vector<Loaded> libraries = loaded_libraries(program);
+  std::vector<std::string> names;
+  bool complete = true;
+  for (const Loaded& l : libraries) {
+    names.push_back(l.name);
+    if (l.path.empty()) {
+      complete = false;
+      report->push_back({kSection, "library", Verdict::problem,
+                         l.name + " is not found: the program cannot start",
+                         "install it, or add its directory to LD_LIBRARY_PATH"});
+    }
+  }
+  if (!complete) return;
+  switch (task::mpi_abi_of(names)) {
+    case task::MpiAbi::unknown:
+      report->push_back({kSection, "MPI", Verdict::note,
+                         "it loads two MPI libraries; which one it uses is not clear, so it gets no shim",
+                         "look with ldd for a library that was built for another MPI"});
+      return;
+    case task::MpiAbi::none:
+      report->push_back(
+          {kSection, "MPI", Verdict::note,
+           "it is not linked with an MPI library that has a shim; one that it loads later (mpi4py) gets "
+           "the shim that fits the launcher",
+           ""});
+      return;
+    case task::MpiAbi::openmpi:
+    case task::MpiAbi::mpich:
+      break;
+  }
+  for (const Loaded& l : libraries) {
+    if (l.name.rfind("libmpi.so.", 0) != 0 && l.name.rfind("libmpich.so.", 0) != 0) continue;
+    const MpiLibrary library = ask_mpi_library(l.path);
+    const bool shim = shim_installed(library);
+    report->push_back({kSection, "MPI", shim ? Verdict::ok : Verdict::note,
+                       (library.version.empty() ? library.family : library.version) + ": " + l.path + ", " +
+                           (shim ? "shim " + library.shim : "no shim installed, so messages stay with MPI"),
+                       ""});
+  }
+}
+
+}  // namespace
+
+void examine_program(const std::string& name, Report* report) {
+  const task::Program program = task::find_program({name}, getenv("PATH"));
+  if (program.error != 0) {
+    report->push_back(
+        {kSection, name, Verdict::problem, std::string("cannot be started: ") + strerror(program.error),
+         program.error == ENOENT ? "is the path right? Names without a slash are looked up in PATH" : ""});
+    return;
+  }
+  if (program.argv.size() > 1) {
+    // exec makes a new address space: of a shell or env the task itself shares, but not what it becomes.
+    const std::string interpreter = program.path.substr(program.path.rfind('/') + 1);
+    bool starts_others = false;
+    for (const char* shell : {"env", "sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh"})
+      starts_others |= interpreter == shell;
+    report->push_back(
+        {kSection, name, starts_others ? Verdict::note : Verdict::ok,
+         "is a script for " + program.path +
+             (starts_others ? ": a program that it starts or becomes does not share the address space" : ""),
+         starts_others
+             ? "name the real program: tasuki run python3 script.py, or tasuki run inside the script"
+             : ""});
+  }
+  if (!program.can_share()) {
+    report->push_back({kSection, program.path, Verdict::problem,
+                       program.why_plain + ": it runs as a plain process, with plain MPI",
+                       remedy_for(program)});
+    return;
+  }
+  report->push_back({kSection, program.path, Verdict::ok,
+                     "position independent, dynamically linked: its ranks share an address space", ""});
+  if (const char* setting = getenv("LD_PRELOAD"); setting != nullptr && *setting != '\0')
+    report->push_back(
+        {kSection, "LD_PRELOAD", Verdict::note, std::string(setting) + " is loaded into it too", ""});
+  examine_libraries(program, report);
+}
+
+}  // namespace tasuki::tool

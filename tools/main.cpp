@@ -1,0 +1,41 @@
+// tasuki: one command for everything a user does.
+#include <climits>
+#include <cstdlib>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "tools/command.h"
+
+namespace tasuki::tool {
+
+std::string prefix() {
+  char path[PATH_MAX];
+  if (realpath("/proc/self/exe", path) == nullptr) return "..";
+  std::string p(path);
+  for (int i = 0; i < 2; i++) p.resize(p.rfind('/'));  // .../bin/tasuki -> ...
+  return p;
+}
+
+}  // namespace tasuki::tool
+
+int main(int argc, char** argv) {
+  using namespace tasuki;
+  set_log_level(static_cast<LogLevel>(setting_choice("TASUKI_LOG")));
+  CLI::App app("Tasuki: the ranks of a node in one address space, typed messages copied once.", "tasuki");
+  app.set_version_flag("--version", "tasuki " TASUKI_VERSION);
+  app.require_subcommand(1);
+  int exit_code = 0;
+  tool::add_run(app, &exit_code);
+  tool::add_check_layout(app, &exit_code);
+  tool::add_gdb(app, &exit_code);
+  tool::add_settings(app, &exit_code);
+  tool::add_doctor(app, &exit_code);
+  tool::add_bench(app, &exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return code == 0 ? 0 : 2;
+  }
+  return exit_code;
+}
