@@ -1,0 +1,287 @@
+// A shim for testing the generated entry points alone: every delegate counts the call and issues it again
+// from its own arguments. A parameter that the table hands to the wrong place gives a wrong program; a
+// function that does not come here gives a wrong count. Rank 0 prints the counts at MPI_Finalize, one line
+// each: "calls <delegate> <number>".
+#include <climits>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "generated/pmpi.h"
+#include "mpi/delegates.h"
+
+namespace tasuki::mpi {
+
+bool g_on = false;
+
+namespace {
+
+std::mutex g_mutex;
+std::map<std::string, long>* g_calls = new std::map<std::string, long>;
+
+void called(const char* name) {
+  std::lock_guard lock(g_mutex);
+  ++(*g_calls)[name];
+}
+
+void called(const char* name, SendMode mode) {
+  static const char* const kModes[] = {"standard", "synchronous", "buffered", "ready"};
+  called((std::string(name) + "/" + kModes[static_cast<int>(mode)]).c_str());
+}
+
+// The function of the library for a send mode.
+template <typename F>
+F by_mode(SendMode mode, F standard, F synchronous, F buffered, F ready) {
+  switch (mode) {
+    case SendMode::synchronous:
+      return synchronous;
+    case SendMode::buffered:
+      return buffered;
+    case SendMode::ready:
+      return ready;
+    default:
+      return standard;
+  }
+}
+
+bool fits(MPI_Count count) {
+  return count <= INT_MAX;
+}
+int narrow(MPI_Count count) {
+  return static_cast<int>(count);
+}
+
+}  // namespace
+
+namespace delegate {
+
+int init(Pass pass) {
+  called("init");
+  int error = pass();
+  g_on = error == MPI_SUCCESS;
+  return error;
+}
+
+int finalize(Pass pass) {
+  called("finalize");
+  int rank = -1;
+  pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) {
+    for (const auto& [name, number] : *g_calls) printf("calls %s %ld\n", name.c_str(), number);
+    fflush(stdout);
+  }
+  g_on = false;
+  return pass();
+}
+
+int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, SendMode mode,
+         Pass pass) {
+  called("send", mode);
+  if (!fits(count)) return pass();
+  const Pmpi& p = pmpi();
+  return by_mode(mode, p.Send, p.Ssend, p.Bsend, p.Rsend)(buf, narrow(count), type, dest, tag, comm);
+}
+
+int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+         MPI_Status* status, Pass pass) {
+  called("recv");
+  if (!fits(count)) return pass();
+  return pmpi().Recv(buf, narrow(count), type, source, tag, comm, status);
+}
+
+int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+             MPI_Comm comm, MPI_Status* status, Pass pass) {
+  called("sendrecv");
+  if (!fits(sendcount) || !fits(recvcount)) return pass();
+  return pmpi().Sendrecv(sendbuf, narrow(sendcount), sendtype, dest, sendtag, recvbuf, narrow(recvcount),
+                         recvtype, source, recvtag, comm, status);
+}
+
+int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
+                     int recvtag, MPI_Comm comm, MPI_Status* status, Pass pass) {
+  called("sendrecv_replace");
+  if (!fits(count)) return pass();
+  return pmpi().Sendrecv_replace(buf, narrow(count), type, dest, sendtag, source, recvtag, comm, status);
+}
+
+int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+          MPI_Request* request, SendMode mode, Pass pass) {
+  called("isend", mode);
+  if (!fits(count)) return pass();
+  const Pmpi& p = pmpi();
+  return by_mode(mode, p.Isend, p.Issend, p.Ibsend, p.Irsend)(buf, narrow(count), type, dest, tag, comm,
+                                                              request);
+}
+
+int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+          MPI_Request* request, Pass pass) {
+  called("irecv");
+  if (!fits(count)) return pass();
+  return pmpi().Irecv(buf, narrow(count), type, source, tag, comm, request);
+}
+
+int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+              MPI_Comm comm, MPI_Request* request, Pass pass) {
+  called("isendrecv");
+  if (!fits(sendcount) || !fits(recvcount) || !pmpi().Isendrecv) return pass();
+  return pmpi().Isendrecv(sendbuf, narrow(sendcount), sendtype, dest, sendtag, recvbuf, narrow(recvcount),
+                          recvtype, source, recvtag, comm, request);
+}
+
+int isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
+                      int recvtag, MPI_Comm comm, MPI_Request* request, Pass pass) {
+  called("isendrecv_replace");
+  if (!fits(count) || !pmpi().Isendrecv_replace) return pass();
+  return pmpi().Isendrecv_replace(buf, narrow(count), type, dest, sendtag, source, recvtag, comm, request);
+}
+
+int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+              MPI_Request* request, SendMode mode, Pass pass) {
+  called("send_init", mode);
+  if (!fits(count)) return pass();
+  const Pmpi& p = pmpi();
+  return by_mode(mode, p.Send_init, p.Ssend_init, p.Bsend_init, p.Rsend_init)(buf, narrow(count), type, dest,
+                                                                              tag, comm, request);
+}
+
+int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+              MPI_Request* request, Pass pass) {
+  called("recv_init");
+  if (!fits(count)) return pass();
+  return pmpi().Recv_init(buf, narrow(count), type, source, tag, comm, request);
+}
+
+int start(MPI_Request* request, Pass) {
+  called("start");
+  return pmpi().Start(request);
+}
+
+int startall(int count, MPI_Request requests[], Pass) {
+  called("startall");
+  return pmpi().Startall(count, requests);
+}
+
+int probe(int source, int tag, MPI_Comm comm, MPI_Status* status, Pass) {
+  called("probe");
+  return pmpi().Probe(source, tag, comm, status);
+}
+
+int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Pass) {
+  called("iprobe");
+  return pmpi().Iprobe(source, tag, comm, flag, status);
+}
+
+int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status, Pass) {
+  called("mprobe");
+  return pmpi().Mprobe(source, tag, comm, message, status);
+}
+
+int improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status, Pass) {
+  called("improbe");
+  return pmpi().Improbe(source, tag, comm, flag, message, status);
+}
+
+int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status,
+          Pass pass) {
+  called("mrecv");
+  if (!fits(count)) return pass();
+  return pmpi().Mrecv(buf, narrow(count), type, message, status);
+}
+
+int imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request,
+           Pass pass) {
+  called("imrecv");
+  if (!fits(count)) return pass();
+  return pmpi().Imrecv(buf, narrow(count), type, message, request);
+}
+
+int wait(MPI_Request* request, MPI_Status* status, Pass) {
+  called("wait");
+  return pmpi().Wait(request, status);
+}
+
+int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass) {
+  called("waitall");
+  return pmpi().Waitall(count, requests, statuses);
+}
+
+int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status, Pass) {
+  called("waitany");
+  return pmpi().Waitany(count, requests, index, status);
+}
+
+int waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[], Pass) {
+  called("waitsome");
+  return pmpi().Waitsome(incount, requests, outcount, indices, statuses);
+}
+
+int test(MPI_Request* request, int* flag, MPI_Status* status, Pass) {
+  called("test");
+  return pmpi().Test(request, flag, status);
+}
+
+int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[], Pass) {
+  called("testall");
+  return pmpi().Testall(count, requests, flag, statuses);
+}
+
+int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status, Pass) {
+  called("testany");
+  return pmpi().Testany(count, requests, index, flag, status);
+}
+
+int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[], Pass) {
+  called("testsome");
+  return pmpi().Testsome(incount, requests, outcount, indices, statuses);
+}
+
+int request_free(MPI_Request* request, Pass) {
+  called("request_free");
+  return pmpi().Request_free(request);
+}
+
+int request_get_status(MPI_Request request, int* flag, MPI_Status* status, Pass) {
+  called("request_get_status");
+  return pmpi().Request_get_status(request, flag, status);
+}
+
+int cancel(MPI_Request* request, Pass) {
+  called("cancel");
+  return pmpi().Cancel(request);
+}
+
+int buffer_attach(void* buffer, MPI_Count bytes, Pass pass) {
+  called("buffer_attach");
+  if (!fits(bytes)) return pass();
+  return pmpi().Buffer_attach(buffer, narrow(bytes));
+}
+
+int buffer_detach(void* buffer_address, void* bytes_address, bool large, Pass) {
+  called(large ? "buffer_detach/large" : "buffer_detach");
+  int bytes = 0;
+  int error = pmpi().Buffer_detach(buffer_address, &bytes);
+  if (large)
+    *static_cast<MPI_Count*>(bytes_address) = bytes;
+  else
+    *static_cast<int*>(bytes_address) = bytes;
+  return error;
+}
+
+int type_commit(MPI_Datatype* type, Pass) {
+  called("type_commit");
+  return pmpi().Type_commit(type);
+}
+
+// The communicator must be the new one and usable by all its members at once.
+int comm_new(MPI_Comm* newcomm, Pass pass) {
+  called("comm_new");
+  int error = pass();
+  if (error != MPI_SUCCESS || *newcomm == MPI_COMM_NULL) return error;
+  return pmpi().Barrier(*newcomm);
+}
+
+}  // namespace delegate
+}  // namespace tasuki::mpi

@@ -1,0 +1,50 @@
+# The layer check refuses what docs/architecture.md forbids, and says why; and lets the legal through. Configures small
+# projects that use the real cmake/TasukiLibrary.cmake.
+#   cmake -DSOURCE=<repository> -DWORK=<scratch directory> -P layers.cmake
+set(failures 0)
+
+# case(<name> <text that the refusal must contain, or "" for success> <content of src/CMakeLists.txt> [<file> <content>])
+function(case name expect parts)
+  set(dir ${WORK}/${name})
+  file(REMOVE_RECURSE ${dir})
+  file(MAKE_DIRECTORY ${dir}/src/low ${dir}/src/beside ${dir}/src/high)
+  file(WRITE ${dir}/CMakeLists.txt
+       "cmake_minimum_required(VERSION 3.25)\nproject(tiny LANGUAGES NONE)\n"
+       "include(${SOURCE}/cmake/TasukiLibrary.cmake)\nadd_subdirectory(src)\n")
+  file(WRITE ${dir}/src/CMakeLists.txt
+       "set_property(GLOBAL PROPERTY TASUKI_PARTS low beside high)\n${parts}\n")
+  file(WRITE ${dir}/src/low/low.h "#pragma once\n")
+  file(WRITE ${dir}/src/high/high.h "#pragma once\n")
+  if(ARGC GREATER 3)
+    file(WRITE ${dir}/src/${ARGV3} "${ARGV4}\n")
+  endif()
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${dir} -B ${dir}/build RESULT_VARIABLE rc OUTPUT_VARIABLE out
+                          ERROR_VARIABLE out)
+  string(REGEX REPLACE "[ \n]+" " " out "${out}") # CMake wraps its messages
+  string(FIND "${out}" "${expect}" at)
+  if(expect STREQUAL "" AND NOT rc EQUAL 0)
+    message(SEND_ERROR "${name}: a legal project was refused: ${out}")
+  elseif(NOT expect STREQUAL "" AND (rc EQUAL 0 OR at EQUAL -1))
+    message(SEND_ERROR "${name}: expected a refusal that says '${expect}', got ${rc}: ${out}")
+  else()
+    message(STATUS "${name}: as expected")
+  endif()
+endfunction()
+
+set(low "tasuki_library(INTERFACE NAME low LAYER 1)")
+set(beside "tasuki_library(INTERFACE NAME beside LAYER 1)")
+set(high "tasuki_library(INTERFACE NAME high LAYER 2 DEPENDS low)")
+
+case(legal "" "${low}\n${high}" high/a.cpp "#include \"low/low.h\"\n#include \"high/high.h\"\n#include <vector>")
+case(upward_edge "src/low (layer 1) must not depend on src/high (layer 2)"
+     "tasuki_library(INTERFACE NAME high LAYER 2)\ntasuki_library(INTERFACE NAME low LAYER 1 DEPENDS high)")
+case(sideways_edge "src/beside (layer 1) must not depend on src/low (layer 1)"
+     "${low}\ntasuki_library(INTERFACE NAME beside LAYER 1 DEPENDS low)")
+case(undeclared_part "src/high: depends on 'nowhere', which is not declared before it"
+     "tasuki_library(INTERFACE NAME high LAYER 2 DEPENDS nowhere)")
+case(upward_include "src/low does not depend on src/high" "${low}\n${high}" low/a.cpp "#include \"high/high.h\"")
+case(undeclared_include "src/high does not depend on src/beside" "${low}\n${beside}\n${high}" high/a.cpp
+     " #  include \"beside/b.h\"")
+case(include_in_header "src/low does not depend on src/high" "${low}\n${high}" low/deep/b.h "#include \"high/high.h\"")
+case(mpi_header "mpi.h is legal only in the parts declared MPI_ALLOWED" "${low}" low/a.c "#include <mpi.h>")
+case(mpi_allowed "" "tasuki_library(INTERFACE NAME low LAYER 1 MPI_ALLOWED)" low/a.c "#include <mpi.h>")

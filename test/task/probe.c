@@ -1,0 +1,213 @@
+/* What the tests of `tasuki run` start: each mode shows one property that a process has. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+static void print_limits(void) {
+  static const int limits[] = {RLIMIT_CORE, RLIMIT_NOFILE, RLIMIT_STACK, RLIMIT_CPU, RLIMIT_MEMLOCK};
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    struct rlimit l;
+    getrlimit(limits[i], &l);
+    printf(" %llu/%llu", (unsigned long long)l.rlim_cur, (unsigned long long)l.rlim_max);
+  }
+}
+
+/* Everything that exec keeps, in one line. */
+static int state(void) {
+  char cwd[PATH_MAX];
+  if (getcwd(cwd, sizeof cwd) == NULL) strcpy(cwd, strerror(errno));
+  const mode_t mask = umask(0);
+  cpu_set_t cores;
+  sched_getaffinity(0, sizeof cores, &cores);
+  sigset_t blocked;
+  sigprocmask(SIG_BLOCK, NULL, &blocked);
+  printf("cwd %s umask %03o cores", cwd, (unsigned)mask);
+  for (int i = 0; i < 64; i++)
+    if (CPU_ISSET(i, &cores)) printf(" %d", i);
+  printf(" nice %d limits", getpriority(PRIO_PROCESS, 0));
+  print_limits();
+  printf(" blocked");
+  for (int s = 1; s < 64; s++)
+    if (sigismember(&blocked, s) == 1) printf(" %d", s);
+  printf(" handlers");
+  for (int s = 1; s < 64; s++) {
+    struct sigaction a;
+    if (sigaction(s, NULL, &a) == 0 && a.sa_handler != SIG_DFL)
+      printf(" %d:%s", s, a.sa_handler == SIG_IGN ? "ignored" : "?");
+  }
+  printf(" descriptors");
+  for (int fd = 0; fd < 1024; fd++) {
+    struct stat st;
+    if (fstat(fd, &st) == 0) printf(" %d:%o", fd, (unsigned)(st.st_mode & S_IFMT));
+  }
+  printf(" variable %s\n", getenv("PROBE_VARIABLE") ? getenv("PROBE_VARIABLE") : "-");
+  return 0;
+}
+
+static int executable(char** argv) {
+  char link[PATH_MAX] = "", resolved[PATH_MAX] = "";
+  if (readlink("/proc/self/exe", link, sizeof link - 1) < 0) return 1;
+  if (realpath("/proc/self/exe", resolved) == NULL) return 2;
+  const int fd = open("/proc/self/exe", O_RDONLY);
+  struct stat opened, named;
+  if (fd < 0 || fstat(fd, &opened) != 0 || stat(link, &named) != 0 || opened.st_ino != named.st_ino) return 3;
+  printf("%s %s %s %s\n", link, resolved, argv[0], program_invocation_short_name);
+  return 0;
+}
+
+static void* add_one(void* p) {
+  for (int i = 0; i < 1000; i++) __atomic_add_fetch((int*)p, 1, __ATOMIC_RELAXED);
+  free(malloc(100000));
+  return NULL;
+}
+
+/* Threads, fork, exec, posix_spawn, system. */
+static int children(void) {
+  int sum = 0;
+  pthread_t threads[8];
+  for (int i = 0; i < 8; i++)
+    if (pthread_create(&threads[i], NULL, add_one, &sum) != 0) return 1;
+  for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+  if (sum != 8000) return 2;
+
+  int status;
+  const pid_t forked = fork();
+  if (forked == 0) _exit(getppid() > 1 && malloc(10) != NULL ? 11 : 1);
+  if (waitpid(forked, &status, 0) != forked || WEXITSTATUS(status) != 11) return 3;
+
+  const pid_t executed = fork();
+  if (executed == 0) {
+    execlp("sh", "sh", "-c", "exit 12", (char*)NULL);
+    _exit(1);
+  }
+  if (waitpid(executed, &status, 0) != executed || WEXITSTATUS(status) != 12) return 4;
+
+  pid_t spawned;
+  char* argv[] = {"sh", "-c", "exit 13", NULL};
+  if (posix_spawnp(&spawned, "sh", NULL, NULL, argv, environ) != 0) return 5;
+  if (waitpid(spawned, &status, 0) != spawned || WEXITSTATUS(status) != 13) return 6;
+  if (WEXITSTATUS(system("exit 14")) != 14) return 7;
+  FILE* p = popen("echo through a pipe", "r");
+  char line[64] = "";
+  if (p == NULL || fgets(line, sizeof line, p) == NULL || strcmp(line, "through a pipe\n") != 0 ||
+      pclose(p) != 0)
+    return 8;
+  puts("children ok");
+  return 0;
+}
+
+static volatile sig_atomic_t caught;
+static volatile intptr_t caught_value;
+static void on_signal(int number, siginfo_t* info, void* context) {
+  (void)context;
+  caught = number;
+  if (info->si_code == SI_QUEUE) caught_value = (intptr_t)info->si_value.sival_ptr;
+}
+
+/* Reports every signal that reaches it; ends with SIGTERM. */
+static int catch_signals(void) {
+  struct sigaction a;
+  memset(&a, 0, sizeof a);
+  a.sa_sigaction = on_signal;
+  a.sa_flags = SA_SIGINFO;
+  sigset_t all, none;
+  sigfillset(&all);
+  sigemptyset(&none);
+  sigprocmask(SIG_BLOCK, &all, NULL);
+  for (int s = 1; s < 64; s++)
+    if (s != SIGKILL && s != SIGSTOP && s != SIGTSTP && s != SIGCONT && s != SIGCHLD) sigaction(s, &a, NULL);
+  printf("ready %d\n", getpid());
+  fflush(stdout);
+  while (caught != SIGTERM) {
+    caught = 0;
+    caught_value = 0;
+    sigsuspend(&none);
+    printf("signal %d value %ld\n", (int)caught, (long)caught_value);
+    fflush(stdout);
+  }
+  return 40;
+}
+
+/* Maps memory at an address of its own, twice, and inside a reservation. */
+static int fixed(void) {
+  const size_t length = 1 << 20;
+  char* const at = (char*)0x600000000000;
+  char* p = mmap(at, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  const int mine = p != MAP_FAILED;
+  if (mine) memset(p, getpid() & 0xff, length);
+  char* r = mmap(NULL, 4 * length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (r == MAP_FAILED) return 1;
+  if (mmap(r + length, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+      r + length)
+    return 2;
+  r[length] = 1;
+  if (mremap(r + length, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, r + 2 * length) != r + 2 * length ||
+      r[2 * length] != 1)
+    return 3;
+  usleep(300000); /* until every task has mapped, or been refused */
+  if (!mine) {
+    puts("refused");
+    return 0;
+  }
+  for (size_t i = 0; i < length; i++)
+    if (p[i] != (char)(getpid() & 0xff)) return 4;
+  if (mmap(at, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at ||
+      p[5] != 0)
+    return 5;
+  munmap(p, length);
+  puts("mapped");
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "";
+  const int number = argc > 2 ? atoi(argv[2]) : 0;
+  if (strcmp(mode, "state") == 0) return state();
+  if (strcmp(mode, "executable") == 0) return executable(argv);
+  if (strcmp(mode, "children") == 0) return children();
+  if (strcmp(mode, "catch") == 0) return catch_signals();
+  if (strcmp(mode, "fixed") == 0) return fixed();
+  if (strcmp(mode, "exit") == 0) return number;
+  if (strcmp(mode, "raise") == 0) {
+    raise(number);
+    return 99;
+  }
+  if (strcmp(mode, "wait") == 0) {
+    /* With a child of its own, in the same process group. */
+    if (number > 0 && fork() == 0) {
+      pause();
+      _exit(0);
+    }
+    printf("ready %d\n", getpid());
+    fflush(stdout);
+    for (;;) pause();
+  }
+  if (strcmp(mode, "arguments") == 0) {
+    for (int i = 0; i < argc; i++) printf("%s%s", i > 0 ? "|" : "", argv[i]);
+    puts("");
+    return 0;
+  }
+  if (strcmp(mode, "input") == 0) {
+    char line[256];
+    while (fgets(line, sizeof line, stdin) != NULL) printf("read %s", line);
+    return 0;
+  }
+  fprintf(stderr, "probe: unknown mode '%s'\n", mode);
+  return 98;
+}
