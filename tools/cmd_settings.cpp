@@ -28,6 +28,8 @@ const char* accepted(const Setting& s) {
       return "size";
     case SettingKind::count:
       return "number";
+    case SettingKind::count_or_auto:
+      return "auto, number";
     case SettingKind::choice:
       return s.choices;
     case SettingKind::text:

@@ -19,8 +19,11 @@ constexpr Setting kSettings[] = {
      "How typed and large messages inside the node are copied; auto chooses by layout and size."},
     {"TASUKI_EAGER", SettingKind::bytes, "64KiB", nullptr,
      "A standard-mode send up to this size completes without its receive."},
-    {"TASUKI_CHUNK", SettingKind::bytes, "16KiB", nullptr,
-     "Part of a message that one side claims and copies at a time."},
+    {"TASUKI_CHUNK", SettingKind::bytes, "64KiB", nullptr,
+     "The most of a message that one rank claims and copies at a time."},
+    {"TASUKI_THREADS", SettingKind::count_or_auto, "auto", nullptr,
+     "Helper threads of each rank that copy parts of large messages and packs; auto: the cores that no rank "
+     "needs."},
     {"TASUKI_SPIN", SettingKind::count, "2000", nullptr,
      "Polls of a waiting rank before it gives its core away; used when ranks outnumber cores."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,
@@ -109,6 +112,16 @@ uint64_t setting_bytes(std::string_view name) {
 }
 uint64_t setting_count(std::string_view name) {
   return read<uint64_t>(*find(name), "a non-negative integer", parse_count);
+}
+int64_t setting_count_or_auto(std::string_view name) {
+  return read<int64_t>(*find(name), "auto or a non-negative integer",
+                       [](std::string_view text, int64_t* value) {
+                         if (text == "auto") return *value = -1, true;
+                         uint64_t count = 0;
+                         if (!parse_count(text, &count) || count > INT32_MAX) return false;
+                         *value = static_cast<int64_t>(count);
+                         return true;
+                       });
 }
 const char* setting_text(std::string_view name) {
   const Setting* s = find(name);

@@ -8,7 +8,7 @@
 
 namespace tasuki {
 
-enum class SettingKind { flag, bytes, count, choice, text };
+enum class SettingKind { flag, bytes, count, count_or_auto, choice, text };
 
 struct Setting {
   const char* name;           // environment variable, e.g. "TASUKI_EAGER"
@@ -23,11 +23,12 @@ std::span<const Setting> settings();
 // Value of a setting: the environment's if it is set and valid, else the default. An invalid value is
 // reported once per process on stderr (what, where, what is accepted) and the default is used. `name` must be
 // in the table.
-bool setting_flag(std::string_view name);         // on/off, 1/0, yes/no, true/false
-uint64_t setting_bytes(std::string_view name);    // 4096, 4K, 4KiB, 1MiB
-uint64_t setting_count(std::string_view name);    // non-negative integer
-const char* setting_text(std::string_view name);  // the raw text, never nullptr
-int setting_choice(std::string_view name);        // index into the table's choices
+bool setting_flag(std::string_view name);              // on/off, 1/0, yes/no, true/false
+uint64_t setting_bytes(std::string_view name);         // 4096, 4K, 4KiB, 1MiB
+uint64_t setting_count(std::string_view name);         // non-negative integer
+int64_t setting_count_or_auto(std::string_view name);  // -1: auto
+const char* setting_text(std::string_view name);       // the raw text, never nullptr
+int setting_choice(std::string_view name);             // index into the table's choices
 
 // Parses "64KiB" and the like; returns false on anything else, including overflow.
 bool parse_bytes(std::string_view text, uint64_t* value);

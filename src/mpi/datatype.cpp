@@ -36,14 +36,22 @@ TypeInfo* TypeTable::no_memory(MPI_Comm comm, int* error) {
   return nullptr;
 }
 
-TypeInfo* TypeTable::learn(MPI_Datatype type, MPI_Comm comm, int* error) {
+TypeInfo* TypeTable::check_and_learn(MPI_Datatype type, MPI_Comm comm, int* error) {
   // Whether a handle is valid and committed only the library can tell: a send to nobody makes it look, with
   // its own error text and through the user's error handler. One element: MPICH does not look at the type of
   // none.
   char nothing = 0;
   *error = pmpi().Send(&nothing, 1, type, MPI_PROC_NULL, 0, comm);
   if (*error != MPI_SUCCESS) return nullptr;
+  TypeInfo* t = learn(type);
+  if (t == nullptr) return no_memory(comm, error);
+  t->committed.store(true, std::memory_order_relaxed);
+  return t;
+}
 
+// nullptr when memory is exhausted.
+TypeInfo* TypeTable::learn(MPI_Datatype type) {
+  if (TypeInfo* t = known(type)) return t;
   MPI_Count size = 0;
   pmpi().Type_size_x(type, &size);
   bool predefined = false;
@@ -57,7 +65,7 @@ TypeInfo* TypeTable::learn(MPI_Datatype type, MPI_Comm comm, int* error) {
   TypeInfo* t = l == nullptr ? nullptr : static_cast<TypeInfo*>(calloc(1, sizeof(TypeInfo)));
   if (t == nullptr) {
     if (l != nullptr) layout::release(l);
-    return no_memory(comm, error);
+    return nullptr;
   }
   char* start = nullptr;
   t->layout = l;
@@ -68,10 +76,10 @@ TypeInfo* TypeTable::learn(MPI_Datatype type, MPI_Comm comm, int* error) {
   t->opaque = opaque;
   t->users.store(1, std::memory_order_relaxed);
   // Several threads may meet the type for the first time at once: one of them makes it known, complete.
-  TypeInfo* known = map_.find_or_insert(key_of(type), t);
-  if (known != t) {
+  TypeInfo* first = map_.find_or_insert(key_of(type), t);
+  if (first != t) {
     release(t);
-    return known != nullptr ? known : no_memory(comm, error);
+    return first;
   }
   if (!predefined) pmpi().Type_set_attr(type, keyval_, this);
   return t;

@@ -18,6 +18,7 @@ struct TypeInfo {
   bool dense;                    // consecutive elements are contiguous bytes
   bool predefined;
   bool opaque;                  // not decodable: the library packs and unpacks it
+  std::atomic<bool> committed;  // the library accepted it in a message; MPI_Pack asks for less
   std::atomic<uint32_t> users;  // operations in progress, plus one while the type exists
 };
 
@@ -30,14 +31,21 @@ class TypeTable {
   // and *error is its code.
   TypeInfo* find(MPI_Datatype type, MPI_Comm comm, int* error) {
     TypeInfo* t = map_.find(key_of(type));
-    return __builtin_expect(t != nullptr, 1) ? t : learn(type, comm, error);
+    if (__builtin_expect(t != nullptr && t->committed.load(std::memory_order_relaxed), 1)) return t;
+    return check_and_learn(type, comm, error);
   }
+
+  // What is known of a type, whether it was ever committed or not; nullptr if it was not met before.
+  TypeInfo* known(MPI_Datatype type) { return map_.find(key_of(type)); }
+  // Remembers a type that the library has just used successfully.
+  void remember(MPI_Datatype type) { learn(type); }
 
   static void retain(TypeInfo* t) { t->users.fetch_add(1, std::memory_order_relaxed); }
   static void release(TypeInfo* t);
 
  private:
-  TypeInfo* learn(MPI_Datatype type, MPI_Comm comm, int* error);
+  TypeInfo* check_and_learn(MPI_Datatype type, MPI_Comm comm, int* error);
+  TypeInfo* learn(MPI_Datatype type);
   static TypeInfo* no_memory(MPI_Comm comm, int* error);
   static int forget(MPI_Datatype type, int keyval, void* attribute, void* extra);
 

@@ -107,6 +107,11 @@ int buffer_detach(void* buffer_address, void* bytes_address, bool large,
 // ---- datatypes and communicators
 // ------------------------------------------------------------------------------------------------
 int type_commit(MPI_Datatype* type, Pass pass);
+// *position: int, MPI_Count if large.
+int pack(const void* inbuf, MPI_Count incount, MPI_Datatype type, void* outbuf, MPI_Count outsize,
+         void* position, bool large, MPI_Comm comm, Pass pass);
+int unpack(const void* inbuf, MPI_Count insize, void* position, void* outbuf, MPI_Count outcount,
+           MPI_Datatype type, bool large, MPI_Comm comm, Pass pass);
 // Every collective call that makes one communicator for all its callers; agreement happens after `pass`
 // succeeded.
 int comm_new(MPI_Comm* newcomm, Pass pass);

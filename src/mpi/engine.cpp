@@ -390,7 +390,7 @@ void Engine::match_or_queue(Request* r) {
   }
   bump(stats_.found_receive);
   set_result(receive, m.source_rank, m.tag, n);
-  move_message(options_.transfer, receive, r, r->region, receive->region, receive->status_bytes,
+  move_message(options_.transfer, board_->jobs, receive, r, r->region, receive->region, receive->status_bytes,
                self_->staging, &stats_.transfer);
 }
 
@@ -433,8 +433,8 @@ void Engine::consume(Request* r, Envelope* m) {
   }
   Request* send = m->sender;
   set_result(r, m->source_rank, m->tag, m->bytes);
-  move_message(options_.transfer, send, r, send->region, r->region, r->status_bytes, send->owner->staging,
-               &stats_.transfer);
+  move_message(options_.transfer, board_->jobs, send, r, send->region, r->region, r->status_bytes,
+               send->owner->staging, &stats_.transfer);
 }
 
 void Engine::start_receive(Request* r) {
@@ -507,6 +507,7 @@ void Engine::receive(Request* r) {
         continue;
       }
       os::cpu_relax();
+      if (i % 32 == 0) help_others();
       if (i % 256 == 0 && options_.wait.idle != nullptr) options_.wait.idle();
     }
     if (!taken) start_receive(r);
@@ -554,6 +555,14 @@ bool Engine::poll(Request* r, bool stay) {
 void Engine::wait(Request* r) {
   if (r->state.load(std::memory_order_acquire) == RequestState::done) return;
   wait_for([this, r] { return poll(r, true); });
+}
+
+void Engine::copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes) {
+  // A request brings memory for a job that outlives every late helper.
+  Request* r = take_request();
+  if (r == nullptr) return layout::copy(destination, source, 0, bytes);
+  copy_shared(board_->jobs, destination, source, bytes, options_.transfer.claim_bytes, r->transfer);
+  give_request(r);
 }
 
 // ---- probes and cancel

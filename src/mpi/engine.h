@@ -74,8 +74,18 @@ class Engine {
   void wait(Request* r);
   template <typename Done>
   void wait_for(Done done) {
-    wait_until(self_, options_.wait, done);
+    wait_until(self_, options_.wait, done, [this] { help_others(); });
   }
+  // Copies a part of somebody else's message or pack, if there is one; called by tasks that have nothing to
+  // do.
+  void help_others() {
+    if (__builtin_expect(board_->jobs.open.load(std::memory_order_relaxed) == 0, 1)) return;
+    stats_.transfer.others_bytes +=
+        mpi::help_others(board_->jobs, (self_->slot & 1) != 0 ? End::back : End::front);
+  }
+
+  // A large copy of this task's own, shared with idle tasks.
+  void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes);
 
   // Looks for an unexpected message. kAnySource and kAnyTag match all.
   bool probe(uint32_t context, int32_t source, int32_t tag, Found* found);

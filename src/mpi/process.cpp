@@ -143,6 +143,7 @@ int cancel_never_done(void*, int) {
 int teardown(MPI_Comm, int, void*, void*) {
   g_on = false;
   Process& p = g_process;
+  p.helpers.stop();
   free_placeholders();
   free_spare_messages();
   pmpi().Comm_free(&p.quiet_comm);
@@ -157,14 +158,19 @@ Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
   Engine::Options o{};
   o.eager_bytes = setting_bytes("TASUKI_EAGER");
   o.transfer.protocol = static_cast<Protocol>(setting_choice("TASUKI_PROTOCOL"));
-  o.transfer.chunk_bytes = setting_bytes("TASUKI_CHUNK");
-  if (o.transfer.chunk_bytes < kLine) o.transfer.chunk_bytes = kLine;
+  o.transfer.claim_bytes = setting_bytes("TASUKI_CHUNK");
   o.wait.spins = static_cast<uint32_t>(setting_count("TASUKI_SPIN"));
   o.wait.oversubscribed = slot->space->job_task_count > slot->space->core_count ||
                           slot->space->task_count > slot->space->core_count;
   o.wait.idle = &library_progress;
   o.threads = threads;
   return o;
+}
+
+uint32_t helper_count(const task::TaskSlot* slot) {
+  const int64_t wanted = setting_count_or_auto("TASUKI_THREADS");
+  if (wanted >= 0) return static_cast<uint32_t>(wanted);
+  return spare_cores(slot->space->job_task_count, slot->space->core_count, slot->core_count);
 }
 
 void activate(const task::TaskSlot* slot) {
@@ -211,6 +217,7 @@ void activate(const task::TaskSlot* slot) {
   pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &teardown, &keyval, nullptr);
   pmpi().Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
   pmpi().Comm_free_keyval(&keyval);
+  p.helpers.start(&p.board->jobs, helper_count(slot));
   g_on = true;
 }
 
@@ -218,14 +225,14 @@ void print_statistics() {
   const Process& p = g_process;
   Stats s = g_process.engine.stats();
   char line[512];
-  const int n =
-      snprintf(line, sizeof line,
-               "tasuki: rank %d: sent=%lu sent_bytes=%lu received=%lu received_bytes=%lu inline=%lu "
-               "buffered=%lu rendezvous=%lu found_receive=%lu ring_full=%lu alone_bytes=%lu direct_bytes=%lu "
-               "pipelined_bytes=%lu chunks_helped=%lu\n",
-               p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered,
-               s.rendezvous, s.found_receive, s.ring_full, s.transfer.alone_bytes, s.transfer.direct_bytes,
-               s.transfer.pipelined_bytes, s.transfer.chunks_helped);
+  const int n = snprintf(
+      line, sizeof line,
+      "tasuki: rank %d: sent=%lu sent_bytes=%lu received=%lu received_bytes=%lu inline=%lu "
+      "buffered=%lu rendezvous=%lu found_receive=%lu ring_full=%lu alone_bytes=%lu direct_bytes=%lu "
+      "pipelined_bytes=%lu claims_helped=%lu others_bytes=%lu thread_bytes=%lu\n",
+      p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered, s.rendezvous,
+      s.found_receive, s.ring_full, s.transfer.alone_bytes, s.transfer.direct_bytes,
+      s.transfer.pipelined_bytes, s.transfer.claims_helped, s.transfer.others_bytes, p.helpers.bytes());
   if (n > 0) fwrite(line, 1, static_cast<size_t>(n), stderr);
 }
 
@@ -241,7 +248,10 @@ void nothing_found() {
   Process& p = g_process;
   const uint32_t n = __atomic_add_fetch(&p.unsuccessful, 1, __ATOMIC_RELAXED);
   if (n % 16 == 0) library_progress();
-  if (n % 64 == 0 && p.engine.options().wait.oversubscribed) os::cpu_yield();
+  if (!p.engine.options().wait.oversubscribed)
+    p.engine.help_others();
+  else if (n % 64 == 0)
+    os::cpu_yield();
 }
 
 int raise(MPI_Comm comm, int code) {

@@ -11,6 +11,7 @@
 #include "mpi/delegates.h"
 #include "mpi/engine.h"
 #include "mpi/handle_map.h"
+#include "mpi/helpers.h"
 
 namespace tasuki::mpi {
 
@@ -22,6 +23,7 @@ struct Matched {
 
 struct Process {
   Engine engine;
+  HelperThreads helpers;
   CommTable comms;
   TypeTable types;
   HandleMap<Request> requests;            // by the MPI_Request that stands for it

@@ -5,9 +5,10 @@
 //   ring       single-producer single-consumer queue for small messages of one sender to one receiver
 //   envelope   a message that waits for its receive: who, which tag, how many bytes, where they are
 //   request    one send or receive operation; its state word is what waiting polls
-//   transfer   the copy of one matched message from send layout to receive layout, in chunks that both sides
-//   claim context    number that separates the messages of communicators slot       index of a task in its
-//   space (a communicator's ranks are mapped to slots)
+//   job        a copy from one region to another, in units that any task of the space may claim
+//   transfer   the job of one matched message, from send layout to receive layout
+//   context    number that separates the messages of communicators
+//   slot       index of a task in its space (a communicator's ranks are mapped to slots)
 //
 // All of this is plain data at addresses valid in every task of the space: no virtual functions, no function
 // pointers, no std:: containers. Memory is released only by the task that obtained it.
@@ -142,8 +143,8 @@ struct Ring {
 
 enum class TransferMode : uint32_t {
   alone,      // the second side copies everything; nobody else touches it
-  direct,     // chunks from layout to layout, claimed by both sides
-  pipelined,  // the source's side packs chunks into a small dense buffer, the destination's side unpacks them
+  direct,     // from layout to layout, in units claimed by both sides and by idle tasks
+  pipelined,  // the source's side packs units into a small dense buffer, the destination's side unpacks them
 };
 
 inline constexpr uint32_t kStagingSlots = 8;
@@ -153,29 +154,46 @@ inline constexpr uint32_t kStagingBytes = 8192;
 // consumer.
 struct Staging {
   std::atomic<uint32_t> busy;                     // taken by a transfer
-  alignas(kLine) std::atomic<uint32_t> packed;    // chunks put in
-  alignas(kLine) std::atomic<uint32_t> unpacked;  // chunks taken out
-  struct {
-    uint32_t chunk;
-  } slot[kStagingSlots];
+  alignas(kLine) std::atomic<uint32_t> packed;    // units put in
+  alignas(kLine) std::atomic<uint32_t> unpacked;  // units taken out
+  uint32_t unit[kStagingSlots];
   alignas(kLine) char data[kStagingSlots][kStagingBytes];
 };
 
-struct Transfer {
+// A copy from `source` to `destination`, in units that any task of the space may claim (see job.h).
+struct CopyJob {
   layout::Region source, destination;
   uint64_t bytes;
-  uint64_t chunk_bytes;
-  uint32_t chunks;
+  uint64_t unit_bytes;
+  uint32_t units;
+  uint32_t largest_claim;  // in units
+  uint32_t board_slot;     // 1 + its place in the job board; 0: not announced
+  uint32_t is_transfer;    // the job is the base of a Transfer
+  // Units that nobody has claimed: from the low 32 bits up to the high 32 bits. Empty between two uses of the
+  // structure, so that a task that comes late with an old pointer claims nothing.
+  alignas(kLine) std::atomic<uint64_t> unclaimed;
+  // Units not yet copied, plus one for the task that made the job as long as it may touch this structure.
+  alignas(kLine) std::atomic<uint32_t> pending;
+};
+
+// Whoever brings `pending` to zero completes both requests.
+struct Transfer : CopyJob {
   TransferMode mode;
   Request* first;  // arrived first; the transfer is part of it
   Request* second;
   Staging* staging;
-  alignas(kLine) std::atomic<uint32_t> next;  // next chunk to claim
-  // Chunks not yet copied, plus one for the second side as long as it may touch this structure: whoever
-  // brings it to zero completes both requests.
-  alignas(kLine) std::atomic<uint32_t> pending;
   std::atomic<uint32_t> source_here;  // pipelined: a task works for that side
   std::atomic<uint32_t> destination_here;
+};
+
+// Where jobs that are large enough to share are announced to the tasks of the space that have nothing to do.
+struct JobBoard {
+  static constexpr uint32_t kSlots = 64;
+  alignas(kLine) std::atomic<uint64_t> open;   // bit i: job[i] may have unclaimed units
+  std::atomic<uint32_t> sleepers;              // helper threads that sleep until something is announced
+  std::atomic<uint32_t> wakeups;               // what they sleep on
+  alignas(kLine) std::atomic<uint64_t> taken;  // bit i: job[i] is in use
+  std::atomic<CopyJob*> job[kSlots];
 };
 
 // ---- requests
@@ -302,6 +320,7 @@ struct Board {
   std::atomic<Decision> membership;  // open until the set of members is frozen by its first reader
   std::atomic<Decision> world;       // whether the members form one MPI_COMM_WORLD (or a part of it)
   std::atomic<uint32_t> next_context;
+  JobBoard jobs;
   struct Member {
     std::atomic<Endpoint*> endpoint;  // registered before MPI_Init
     uint32_t member;                  // in the frozen set

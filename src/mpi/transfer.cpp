@@ -15,8 +15,9 @@ constexpr uint64_t kPipelineFrom = 6 << 10;
 // Runs up to this size, sparse on both sides, are cheaper through a dense buffer: what crosses between the
 // cores is then full lines instead of one line a run.
 constexpr uint64_t kFineRun = 16;
-constexpr uint64_t kSmallestChunk = 2 << 10;
-constexpr uint64_t kMostChunks = 1u << 30;
+// From here on idle tasks are told: that is four writes to shared lines, some 0.2 us.
+constexpr uint64_t kAnnounceFrom = 64 << 10;
+constexpr uint64_t kMostPipelined = uint64_t{kStagingBytes} << 30;
 
 // Bytes of memory that the region spreads over, for each byte that it carries.
 bool sparse(const layout::Region& r) {
@@ -47,86 +48,68 @@ TransferMode choose(const TransferPolicy& policy, const layout::Region& source,
   return bytes >= kShareFrom ? TransferMode::direct : TransferMode::alone;
 }
 
-bool claim(Transfer& t, uint32_t* chunk) {
-  if (t.next.load(std::memory_order_relaxed) >= t.chunks) return false;
-  *chunk = t.next.fetch_add(1, std::memory_order_relaxed);
-  return *chunk < t.chunks;
+// Which end of the job a task takes: see job.h.
+End end_of(const Transfer& t, const Request* mine) {
+  const Request* other = mine == t.first ? t.second : t.first;
+  return mine->owner->slot < other->owner->slot ? End::front : End::back;
 }
 
-void copy_chunk(Transfer& t, uint32_t chunk, uint64_t* copied) {
-  const uint64_t from = chunk * t.chunk_bytes;
-  const uint64_t n = std::min(t.chunk_bytes, t.bytes - from);
-  layout::copy(t.destination, t.source, from, n);
-  *copied += n;
-}
-
-// Gives back one share of `pending`. The last one completes both requests. Returns true for the last, and
-// then the transfer, which is part of the first request, is gone.
-bool release_share(Transfer& t) {
-  if (t.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
-  Staging* staging = t.mode == TransferMode::pipelined ? t.staging : nullptr;
-  const bool first_sends = t.first->kind == RequestKind::send;
-  Request* sender = first_sends ? t.first : t.second;
-  Request* receiver = first_sends ? t.second : t.first;
-  // The receiver may look at the staging buffer until it sees that it is done; the sender may want the buffer
-  // for its next message as soon as it is.
-  complete(receiver);
-  if (staging != nullptr) staging->busy.store(0, std::memory_order_release);
-  complete(sender);
-  return true;
-}
-
-void direct_side(Transfer& t, bool stay, uint64_t* copied, uint64_t* claims) {
-  uint32_t chunk;
-  while (claim(t, &chunk)) {
-    copy_chunk(t, chunk, copied);
+void direct_side(Transfer& t, End end, bool stay, uint64_t* copied, uint64_t* claims) {
+  Claim c;
+  while (claim(t, end, t.largest_claim, &c)) {
+    *copied += copy_claim(t, c);
     ++*claims;
-    if (release_share(t) || !stay) return;
+    if (give_back(t, c.count) || !stay) return;
   }
 }
 
-// Polls for which a side of a pipelined transfer waits for its partner before it copies a chunk alone: longer
-// than one chunk takes (1 to 2 us), shorter than a time slice that a descheduled partner is away.
+bool nothing_left(const CopyJob& job) {
+  const uint64_t word = job.unclaimed.load(std::memory_order_relaxed);
+  return static_cast<uint32_t>(word) >= static_cast<uint32_t>(word >> 32);
+}
+
+// Polls for which a side of a pipelined transfer waits for its partner before it copies a unit alone: longer
+// than one unit takes (1 to 2 us), shorter than a time slice that a descheduled partner is away.
 constexpr uint32_t kPartnerPolls = 400;
 
 void pack_side(Transfer& t, uint64_t* copied, uint64_t* claims) {
   Staging& s = *t.staging;
   uint32_t packed = s.packed.load(std::memory_order_relaxed);
   uint32_t polls = 0;
-  uint32_t chunk;
+  Claim c;
   for (;;) {
     const bool partner = t.destination_here.load(std::memory_order_acquire) != 0;
     const bool room = packed - s.unpacked.load(std::memory_order_acquire) < kStagingSlots;
     if (partner && !room && ++polls < kPartnerPolls) {
-      if (t.next.load(std::memory_order_relaxed) >= t.chunks) return;
+      if (nothing_left(t)) return;
       os::cpu_relax();
       continue;
     }
     polls = 0;
-    if (!claim(t, &chunk)) return;
+    if (!claim(t, End::front, 1, &c)) return;
     ++*claims;
     if (!partner || !room) {
-      copy_chunk(t, chunk, copied);
-      if (release_share(t)) return;
+      *copied += copy_claim(t, c);
+      if (give_back(t, 1)) return;
       continue;
     }
-    const uint64_t from = chunk * t.chunk_bytes;
-    const uint64_t n = std::min(t.chunk_bytes, t.bytes - from);
+    const uint64_t from = c.first * t.unit_bytes;
+    const uint64_t n = std::min(t.unit_bytes, t.bytes - from);
     const uint32_t slot = packed % kStagingSlots;
     layout::pack(s.data[slot], t.source, from, n);
-    s.slot[slot].chunk = chunk;
+    s.unit[slot] = c.first;
     s.packed.store(++packed, std::memory_order_release);
     *copied += n;
   }
 }
 
-// Stays until every chunk is copied: the packing side relies on it. `finished` tells when that is.
+// Stays until every unit is copied: the packing side relies on it. `finished` tells when that is.
 template <typename Finished>
 void unpack_side(Transfer& t, Finished finished, uint64_t* copied, uint64_t* claims) {
   Staging& s = *t.staging;
   uint32_t unpacked = s.unpacked.load(std::memory_order_relaxed);
   uint32_t polls = 0;
-  uint32_t chunk;
+  Claim c;
   for (;;) {
     // In this order: when the transfer is not finished now, the buffer was still its own when it was looked
     // at.
@@ -134,14 +117,13 @@ void unpack_side(Transfer& t, Finished finished, uint64_t* copied, uint64_t* cla
     if (finished()) return;
     if (there) {
       const uint32_t slot = unpacked % kStagingSlots;
-      chunk = s.slot[slot].chunk;
-      const uint64_t from = chunk * t.chunk_bytes;
-      const uint64_t n = std::min(t.chunk_bytes, t.bytes - from);
+      const uint64_t from = s.unit[slot] * t.unit_bytes;
+      const uint64_t n = std::min(t.unit_bytes, t.bytes - from);
       layout::unpack(t.destination, from, n, s.data[slot]);
       s.unpacked.store(++unpacked, std::memory_order_release);
       *copied += n;
       polls = 0;
-      if (release_share(t)) return;
+      if (give_back(t, 1)) return;
       continue;
     }
     const bool partner = t.source_here.load(std::memory_order_acquire) != 0;
@@ -150,13 +132,13 @@ void unpack_side(Transfer& t, Finished finished, uint64_t* copied, uint64_t* cla
       continue;
     }
     polls = 0;
-    if (!claim(t, &chunk)) {
+    if (!claim(t, End::front, 1, &c)) {
       os::cpu_yield();  // the rest is in the hands of a packing side that does not run
       continue;
     }
     ++*claims;
-    copy_chunk(t, chunk, copied);
-    if (release_share(t)) return;
+    *copied += copy_claim(t, c);
+    if (give_back(t, 1)) return;
   }
 }
 
@@ -172,10 +154,25 @@ void complete(Request* r) {
   wake(owner);
 }
 
-void move_message(const TransferPolicy& policy, Request* first, Request* second, const layout::Region& source,
-                  const layout::Region& destination, uint64_t bytes, Staging* staging, TransferStats* stats) {
+bool give_back(Transfer& t, uint32_t units) {
+  if (t.pending.fetch_sub(units, std::memory_order_acq_rel) != units) return false;
+  Staging* staging = t.mode == TransferMode::pipelined ? t.staging : nullptr;
+  const bool first_sends = t.first->kind == RequestKind::send;
+  Request* sender = first_sends ? t.first : t.second;
+  Request* receiver = first_sends ? t.second : t.first;
+  // The receiver may look at the staging buffer until it sees that it is done; the sender may want the buffer
+  // for its next message as soon as it is.
+  complete(receiver);
+  if (staging != nullptr) staging->busy.store(0, std::memory_order_release);
+  complete(sender);
+  return true;
+}
+
+void move_message(const TransferPolicy& policy, JobBoard& board, Request* first, Request* second,
+                  const layout::Region& source, const layout::Region& destination, uint64_t bytes,
+                  Staging* staging, TransferStats* stats) {
   TransferMode mode = choose(policy, source, destination, bytes);
-  if (mode == TransferMode::pipelined && (staging == nullptr || bytes > kMostChunks * kStagingBytes ||
+  if (mode == TransferMode::pipelined && (staging == nullptr || bytes > kMostPipelined ||
                                           staging->busy.exchange(1, std::memory_order_acquire) != 0))
     mode = TransferMode::direct;
   if (mode == TransferMode::alone || bytes == 0) {
@@ -190,52 +187,50 @@ void move_message(const TransferPolicy& policy, Request* first, Request* second,
   t.source = source;
   t.destination = destination;
   t.bytes = bytes;
-  t.chunk_bytes = mode == TransferMode::pipelined ? kStagingBytes : policy.chunk_bytes;
-  // Both sides get something to do from kShareFrom up.
-  if (mode == TransferMode::direct && bytes < 4 * t.chunk_bytes)
-    t.chunk_bytes = std::max<uint64_t>(kSmallestChunk, (bytes / 4 + kLine - 1) / kLine * kLine);
-  // Counters are 32 bits wide. The staging slots fix the chunk of a pipelined transfer: beyond 8 TiB it is
-  // direct.
-  while ((bytes - 1) / t.chunk_bytes >= kMostChunks) t.chunk_bytes *= 2;
-  t.chunks = static_cast<uint32_t>((bytes - 1) / t.chunk_bytes + 1);
+  cut(t, policy.claim_bytes);
+  t.is_transfer = 1;
   t.mode = mode;
   t.first = first;
   t.second = second;
-  t.staging = mode == TransferMode::pipelined ? staging : nullptr;
-  t.next.store(0, std::memory_order_relaxed);
-  t.pending.store(t.chunks + 1, std::memory_order_relaxed);
-  t.source_here.store(second_is_source ? 1 : 0, std::memory_order_relaxed);
-  t.destination_here.store(second_is_source ? 0 : 1, std::memory_order_relaxed);
-  if (staging != nullptr && mode == TransferMode::pipelined) {
+  t.staging = nullptr;
+  if (mode == TransferMode::pipelined) {
+    t.unit_bytes = kStagingBytes;
+    t.units = static_cast<uint32_t>((bytes - 1) / kStagingBytes + 1);
+    t.staging = staging;
     staging->packed.store(0, std::memory_order_relaxed);
     staging->unpacked.store(0, std::memory_order_relaxed);
+    t.source_here.store(second_is_source ? 1 : 0, std::memory_order_relaxed);
+    t.destination_here.store(second_is_source ? 0 : 1, std::memory_order_relaxed);
   }
+  open_job(t);
   first->state.store(RequestState::active, std::memory_order_release);
 
   uint64_t claims = 0;
   if (mode == TransferMode::direct) {
-    direct_side(t, true, &stats->direct_bytes, &claims);
+    if (bytes >= kAnnounceFrom) announce(board, t);
+    direct_side(t, end_of(t, second), true, &stats->direct_bytes, &claims);
+    withdraw(board, t);
   } else if (second_is_source) {
     pack_side(t, &stats->pipelined_bytes, &claims);
   } else {
-    // The share of the second side keeps the structure alive; only it is left when all chunks are copied.
+    // The share of the second side keeps the structure alive; only it is left when all units are copied.
     unpack_side(
         t, [&] { return t.pending.load(std::memory_order_acquire) == 1; }, &stats->pipelined_bytes, &claims);
   }
-  release_share(t);
+  give_back(t, 1);
 }
 
 void help(Request* first, bool stay, TransferStats* stats) {
   Transfer& t = first->transfer;
   if (t.mode == TransferMode::direct) {
-    direct_side(t, stay, &stats->direct_bytes, &stats->chunks_helped);
+    direct_side(t, end_of(t, first), stay, &stats->direct_bytes, &stats->claims_helped);
   } else if (stay && first->kind == RequestKind::send) {
     t.source_here.store(1, std::memory_order_release);
-    pack_side(t, &stats->pipelined_bytes, &stats->chunks_helped);
+    pack_side(t, &stats->pipelined_bytes, &stats->claims_helped);
   } else if (stay) {
     t.destination_here.store(1, std::memory_order_release);
     unpack_side(
-        t, [&] { return is_done(first); }, &stats->pipelined_bytes, &stats->chunks_helped);
+        t, [&] { return is_done(first); }, &stats->pipelined_bytes, &stats->claims_helped);
   }
 }
 

@@ -29,9 +29,11 @@ struct WaitPolicy {
   void (*idle)();       // progress of the MPI library; may be nullptr
 };
 
-// Polls `done` until it is true, and not once more: it may take what it finds.
-template <typename Done>
-void wait_until(Endpoint* self, const WaitPolicy& policy, Done done) {
+// Polls `done` until it is true, and not once more: it may take what it finds. `help` does a little work for
+// others now and then; not when ranks outnumber cores: whoever waits then gives its core away.
+template <typename Done, typename Help>
+void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) {
+  constexpr uint32_t kHelpEvery = 32;    // polls between two looks at the job board: about 0.3 us
   constexpr uint32_t kIdleEvery = 256;   // polls between two looks at the MPI library: about 2 us
   constexpr uint32_t kIdleYields = 16;   // the same, when each poll comes with a yield
   constexpr uint32_t kYields = 256;      // before the first sleep: handing the core on costs 0.3 us,
@@ -41,12 +43,14 @@ void wait_until(Endpoint* self, const WaitPolicy& policy, Done done) {
   for (uint32_t i = 1; i <= spins; i++) {
     if (done()) return;
     os::cpu_relax();
+    if (i % kHelpEvery == 0 && !policy.oversubscribed) help();
     if (i % kIdleEvery == 0 && policy.idle != nullptr) policy.idle();
   }
   if (!policy.oversubscribed) {
     for (uint32_t i = 1;; i++) {
       if (done()) return;
       os::cpu_relax();
+      if (i % kHelpEvery == 0) help();
       if (i % kIdleEvery != 0) continue;
       if (policy.idle != nullptr) policy.idle();
       os::cpu_yield();

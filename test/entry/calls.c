@@ -230,6 +230,17 @@ static void probing(void) {
   F(Waitall)(2, sends, MPI_STATUSES_IGNORE);
 }
 
+static void packing(void) {
+  int a[N];
+  char packed[N * sizeof(int) + 3];
+  Count position = 3;
+  C(Pack)(filled(g_rank, 9), N, MPI_INT, packed, sizeof packed, &position, MPI_COMM_WORLD);
+  CHECK(position == (Count)sizeof packed);
+  position = 3;
+  C(Unpack)(packed, sizeof packed, &position, a, N, MPI_INT, MPI_COMM_WORLD);
+  CHECK(position == (Count)sizeof packed && memcmp(a, filled(g_rank, 9), sizeof a) == 0);
+}
+
 /* Both ranks exchange on the communicator, which holds both, and free it. */
 static void use(MPI_Comm* comm, int line) {
   int me, size, in = -1, out;
@@ -294,6 +305,7 @@ int main(int argc, char** argv) {
   completion();
   persistent();
   probing();
+  packing();
   communicators();
   F(Finalize)();
   if (g_rank == 0) printf("ok\n");

@@ -275,6 +275,22 @@ int type_commit(MPI_Datatype* type, Pass) {
   return pmpi().Type_commit(type);
 }
 
+int pack(const void* inbuf, MPI_Count incount, MPI_Datatype type, void* outbuf, MPI_Count outsize,
+         void* position, bool large, MPI_Comm comm, Pass pass) {
+  called(large ? "pack/large" : "pack");
+  if (large || !fits(incount) || !fits(outsize)) return pass();
+  return pmpi().Pack(inbuf, narrow(incount), type, outbuf, narrow(outsize), static_cast<int*>(position),
+                     comm);
+}
+
+int unpack(const void* inbuf, MPI_Count insize, void* position, void* outbuf, MPI_Count outcount,
+           MPI_Datatype type, bool large, MPI_Comm comm, Pass pass) {
+  called(large ? "unpack/large" : "unpack");
+  if (large || !fits(insize) || !fits(outcount)) return pass();
+  return pmpi().Unpack(inbuf, narrow(insize), static_cast<int*>(position), outbuf, narrow(outcount), type,
+                       comm);
+}
+
 // The communicator must be the new one and usable by all its members at once.
 int comm_new(MPI_Comm* newcomm, Pass pass) {
   called("comm_new");

@@ -93,6 +93,7 @@ program calls
   call one_of_several()
   call persistent()
   call probing()
+  call packing()
   call requests()
   call addresses()
   call communicators()
@@ -414,6 +415,17 @@ contains
     call MPI_Recv(in2, n, MPI_INTEGER, partner, 45, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
     call check(all(in == pattern(partner, 44)) .and. all(in2 == pattern(partner, 45)), 'the rest after probes')
     call MPI_Waitall(5, sends, MPI_STATUSES_IGNORE, ierr)
+  end subroutine
+
+  subroutine packing()
+    integer :: a(n), b(n), packed(n + 1), position
+    a = pattern(rank, 77)
+    position = 4
+    call MPI_Pack(a, n, MPI_INTEGER, packed, 4 * (n + 1), position, MPI_COMM_WORLD, ierr)
+    call check(position == 4 * (n + 1) .and. all(packed(2:) == a), 'Pack')
+    position = 4
+    call MPI_Unpack(packed, 4 * (n + 1), position, b, n, MPI_INTEGER, MPI_COMM_WORLD, ierr)
+    call check(position == 4 * (n + 1) .and. all(b == a), 'Unpack')
   end subroutine
 
   subroutine requests()

@@ -21,6 +21,9 @@ TEST(Settings, EveryDefaultParses) {
       case SettingKind::count:
         setting_count(s.name);
         break;
+      case SettingKind::count_or_auto:
+        EXPECT_GE(setting_count_or_auto(s.name), -1) << s.name;
+        break;
       case SettingKind::choice:
         EXPECT_GE(setting_choice(s.name), 0) << s.name;
         break;
@@ -41,6 +44,19 @@ TEST(Settings, BytesWithUnits) {
   EXPECT_TRUE(parse_bytes("2MB", &v) && v == 2u << 20);
   for (const char* bad : {"", "K", "-1", "4X", "4KiBs", "99999999999999999999", "99999999999T", "1.5K"})
     EXPECT_FALSE(parse_bytes(bad, &v)) << bad;
+}
+
+TEST(Settings, CountOrAuto) {
+  EXPECT_EQ(setting_count_or_auto("TASUKI_THREADS"), -1);
+  setenv("TASUKI_THREADS", "3", 1);
+  EXPECT_EQ(setting_count_or_auto("TASUKI_THREADS"), 3);
+  for (const char* bad : {"-1", "many", "1.5", "99999999999"}) {
+    setenv("TASUKI_THREADS", bad, 1);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(setting_count_or_auto("TASUKI_THREADS"), -1) << bad;
+    EXPECT_NE(testing::internal::GetCapturedStderr().find(bad), std::string::npos);
+  }
+  unsetenv("TASUKI_THREADS");
 }
 
 TEST(Settings, InvalidValueIsReportedAndTheDefaultUsed) {

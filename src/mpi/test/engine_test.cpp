@@ -17,8 +17,9 @@ namespace {
 class World {
  public:
   explicit World(int tasks, Protocol protocol = Protocol::automatic, uint64_t eager = 64 << 10,
-                 uint64_t chunk = 4 << 10)
-      : memory_(calloc(1, sizeof(Board) + static_cast<size_t>(tasks) * sizeof(Board::Member))) {
+                 uint64_t chunk = 4 << 10, bool oversubscribed = true)
+      : memory_(std::aligned_alloc(alignof(Board), kMemory)) {
+    memset(memory_, 0, kMemory);
     board_ = static_cast<Board*>(memory_);
     board_->task_count = static_cast<uint32_t>(tasks);
     for (int i = 0; i < tasks; i++) {
@@ -26,7 +27,7 @@ class World {
       Engine::Options o{};
       o.eager_bytes = eager;
       o.transfer = {protocol, chunk};
-      o.wait = {256, true, nullptr};
+      o.wait = {256, oversubscribed, nullptr};
       engines_.back()->set_options(o);
       board_->member(i).endpoint.store(engines_.back()->make_endpoint(board_, i));
     }
@@ -45,6 +46,7 @@ class World {
   }
 
  private:
+  static constexpr size_t kMemory = (sizeof(Board) + 64 * sizeof(Board::Member)) / 64 * 64;
   void* memory_;
   Board* board_;
   std::vector<std::unique_ptr<Engine>> engines_;
@@ -278,6 +280,31 @@ TEST(Engine, WaitingAsksNoMoreOnceItIsDone) {
     w[0].wait_for([&] { return ++calls >= 40 + n; });
     EXPECT_EQ(calls, 40 + n);
   }
+}
+
+// A third task that waits for something else takes part in a large message, and notices its own event.
+TEST(Engine, WaitingTasksHelpOthers) {
+  World w(3, Protocol::automatic, 64 << 10, 4 << 10, false);
+  std::atomic<bool> helped{false};
+  w.run([&](int me) {
+    std::vector<char> out = pattern(4 << 20, 7), in(out.size()), token(1);
+    if (me == 2) {
+      finish(w[2], irecv(w[2], bytes_of(token), 0, 99));
+      helped = w[2].stats().transfer.others_bytes > 0;
+      return;
+    }
+    for (int round = 0; round < 300; round++) {
+      if (me == 0) {
+        finish(w[0], isend(w[0], bytes_of(out), 1, round));
+      } else {
+        std::fill(in.begin(), in.end(), 0);
+        finish(w[1], irecv(w[1], bytes_of(in), 0, round));
+        ASSERT_EQ(in, out);
+      }
+    }
+    if (me == 0) finish(w[0], isend(w[0], bytes_of(token), 2, 99));
+  });
+  EXPECT_TRUE(helped);
 }
 
 // Both sides wait, so that both copy; typed on both sides, differently.
