@@ -91,8 +91,11 @@ void free_spare_messages() {
   for (uintptr_t key : g_process.sent_messages) {
     MPI_Request sent = handle_of<MPI_Request>(key);
     int done = 0;
-    pmpi().Test(&sent, &done, MPI_STATUS_IGNORE);
-    if (done == 0) pmpi().Request_free(&sent);  // the user never received the message that it stands for
+    pmpi().Request_get_status(sent, &done, MPI_STATUS_IGNORE);  // not MPI_Test: see free_complete
+    if (done != 0)
+      free_complete(&sent);
+    else
+      pmpi().Request_free(&sent);  // the user never received the message that it stands for
   }
   g_process.sent_messages.clear();
 }

@@ -130,16 +130,7 @@ bool members_belong_together(Board* board, int world_size) {
   return board->world.load(std::memory_order_acquire) == Decision::accelerated;
 }
 
-int query_never_done(void*, MPI_Status*) {
-  return MPI_SUCCESS;
-}
-int free_never_done(void*) {
-  return MPI_SUCCESS;
-}
-int cancel_never_done(void*, int) {
-  return MPI_SUCCESS;
-}
-
+// The library must not progress in here: see free_complete.
 int teardown(MPI_Comm, int, void*, void*) {
   g_on = false;
   Process& p = g_process;
@@ -148,7 +139,7 @@ int teardown(MPI_Comm, int, void*, void*) {
   free_spare_messages();
   pmpi().Comm_free(&p.quiet_comm);
   pmpi().Grequest_complete(p.never_done);
-  pmpi().Request_free(&p.never_done);
+  free_complete(&p.never_done);
   p.types.close();
   p.comms.close();
   return MPI_SUCCESS;
@@ -208,7 +199,7 @@ void activate(const task::TaskSlot* slot) {
   pmpi().Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &upper_bound, &found);
   p.tag_upper_bound = found != 0 ? *upper_bound : 32767;
   pmpi().Comm_dup(MPI_COMM_SELF, &p.quiet_comm);
-  pmpi().Grequest_start(&query_never_done, &free_never_done, &cancel_never_done, nullptr, &p.never_done);
+  p.never_done = generalized_request();
   p.types.open(p.threads);
   p.comms.open(p.board, slots, p.world_size, p.threads);
   // MPI_Finalize deletes the attributes of MPI_COMM_SELF first, the oldest last (MPI-4.0, 11.2.4): the layer

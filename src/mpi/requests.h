@@ -41,8 +41,14 @@ int finish(Request* r, MPI_Status* status);
 int peek(const Request* r, MPI_Status* status);
 void discard(Request* r);
 
-// The valid MPI_Request that stands for a request: an inactive persistent request of the library to nobody,
-// made once and used again. The library's own functions accept it.
+// A request of the library that this layer completes.
+MPI_Request generalized_request();
+
+// Frees a complete request of the library without making the library progress.
+void free_complete(MPI_Request* request);
+
+// The valid MPI_Request that stands for a request: a complete generalized request of the library, made once
+// and used again.
 MPI_Request handle_for(Request* r);
 inline Request* own(MPI_Request handle) {
   return g_process.requests.find(key_of(handle));
