@@ -67,6 +67,47 @@ int main(int argc, char** argv) {
   MPI_Wait(&r[0], &s);
   CHECK_EQ(b, begins == MPI_PROC_NULL ? rank : begins);
   CHECK_EQ(s.MPI_SOURCE, begins);
+
+  STEP("nobody on both sides");
+  for (int way = 0; way < 4; way++) {
+    b = -6;
+    poison(&s);
+    r[0] = r[1] = MPI_REQUEST_NULL;
+    if (way % 2 == 0)
+      MPI_Isendrecv(&a, 1, MPI_INT, MPI_PROC_NULL, 5, &b, 1, MPI_INT, MPI_PROC_NULL, MPI_ANY_TAG,
+                    MPI_COMM_WORLD, &r[0]);
+    else
+      MPI_Isendrecv_replace(&b, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &r[0]);
+    CHECK(r[0] != MPI_REQUEST_NULL);
+    if (way < 2) {
+      MPI_Wait(&r[0], &s);
+    } else {
+      MPI_Request_get_status(r[0], &flag, MPI_STATUS_IGNORE);
+      CHECK(flag);
+      MPI_Cancel(&r[0]);
+      MPI_Test(&r[0], &flag, &s);
+      CHECK(flag);
+      MPI_Test_cancelled(&s, &flag);
+      CHECK(!flag);
+    }
+    CHECK(r[0] == MPI_REQUEST_NULL);
+    CHECK_EQ(b, -6);
+    CHECK_EQ(s.MPI_SOURCE, MPI_PROC_NULL);
+    CHECK_EQ(s.MPI_TAG, MPI_ANY_TAG);
+    CHECK_EQ(count_of(&s, MPI_INT), 0);
+  }
+  MPI_Isendrecv(&a, 1, MPI_INT, MPI_PROC_NULL, 6, &b, 1, MPI_INT, MPI_PROC_NULL, 6, MPI_COMM_WORLD, &r[0]);
+  MPI_Request_free(&r[0]);
+  CHECK(r[0] == MPI_REQUEST_NULL);
+
+  STEP("nobody on both sides, invalid");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CHECK_EQ(error_class(MPI_Isendrecv(&a, -1, MPI_INT, MPI_PROC_NULL, 6, &b, 1, MPI_INT, MPI_PROC_NULL, 6,
+                                     MPI_COMM_WORLD, &r[0])),
+           MPI_ERR_COUNT);
+  CHECK_EQ(error_class(MPI_Isendrecv(&a, 1, MPI_INT, MPI_PROC_NULL, -9, &b, 1, MPI_INT, MPI_PROC_NULL, 6,
+                                     MPI_COMM_WORLD, &r[0])),
+           MPI_ERR_TAG);
   return end();
 }
 #endif
