@@ -27,6 +27,49 @@ TWO_FORMS = {
     "ConversionFunction": ("MPI_Datarep_conversion_function", "MPI_Datarep_conversion_function_c"),
 }
 TWO_FORMS_RE = re.compile(r"\b(" + "|".join(TWO_FORMS) + r")\b")
+# The exported functions: see mpi/entry/route.h. 1 is kRouteOurs. Six pushes and eight bytes keep the stack aligned.
+ROUTES = r"""
+  .text
+  .hidden tasuki_route
+  .hidden tasuki_destination
+  .p2align 4
+  .type tasuki_find_route, @function
+tasuki_find_route:
+  .cfi_startproc
+  .irp r, rdi, rsi, rdx, rcx, r8, r9
+  pushq %\r
+  .cfi_adjust_cfa_offset 8
+  .endr
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  movl %eax, %edi
+  call tasuki_destination
+  movq %rax, %r11
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  .irp r, r9, r8, rcx, rdx, rsi, rdi
+  popq %\r
+  .cfi_adjust_cfa_offset -8
+  .endr
+  jmp *%r11
+  .cfi_endproc
+  .size tasuki_find_route, .-tasuki_find_route
+
+  .macro TASUKI_ROUTE name, index
+  .globl \name
+  .type \name, @function
+  .hidden tasuki_\name
+  .p2align 4
+\name:
+  .cfi_startproc
+  cmpb $1, tasuki_route(%rip)
+  je tasuki_\name
+  movl $\index, %eax
+  jmp tasuki_find_route
+  .cfi_endproc
+  .size \name, .-\name
+  .endm
+"""
 
 
 class Function:
@@ -197,24 +240,21 @@ def entry(api, f):
         ]
     else:
         lines.append(wrap(f"  auto pass = [&] {{ return {call}; }};", 4))
-    if f.base in api.always:
-        lines.append("  pmpi();  // from here on the predefined handles are valid")
-    else:
+    if f.base not in api.always:
         lines.append("  if (!on()) return pass();")
     lines.append(wrap(f"  return delegate::{delegate};", 4))
     lines.append("}\n")
     return lines
 
 
-def exported(api, f):
+def routed(api, f):
     arguments = ", ".join(f.arguments)
     return [
-        wrap(f"EXPORT int MPI_{f.name}({f.params}) {{", 4),
-        *(["  pmpi();  // finds the profilers too"] if f.base in api.always else []),
+        wrap(f"OURS int tasuki_MPI_{f.name}({f.params}) {{", 4),
         wrap(f"  if (g_profiler.{f.name}) return g_profiler.{f.name}({arguments});", 6),
         wrap(f"  return entry::{f.name}({arguments});", 4),
         "}",
-        wrap(f"EXPORT int PMPI_{f.name}({f.params}) {{", 4),
+        wrap(f"OURS int tasuki_PMPI_{f.name}({f.params}) {{", 4),
         "  if (called_by_library(__builtin_return_address(0)))",
         wrap(f"    return pmpi().{f.name}({arguments});", 6),
         wrap(f"  return entry::{f.name}({arguments});", 4),
@@ -232,11 +272,13 @@ def entries_cpp(api):
         "// them) and of MPICH (the mpi_f08 functions without a buffer: wait, test, probe, start...). If one side of a",
         "// message, or one half of a request's life, did not come here, it would never complete. What the library",
         "// calls inside itself (MPI-IO above all) stays there. A profiler in a shared library stands behind the",
-        "// preloaded shim: it gets the call first and comes back by PMPI_X (see mpi/entry/profiler.h).",
+        "// preloaded shim: it gets the call first and comes back by PMPI_X (see mpi/entry/profiler.h). When code of",
+        "// this file runs, the library and its predefined handles have been found (mpi/entry/route.h).",
         '#include "generated/pmpi.h"',
         '#include "mpi/delegates.h"',
-        '#include "mpi/entry/library.h"\n',
-        '#define EXPORT __attribute__((visibility("default")))\n',
+        '#include "mpi/entry/library.h"',
+        '#include "mpi/entry/route.h"\n',
+        '#define OURS __attribute__((visibility("hidden"), used))\n',
         "using namespace tasuki::mpi;  // NOLINT: this file is the boundary",
         "using tasuki::mpi::detail::g_profiler;\n",
         "namespace {",
@@ -246,8 +288,13 @@ def entries_cpp(api):
         lines += entry(api, f)
     lines += ["}  // namespace entry", "}  // namespace\n", 'extern "C" {\n']
     for f in api.entries:
-        lines += exported(api, f)
-    lines += ['}  // extern "C"']
+        lines += routed(api, f)
+    names = [prefix + f.name for f in api.entries for prefix in ("MPI_", "PMPI_")]
+    lines += ['}  // extern "C"\n', "// What is exported: see mpi/entry/route.h.", 'asm(R"(' + ROUTES.rstrip()]
+    lines += [f"  TASUKI_ROUTE {name}, {index}" for index, name in enumerate(names)]
+    lines += [')");\n', "namespace tasuki::mpi::detail {", "const Route kRoutes[] = {"]
+    lines += [f'    {{"{name}", reinterpret_cast<void*>(&tasuki_{name})}},' for name in names]
+    lines += ["};", "}  // namespace tasuki::mpi::detail"]
     return "\n".join(lines) + "\n"
 
 

@@ -75,7 +75,7 @@ std::string launcher_version(const std::string& path) {
   return "";
 }
 
-// libmpi.so.40, libmpich.so.12, libmpi_abi.so.0, but not libmpi_cxx.so.40 and not the unversioned link for
+// libmpi.so.40, libmpich.so.12, libmpi_abi.so.1, but not libmpi_cxx.so.40 and not the unversioned link for
 // compilers.
 bool is_mpi_library_name(const std::string& name) {
   for (const char* stem : {"libmpi.so.", "libmpich.so.", "libmpi_abi.so."})
@@ -216,7 +216,7 @@ void examine_mpi(Report* report) {
                          "see what ldd " + path + " misses"});
     } else if (library.shim.empty()) {
       report->push_back({section, "library", Verdict::note,
-                         text + ": no shim exists for this ABI, so messages stay with MPI",
+                         text + ": no shim exists for this ABI: ranks share memory, messages stay with MPI",
                          "compile the program for Open MPI or for MPICH's own ABI"});
     } else if (!shim_installed(library)) {
       report->push_back({section, "library", Verdict::note,

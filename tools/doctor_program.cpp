@@ -68,11 +68,18 @@ void examine_libraries(const task::Program& program, Report* report) {
                          "it loads two MPI libraries; which one it uses is not clear, so it gets no shim",
                          "look with ldd for a library that was built for another MPI"});
       return;
+    case task::MpiAbi::standard:
+      report->push_back(
+          {kSection, "MPI", Verdict::note,
+           "it is linked with the MPI-5 standard ABI (libmpi_abi), for which there is no shim: its "
+           "ranks share memory, messages stay with the MPI library",
+           "to have messages moved by Tasuki, compile it with the MPI's own mpicc"});
+      return;
     case task::MpiAbi::none:
       report->push_back(
           {kSection, "MPI", Verdict::note,
            "it is not linked with an MPI library that has a shim; one that it loads later (mpi4py) gets "
-           "the shim that fits the launcher",
+           "the shim that fits the launcher's MPI, if it has that ABI",
            ""});
       return;
     case task::MpiAbi::openmpi:

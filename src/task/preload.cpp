@@ -19,6 +19,7 @@ const char* shim_of(MpiAbi abi) {
     case MpiAbi::mpich:
       return "libtasuki-mpich.so";
     case MpiAbi::none:
+    case MpiAbi::standard:
     case MpiAbi::unknown:
       break;
   }

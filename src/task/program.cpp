@@ -182,7 +182,7 @@ Program find_program(const std::vector<std::string>& argv, const char* path_list
 }
 
 MpiAbi mpi_abi_of(const std::vector<std::string>& libraries) {
-  bool openmpi = false, mpich = false;
+  bool openmpi = false, mpich = false, standard = false;
   for (const std::string& path : libraries) {
     const std::string name = path.substr(path.rfind('/') + 1);
     // Fortran and C++ bindings come with the C library of the same MPI.
@@ -192,7 +192,11 @@ MpiAbi mpi_abi_of(const std::vector<std::string>& libraries) {
     for (const char* n : {"libmpich.so.12", "libmpi.so.12", "libmpichfort.so.12", "libmpifort.so.12",
                           "libmpichcxx.so.12", "libmpicxx.so.12"})
       mpich |= name == n;
+    // Before the standard fixed it, libraries had number 0; bindings (libmpifort_abi) bring the library.
+    standard |= name.compare(0, 14, "libmpi_abi.so.") == 0;
   }
+  // A standard library may be built on top of one with an ABI of its own; the program speaks to the former.
+  if (standard) return MpiAbi::standard;
   if (openmpi == mpich) return openmpi ? MpiAbi::unknown : MpiAbi::none;
   return openmpi ? MpiAbi::openmpi : MpiAbi::mpich;
 }

@@ -26,10 +26,11 @@ struct Program {
 // `path_list`: value of PATH, nullptr if unset.
 Program find_program(const std::vector<std::string>& argv, const char* path_list);
 
-// The program, its loader and every MPI shim speak one of these MPI ABIs.
-enum class MpiAbi { none, openmpi, mpich, unknown };
+// The program, its loader and every MPI shim speak one of these MPI ABIs. `standard`: that of MPI-5
+// (libmpi_abi), for which there is no shim. `unknown`: several at once.
+enum class MpiAbi { none, openmpi, mpich, standard, unknown };
 
-// Which MPI a list of library names means: the sonames of Open MPI and of the MPICH family.
+// Which MPI a list of library names means: the sonames of Open MPI, the MPICH family and the standard ABI.
 MpiAbi mpi_abi_of(const std::vector<std::string>& libraries);
 
 }  // namespace tasuki::task

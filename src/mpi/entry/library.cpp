@@ -3,12 +3,14 @@
 #include <link.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "generated/pmpi.h"
+#include "mpi/entry/route.h"
 
 namespace tasuki::mpi {
 namespace detail {
@@ -20,6 +22,7 @@ void fill_profiler(Pmpi* profiler);
 
 uintptr_t g_library_begin = 0;
 uintptr_t g_library_bytes = 0;
+std::atomic<unsigned char> tasuki_route = kRouteUnknown;
 
 namespace {
 
@@ -29,19 +32,33 @@ const void* object_base(const void* address) {
   return address && dladdr(address, &info) ? info.dli_fbase : nullptr;
 }
 
-// A handle of an object that is already loaded (in whatever scope) if it is a library of this family: it
-// defines PMPI_Send itself and has the family's mark. (`base` is where the object lies, nullptr if unknown:
-// dlsym on a handle also finds what the object's dependencies define, and on the program's own handle what
-// the shim does.)
-void* library_if_it_is_one(const char* name, const void* base) {
-  void* handle = dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
-  if (!handle) return nullptr;
-  const void* found = object_base(dlsym(handle, "PMPI_Send"));
-  const bool open_mpi = dlsym(handle, "ompi_mpi_comm_world") != nullptr;
-  if (found && found != object_base(&g_library_begin) && (!base || found == base) && open_mpi == kOpenMpi)
-    return handle;
-  dlclose(handle);
-  return nullptr;
+enum class Kind { none, ours, other };  // not an MPI library; one of this shim's ABI; one of another
+
+// Libraries of the MPI-5 standard ABI have this name, and say so themselves; all others answer -1 or have no
+// such function.
+bool is_standard_abi(const char* path, void* handle) {
+  const char* slash = strrchr(path, '/');
+  if (strncmp(slash ? slash + 1 : path, "libmpi_abi.", 11) == 0) return true;
+  int major = -1, minor = -1;
+  int (*version)(int*, int*);
+  find(&version, handle, "PMPI_Abi_get_version");
+  return version && version(&major, &minor) == 0 && major > 0;
+}
+
+// What an object is that is loaded already (in whatever scope). An MPI library defines PMPI_Send itself:
+// `base` is where the object lies, nullptr if unknown (dlsym on a handle also finds what the object's
+// dependencies define, and on the program's own handle what the shim does). *handle is set unless none.
+Kind kind_of(const char* path, const void* base, void** handle) {
+  *handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+  if (!*handle) return Kind::none;
+  const void* found = object_base(dlsym(*handle, "PMPI_Send"));
+  if (found && found != object_base(&g_library_begin) && (!base || found == base)) {
+    const bool open_mpi = dlsym(*handle, "ompi_mpi_comm_world") != nullptr;
+    return open_mpi == kOpenMpi && !is_standard_abi(path, *handle) ? Kind::ours : Kind::other;
+  }
+  dlclose(*handle);
+  *handle = nullptr;
+  return Kind::none;
 }
 
 // First memory address of a loaded object and of what follows it.
@@ -57,9 +74,9 @@ void object_range(const dl_phdr_info& object, uintptr_t* begin, uintptr_t* end) 
   }
 }
 
-// A library under another name (vendors': libmpi_gnu.so.12 and the like): any loaded object that defines
-// PMPI_Send.
-void* library_of_any_name() {
+// The MPI library that the program has loaded, under whatever name (vendors': libmpi_gnu.so.12 and the like).
+// Of several, the standard ABI's first, which may be built on top of one of ours; then ours.
+Kind find_library(void** library) {
   struct Object {
     std::string name;
     uintptr_t begin;
@@ -77,18 +94,22 @@ void* library_of_any_name() {
         return 0;
       },
       &objects);
+  void* other = nullptr;
+  *library = nullptr;
   for (const Object& object : objects) {
-    void* handle = library_if_it_is_one(object.name.c_str(), reinterpret_cast<void*>(object.begin));
-    if (handle) return handle;
+    void* handle;
+    const Kind kind = kind_of(object.name.c_str(), reinterpret_cast<void*>(object.begin), &handle);
+    if (kind == Kind::ours && !*library) *library = handle;
+    if (kind != Kind::other) continue;
+    if (is_standard_abi(object.name.c_str(), handle)) {
+      *library = handle;
+      return Kind::other;
+    }
+    if (!other) other = handle;
   }
-  return nullptr;
-}
-
-void* find_library() {
-  for (const char* const* name = kLibraryNames; *name; ++name) {
-    if (void* handle = library_if_it_is_one(*name, nullptr)) return handle;
-  }
-  return library_of_any_name();
+  if (*library) return Kind::ours;
+  *library = other;
+  return other ? Kind::other : Kind::none;
 }
 
 void remember_range(const void* address_inside) {
@@ -105,25 +126,50 @@ void remember_range(const void* address_inside) {
       const_cast<void*>(address_inside));
 }
 
+std::mutex g_mutex;
+void* g_other_library = nullptr;
+
 }  // namespace
 
 void load_pmpi() {
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
-  if (g_pmpi_loaded.load(std::memory_order_relaxed)) return;
-  void* library = find_library();
-  if (!library) {
-    log(LogLevel::error,
-        "an MPI function was called, but no MPI library of the kind that this shim is for (%s) is loaded; "
-        "run with TASUKI=off",
-        kLibraryNames[0]);
-    abort();
+  std::lock_guard lock(g_mutex);
+  if (tasuki_route.load(std::memory_order_relaxed) != kRouteUnknown) return;
+  void* library = nullptr;
+  switch (find_library(&library)) {
+    case Kind::none:
+      log(LogLevel::error,
+          "an MPI function was called, but no MPI library is loaded (this shim is for %s); run with "
+          "TASUKI=off",
+          kLibraryNames[0]);
+      abort();
+    case Kind::other:
+      log(LogLevel::info,
+          "the program's MPI library has another ABI than the shim (%s): messages stay with the library",
+          kLibraryNames[0]);
+      g_other_library = library;
+      tasuki_route.store(kRouteOther, std::memory_order_release);
+      return;
+    case Kind::ours:
+      break;
   }
   fill_pmpi(&g_pmpi, library);
   fill_handles(library);
   fill_profiler(&g_profiler);
   remember_range(dlsym(library, "PMPI_Send"));
   g_pmpi_loaded.store(true, std::memory_order_release);
+  tasuki_route.store(kRouteOurs, std::memory_order_release);
+}
+
+extern "C" void* tasuki_destination(unsigned index) {
+  load_pmpi();
+  const Route& route = kRoutes[index];
+  if (tasuki_route.load(std::memory_order_acquire) == kRouteOurs) return route.ours;
+  // The next definition, as if the shim were not there: a profiler's or the library's. A library that was
+  // loaded privately is found by its handle only.
+  void* next = dlsym(RTLD_NEXT, route.name);
+  if (!next) next = dlsym(g_other_library, route.name);
+  if (!next) missing(route.name);
+  return next;
 }
 
 }  // namespace detail
