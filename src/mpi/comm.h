@@ -17,6 +17,7 @@ struct CommInfo {
   int rank;                     // of this process
   int peer_count;               // ranks that can be addressed: the remote group of an inter-communicator
   int* slots;                   // by rank among the peers
+  uint64_t attached_bytes;      // MPI_Comm_attach_buffer
   std::atomic<uint32_t> users;  // operations in progress, plus one while the communicator exists
 };
 

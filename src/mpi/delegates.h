@@ -96,6 +96,12 @@ int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], 
              Pass pass);
 int request_free(MPI_Request* request, Pass pass);
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status, Pass pass);
+int request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[],
+                           Pass pass);
+int request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status,
+                           Pass pass);
+int request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[],
+                            MPI_Status statuses[], Pass pass);
 int cancel(MPI_Request* request, Pass pass);
 
 // ---- buffered mode
@@ -103,6 +109,9 @@ int cancel(MPI_Request* request, Pass pass);
 int buffer_attach(void* buffer, MPI_Count bytes, Pass pass);
 int buffer_detach(void* buffer_address, void* bytes_address, bool large,
                   Pass pass);  // *bytes: int, MPI_Count if large
+int buffer_flush(Pass pass);   // of the process or of a communicator, also MPI_Buffer_iflush
+int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass);
+int comm_detach_buffer(MPI_Comm comm, Pass pass);
 
 // ---- datatypes and communicators
 // ------------------------------------------------------------------------------------------------

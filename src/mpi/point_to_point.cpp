@@ -298,22 +298,57 @@ int startall(int count, MPI_Request requests[], Pass pass) {
 // ---- buffered mode
 // -----------------------------------------------------------------------------------------------------------------
 
-int buffer_attach(void*, MPI_Count bytes, Pass pass) {
+// Ours never lie in the user's buffer: from the moment that he may use it anew, none counts against it.
+int forget_charges(int rc, uint64_t* bytes) {
+  Process& p = g_process;
+  if (rc != MPI_SUCCESS) return rc;
+  p.engine.next_attachment();
+  StateGuard guard;
+  p.attached_used = 0;
+  if (bytes != nullptr) p.attached_bytes -= *bytes, *bytes = 0;
+  return rc;
+}
+
+void attach(void* buffer, MPI_Count bytes, uint64_t* account) {
+#if defined(MPI_BUFFER_AUTOMATIC)
+  const bool automatic = buffer == MPI_BUFFER_AUTOMATIC;
+#elif defined(MPICH)
+  const bool automatic = buffer == reinterpret_cast<void*>(-2);  // since MPICH 4.2
+#else
+  const bool automatic = buffer == nullptr && bytes < 0;  // never
+#endif
+  StateGuard guard;
+  *account = automatic ? uint64_t{1} << 62 : static_cast<uint64_t>(bytes);
+  g_process.attached_bytes += *account;
+}
+
+int buffer_attach(void* buffer, MPI_Count bytes, Pass pass) {
   const int rc = pass();
-  if (rc == MPI_SUCCESS) g_process.attached_bytes = static_cast<uint64_t>(bytes);
+  if (rc == MPI_SUCCESS) attach(buffer, bytes, &g_process.attached_to_process);
   return rc;
 }
 
 int buffer_detach(void*, void*, bool, Pass pass) {
-  // The call returns when the messages have left the user's buffer (MPI-4.0, 3.6). Ours never lie in it, so
-  // it waits for the library's only: two ranks that both send, detach and then receive must not wait for each
-  // other.
-  Process& p = g_process;
+  // The call returns when the messages have left the user's buffer (MPI-4.0, 3.6). It waits for the library's
+  // only: two ranks that both send, detach and then receive must not wait for each other.
+  return forget_charges(pass(), &g_process.attached_to_process);
+}
+
+int buffer_flush(Pass pass) {
+  return forget_charges(pass(), nullptr);
+}
+
+int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass) {
   const int rc = pass();
-  if (rc != MPI_SUCCESS) return rc;
-  p.engine.next_attachment();
-  p.attached_bytes = p.attached_used = 0;
+  CommInfo* c = rc == MPI_SUCCESS ? g_process.comms.find(comm) : nullptr;
+  if (c != nullptr) attach(buffer, bytes, &c->attached_bytes);
   return rc;
+}
+
+int comm_detach_buffer(MPI_Comm comm, Pass pass) {
+  CommInfo* c = g_process.comms.find(comm);
+  const int rc = pass();
+  return c != nullptr ? forget_charges(rc, &c->attached_bytes) : rc;
 }
 
 }  // namespace tasuki::mpi::delegate

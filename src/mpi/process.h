@@ -40,12 +40,28 @@ struct Process {
   MPI_Comm quiet_comm{};        // a communicator for the placeholders of matched messages
   SpinLock lock;                // what follows, when `threads`
   Request* detached = nullptr;  // freed by the user while active
-  uint64_t attached_bytes = 0;  // MPI_Buffer_attach
+  // Buffered mode. Each buffer by itself is large enough for a correct program's messages, so all together
+  // are: one account for the process's and those of communicators (MPI-4.1).
+  uint64_t attached_bytes = 0;
+  uint64_t attached_to_process = 0;  // MPI_Buffer_attach's part of it
   uint64_t attached_used = 0;
   uint32_t unsuccessful = 0;  // tests and probes in a row that found nothing
 };
 
 extern Process g_process;
+
+// Holds Process::lock when several threads may call.
+class StateGuard {
+ public:
+  StateGuard() {
+    if (g_process.threads) g_process.lock.lock();
+  }
+  ~StateGuard() {
+    if (g_process.threads) g_process.lock.unlock();
+  }
+  StateGuard(const StateGuard&) = delete;
+  StateGuard& operator=(const StateGuard&) = delete;
+};
 
 // Lets the MPI library progress: its own messages, one-sided operations, non-blocking collectives.
 void library_progress();
