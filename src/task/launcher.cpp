@@ -37,7 +37,12 @@ constexpr Launcher kLaunchers[] = {
      "MV2_COMM_WORLD_LOCAL_SIZE",
      {"PMI_JOBID", "PMI_ID_MAP"}},
     {"pals", MpiAbi::mpich, "PALS_RANKID", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE", {"PALS_APID"}},
-    {"hydra", MpiAbi::mpich, "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", {"PMI_JOBID", "PMI_SPAWNED"}},
+    {"hydra",
+     MpiAbi::mpich,
+     "PMI_RANK",
+     "MPI_LOCALRANKID",
+     "MPI_LOCALNRANKS",
+     {"PMI_JOBID", "I_MPI_HYDRA_UUID"}},
     {"slurm",
      MpiAbi::none,
      "SLURM_PROCID",
@@ -108,6 +113,9 @@ Job read_job(const std::vector<std::string>& environment) {
   Job job;
   const Launcher* l = launcher_of(environment);
   if (l == nullptr) return job;
+  // Jobs that ranks spawn (MPI_Comm_spawn) have nothing in their environment that tells one from another, and
+  // MPICH 5's Hydra starts all of them from one process: such ranks must not meet.
+  if (strcmp(l->name, "hydra") == 0 && variable(environment, "PMI_SPAWNED") != nullptr) return job;
   int rank = -1, local_rank = 0, local_size = 0;
   parse_int(variable(environment, l->rank), &rank);
   if (!parse_int(variable(environment, l->local_rank), &local_rank)) return job;
@@ -115,7 +123,9 @@ Job read_job(const std::vector<std::string>& environment) {
     int node = 0;
     parse_int(variable(environment, "SLURM_NODEID"), &node);
     local_size = slurm_count(variable(environment, l->local_size), node);
-  } else if (!parse_int(variable(environment, l->local_size), &local_size)) {
+  } else if (!parse_int(variable(environment, l->local_size), &local_size) &&
+             !(strcmp(l->name, "pals") == 0 &&
+               parse_int(variable(environment, "PMI_LOCAL_SIZE"), &local_size))) {
     local_size = -1;
   }
   if (local_size < 1) return job;  // it is not known for whom to wait
@@ -124,7 +134,10 @@ Job read_job(const std::vector<std::string>& environment) {
   job.local_rank = local_rank;
   job.local_size = local_size;
   job.abi = l->abi;
-  if (job.abi == MpiAbi::none && variable(environment, "PMI_FD") != nullptr) job.abi = MpiAbi::mpich;
+  // Open MPI speaks PMIx only, PMI-1 and PMI-2 (also Cray's, which has no descriptor) are MPICH's.
+  if (job.abi == MpiAbi::none &&
+      (variable(environment, "PMI_FD") != nullptr || variable(environment, "PMI_CONTROL_PORT") != nullptr))
+    job.abi = MpiAbi::mpich;
   for (const char* name : l->identity) {
     if (name == nullptr) break;
     const char* value = variable(environment, name);

@@ -192,6 +192,9 @@ MpiAbi mpi_abi_of(const std::vector<std::string>& libraries) {
     for (const char* n : {"libmpich.so.12", "libmpi.so.12", "libmpichfort.so.12", "libmpifort.so.12",
                           "libmpichcxx.so.12", "libmpicxx.so.12"})
       mpich |= name == n;
+    // Vendors name the compiler: Cray's libmpi_gnu_123.so.12.
+    mpich |= name.compare(0, 7, "libmpi_") == 0 && name.size() > 6 &&
+             name.compare(name.size() - 6, 6, ".so.12") == 0;
     // Before the standard fixed it, libraries had number 0; bindings (libmpifort_abi) bring the library.
     standard |= name.compare(0, 14, "libmpi_abi.so.") == 0;
   }

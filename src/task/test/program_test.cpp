@@ -63,6 +63,7 @@ TEST(Program, KnowsTheMpisByTheirLibraries) {
   EXPECT_EQ(mpi_abi_of({"libmpi_mpifh.so.40"}), MpiAbi::openmpi);
   EXPECT_EQ(mpi_abi_of({"/opt/mpich/lib/libmpi.so.12"}), MpiAbi::mpich);
   EXPECT_EQ(mpi_abi_of({"libmpich.so.12", "libm.so.6"}), MpiAbi::mpich);
+  EXPECT_EQ(mpi_abi_of({"libmpi_gnu_123.so.12"}), MpiAbi::mpich);
   EXPECT_EQ(mpi_abi_of({"libmpi_abi.so.1"}), MpiAbi::standard);
   EXPECT_EQ(mpi_abi_of({"/opt/lib/libmpi_abi.so.0", "libmpi.so.40"}), MpiAbi::standard);
   EXPECT_EQ(mpi_abi_of({"libm.so.6"}), MpiAbi::none);
