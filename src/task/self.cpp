@@ -19,11 +19,15 @@ struct alignas(os::kPageSize) Cache {
 };
 Cache g_cache;
 
-uintptr_t look_up() {
+TaskSlot* slot_of_program() {
   TaskSlot* slot = reinterpret_cast<TaskSlot*>(getauxval(kAuxTask));
-  if (slot == nullptr || slot->space == nullptr) return kNotATask;
-  if (slot->space->magic != kSpaceMagic || slot->space->version != kSpaceVersion) return kNotATask;
-  if (slot->pid.load(std::memory_order_acquire) != getpid()) return kNotATask;
+  if (slot == nullptr || slot->space == nullptr) return nullptr;
+  return slot->space->magic == kSpaceMagic && slot->space->version == kSpaceVersion ? slot : nullptr;
+}
+
+uintptr_t look_up() {
+  TaskSlot* slot = slot_of_program();
+  if (slot == nullptr || slot->pid.load(std::memory_order_acquire) != getpid()) return kNotATask;
   return reinterpret_cast<uintptr_t>(slot);
 }
 
@@ -40,6 +44,10 @@ TaskSlot* self() {
     g_cache.slot.store(known, std::memory_order_relaxed);
   }
   return known == kNotATask ? nullptr : reinterpret_cast<TaskSlot*>(known);
+}
+
+const TaskSlot* loaded_for() {
+  return slot_of_program();
 }
 
 }  // namespace tasuki::task

@@ -59,4 +59,8 @@ enum Root { kRootMpi = 0, kRootCoarray = 1, kRootPager = 2 };
 // thread-safe.
 TaskSlot* self();
 
+// The slot that the running program was loaded for: self() in a task, its parent task's in a forked child,
+// which still is that program. nullptr elsewhere. For what depends on the program, not on the process.
+const TaskSlot* loaded_for();
+
 }  // namespace tasuki::task

@@ -1,11 +1,13 @@
 // /proc/self/exe. The kernel keeps one executable per address space, so it names the host's file in every
-// task.
+// task, and in the children that a task forks until they execute something.
+#include <alloca.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -19,21 +21,25 @@ namespace {
 
 using tasuki::task::TaskSlot;
 
-// "/proc/self/exe", "/proc/thread-self/exe" and "/proc/<own pid>/exe".
-bool names_own_executable(const char* path) {
-  if (path == nullptr || strncmp(path, "/proc/", 6) != 0) return false;
+// The program if `path` asks for that of this process or of another task, else nullptr: "/proc/self/exe",
+// "/proc/thread-self/exe" and "/proc/<pid>/exe". Called in children of vfork too: it changes nothing.
+const char* answer(const char* path) {
+  if (path == nullptr || strncmp(path, "/proc/", 6) != 0) return nullptr;
   const char* rest = path + 6;
-  if (strcmp(rest, "self/exe") == 0 || strcmp(rest, "thread-self/exe") == 0) return true;
   char* end;
   const long pid = strtol(rest, &end, 10);
-  return end != rest && strcmp(end, "/exe") == 0 && pid == getpid();
-}
-
-// The task's program if `path` asks for it, else nullptr.
-const char* answer(const char* path) {
-  if (!names_own_executable(path)) return nullptr;
-  const TaskSlot* slot = tasuki::task::self();
-  return slot != nullptr ? slot->program : nullptr;
+  const bool own = strcmp(rest, "self/exe") == 0 || strcmp(rest, "thread-self/exe") == 0;
+  if (!own && (end == rest || strcmp(end, "/exe") != 0)) return nullptr;
+  const TaskSlot* slot = tasuki::task::loaded_for();
+  if (slot == nullptr) return nullptr;
+  if (own || pid == getpid()) return slot->program;
+  tasuki::task::Space* space = slot->space;
+  for (uint32_t i = 0; i < space->task_count; i++) {
+    const TaskSlot& t = space->tasks()[i];
+    if (t.pid.load(std::memory_order_acquire) == pid && t.state.load() == tasuki::task::TaskState::running)
+      return t.program;
+  }
+  return nullptr;
 }
 
 const char* or_same(const char* path) {
@@ -143,7 +149,60 @@ TASUKI_WRAPPER(FILE*, fopen64, const char* path, const char* mode) {
   return TASUKI_NEXT(FILE * (*)(const char*, const char*), "fopen64")(or_same(path), mode);
 }
 
+// What the link leads to; the link itself (lstat) is the kernel's.
+#define TASUKI_WRAP_STAT(name, at_name, type)                                                   \
+  TASUKI_WRAPPER(int, name, const char* path, struct type* result) {                            \
+    return TASUKI_NEXT(int (*)(const char*, struct type*), #name)(or_same(path), result);       \
+  }                                                                                             \
+  TASUKI_WRAPPER(int, at_name, int dir, const char* path, struct type* result, int flags) {     \
+    const auto next = TASUKI_NEXT(int (*)(int, const char*, struct type*, int), #at_name);      \
+    return next(dir, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? path : or_same(path), result, flags); \
+  }
+TASUKI_WRAP_STAT(stat, fstatat, stat)
+TASUKI_WRAP_STAT(stat64, fstatat64, stat64)
+
+TASUKI_WRAPPER(int, statx, int dir, const char* path, int flags, unsigned mask, struct statx* result) {
+  const auto next = TASUKI_NEXT(int (*)(int, const char*, int, unsigned, struct statx*), "statx");
+  return next(dir, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? path : or_same(path), flags, mask, result);
+}
+
 using Strings = char* const*;
+
+// The forms with an argument list become those with an array.
+#define TASUKI_COLLECT(argv, first)                                             \
+  va_list counted, args;                                                        \
+  va_start(args, first);                                                        \
+  va_copy(counted, args);                                                       \
+  size_t count = 1;                                                             \
+  if (first != nullptr)                                                         \
+    while (va_arg(counted, char*) != nullptr) count++;                          \
+  va_end(counted);                                                              \
+  char** const argv = static_cast<char**>(alloca((count + 1) * sizeof(char*))); \
+  argv[0] = const_cast<char*>(first);                                           \
+  for (size_t i = 1; i < count; i++) argv[i] = va_arg(args, char*);             \
+  argv[count] = nullptr
+
+TASUKI_WRAPPER(int, execl, const char* path, const char* first, ...) {
+  TASUKI_COLLECT(argv, first);
+  va_end(args);
+  return execve(path, argv, environ);
+}
+TASUKI_WRAPPER(int, execlp, const char* path, const char* first, ...) {
+  TASUKI_COLLECT(argv, first);
+  va_end(args);
+  return execvp(path, argv);
+}
+TASUKI_WRAPPER(int, execle, const char* path, const char* first, ...) {
+  TASUKI_COLLECT(argv, first);
+  if (first != nullptr) (void)va_arg(args, char*);  // the end of the list
+  Strings env = va_arg(args, Strings);
+  va_end(args);
+  return execve(path, argv, env);
+}
+TASUKI_WRAPPER(int, execveat, int dir, const char* path, Strings argv, Strings env, int flags) {
+  const auto next = TASUKI_NEXT(int (*)(int, const char*, Strings, Strings, int), "execveat");
+  return next(dir, or_same(path), argv, env, flags);
+}
 
 TASUKI_WRAPPER(int, execve, const char* path, Strings argv, Strings env) {
   return TASUKI_NEXT(int (*)(const char*, Strings, Strings), "execve")(or_same(path), argv, env);
