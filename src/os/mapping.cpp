@@ -50,6 +50,11 @@ bool map_memory_over(void* at, size_t length, int protection) {
   return mmap(at, length, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
+bool map_stack_over(void* at, size_t length) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED | MAP_STACK | MAP_GROWSDOWN;
+  return mmap(at, length, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED;
+}
+
 bool unmap(void* at, size_t length) {
   return munmap(at, length) == 0;
 }

@@ -32,6 +32,10 @@ void* map_shared(size_t length);
 bool map_file_over(void* at, size_t length, int protection, int fd, uint64_t offset);
 bool map_memory_over(void* at, size_t length, int protection);
 
+// A stack of which the loader can say PROT_GROWSDOWN, as of the kernel's: for programs and libraries that
+// want an executable stack. Fixed in size by what is reserved below it.
+bool map_stack_over(void* at, size_t length);
+
 bool unmap(void* at, size_t length);
 bool protect(void* at, size_t length, int protection);
 

@@ -146,15 +146,18 @@ struct Stack {
   const void* pointer;
 };
 
+// Below a stack, as the kernel keeps it: a function's large frame must not reach across it.
+constexpr uint64_t kStackGuard = 1 << 20;
+
 Result<Stack> map_stack(uint64_t limit, size_t needed, Placement* placement) {
   uint64_t size = std::clamp(limit, kMinStack, kMaxStack) + os::page_ceil(needed);
   size = os::page_floor(size);
   for (;;) {
-    char* p = static_cast<char*>(placement->reserve(size + kPageSize));
+    char* p = static_cast<char*>(placement->reserve(kStackGuard + size));
     if (p != nullptr) {
-      if (os::protect(p + kPageSize, size, PROT_READ | PROT_WRITE))
-        return Stack{p + kPageSize, p + kPageSize + size, nullptr};
-      os::unmap(p, size + kPageSize);
+      char* const begin = p + kStackGuard;
+      if (os::map_stack_over(begin, size)) return Stack{begin, begin + size, nullptr};
+      os::unmap(p, kStackGuard + size);
     }
     if (size / 2 < kMinStack + needed)
       return Status::error(ENOMEM, "no memory for a task's stack (see ulimit -s and -v)");
@@ -167,11 +170,11 @@ Result<Stack> map_stack(uint64_t limit, size_t needed, Placement* placement) {
 // would have /proc/self/exe for an origin, which names the host's file.
 std::vector<std::string> interpreter_arguments(const TaskRequest& r, bool knows_argv0) {
   std::vector<std::string> argv{r.loader};
-  if (knows_argv0 && !r.argv.empty() && r.argv[0] != r.path) {
+  if (knows_argv0 && !r.argv.empty() && r.argv[0] != r.canonical) {
     argv.emplace_back("--argv0");
     argv.push_back(r.argv[0]);
   }
-  argv.push_back(r.path);
+  argv.push_back(r.canonical);  // not a link to it, from whose place $ORIGIN would be counted
   if (!r.argv.empty()) argv.insert(argv.end(), r.argv.begin() + 1, r.argv.end());
   return argv;
 }
@@ -223,7 +226,7 @@ Result<Stack> build_stack(const TaskRequest& r, const std::vector<std::string>& 
         value = loaded.base + image.entry;
         break;
       case AT_BASE:
-        value = 0;  // the interpreter is the program
+        value = loaded.base;  // where the program finds its interpreter; that one does not ask
         break;
       case AT_EXECFN:
         value = reinterpret_cast<uint64_t>(name);
@@ -347,8 +350,8 @@ Status start_task(Space* space, TaskSlot* slot, const TaskRequest& r, const Star
     slot->pid.store(0);
     slot->state.store(TaskState::empty);
     unload();
-    os::unmap(stack.value().begin - kPageSize,
-              static_cast<size_t>(stack.value().end - stack.value().begin) + kPageSize);
+    os::unmap(stack.value().begin - kStackGuard,
+              static_cast<size_t>(stack.value().end - stack.value().begin) + kStackGuard);
     return Status::error(-pid, std::string("clone: ") + strerror(-pid));
   }
   return {};
