@@ -28,6 +28,7 @@ struct RunOptions {
   bool require = false;
   uint64_t layout_seed = 0;
   std::vector<std::string> command;
+  rlimit descriptors = {};  // as this command was started
 };
 
 // The exit code of a program that cannot be executed: what the launcher's own execvp failure gives.
@@ -50,8 +51,24 @@ int exec_plainly(const task::Job& job, const std::vector<std::string>& command,
   return exec_failure(job, command[0], errno);
 }
 
+// The command as it would run without Tasuki; without a launcher, as many of them as were asked for.
+int run_plain(const task::Job& job, const RunOptions& options, const std::vector<std::string>& environment) {
+  setrlimit(RLIMIT_NOFILE, &options.descriptors);
+  if (options.tasks <= 1) return exec_plainly(job, options.command, environment);
+  Result<int> status = task::plain_here(options.command[0], options.tasks, [&] {
+    std::vector<std::string> numbered = environment;
+    for (const char* name : {"TASUKI_RANK", "TASUKI_SIZE"}) task::set_variable(&numbered, name, getenv(name));
+    _exit(exec_plainly(job, options.command, numbered));
+  });
+  if (!status.ok()) {
+    log(LogLevel::error, "cannot start: %s", status.status().message().c_str());
+    return 1;
+  }
+  os::end_like(status.value());
+}
+
 // A plain process still takes part in its MPI job, whose other ranks talk to its shim.
-int run_plain(const task::Job& job, const task::Program& program, const RunOptions& options,
+int fall_back(const task::Job& job, const task::Program& program, const RunOptions& options,
               const std::string& why) {
   const bool require = options.require || setting_flag("TASUKI_REQUIRE");
   log(require ? LogLevel::error : LogLevel::warning, "%s %s: %s", options.command[0].c_str(), why.c_str(),
@@ -61,30 +78,13 @@ int run_plain(const task::Job& job, const task::Program& program, const RunOptio
   using Kind = task::ElfImage::Kind;
   const bool loads_libraries =
       program.image.kind == Kind::dynamic_program || program.image.kind == Kind::fixed_address;
-  if (loads_libraries && !program.image.sanitizer) {
+  if (loads_libraries && !program.image.sanitizer && task::can_preload(program.image.interpreter)) {
     const task::MpiAbi abi = task::decide_abi(task::mpi_abi_of(program.image.needed), job.abi,
                                               program.image.interpreter, program.path, environment);
     const std::string problem = task::add_preload(&environment, prefix() + "/lib/tasuki", abi, false);
     if (!problem.empty()) log(LogLevel::warning, "%s", problem.c_str());
   }
-  return exec_plainly(job, options.command, environment);
-}
-
-// Every task gets a number of its own and, all but the first, an empty standard input.
-Result<std::vector<task::TaskRequest>> requests_here(const task::Program& program, int count) {
-  std::vector<task::TaskRequest> requests;
-  for (int i = 0; i < count; i++) {
-    Result<task::TaskRequest> r = task::capture_request(program, task::Job(), environ);
-    if (!r.ok()) return r.status();
-    task::TaskRequest& request = r.value();
-    request.launcher_rank = i;
-    task::set_variable(&request.environment, "TASUKI_RANK", std::to_string(i));
-    task::set_variable(&request.environment, "TASUKI_SIZE", std::to_string(count));
-    for (size_t f = 0; f < request.fds.size(); f++)
-      if (i > 0 && request.fd_numbers[f] == 0) request.fds[f].reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    requests.push_back(std::move(r.value()));
-  }
-  return requests;
+  return run_plain(job, options, environment);
 }
 
 // Limits that the kernel counts per address space: one process's share cannot be told from the others'.
@@ -102,14 +102,14 @@ std::string limit_per_space() {
 int run(const RunOptions& options) {
   const std::vector<std::string> environment = current_environment();
   const task::Job job = options.tasks > 0 ? task::Job() : task::read_job(environment);
-  if (!setting_flag("TASUKI")) return exec_plainly(job, options.command, environment);
+  if (!setting_flag("TASUKI")) return run_plain(job, options, environment);
 
   task::Program program = task::find_program(options.command, getenv("PATH"));
   if (program.can_share()) program.why_plain = limit_per_space();
   if (!program.can_share()) {
     if (job.launcher != nullptr) task::stay_away(job);
     if (program.error != 0) return exec_failure(job, options.command[0], program.error);
-    return run_plain(job, program, options, program.why_plain);
+    return fall_back(job, program, options, program.why_plain);
   }
 
   task::HostOptions host;
@@ -121,15 +121,12 @@ int run(const RunOptions& options) {
     Result<task::TaskRequest> request = task::capture_request(program, job, environ);
     Status status =
         request.ok() ? task::run_as_proxy(job, std::move(request.value()), host) : request.status();
-    return run_plain(job, program, options, status.message());
+    return fall_back(job, program, options, status.message());
   }
-  Result<std::vector<task::TaskRequest>> requests =
-      requests_here(program, options.tasks > 0 ? options.tasks : 1);
-  if (!requests.ok()) {
-    log(LogLevel::error, "%s", requests.status().message().c_str());
-    return 1;
-  }
-  Result<int> status = task::host_here(std::move(requests.value()), host);
+  Result<task::TaskRequest> request = task::capture_request(program, job, environ);
+  if (!request.ok()) return fall_back(job, program, options, request.status().message());
+  Result<int> status =
+      task::host_here(std::move(request.value()), options.tasks > 0 ? options.tasks : 1, host);
   if (!status.ok()) {
     log(LogLevel::error, "cannot start: %s", status.status().message().c_str());
     return 1;
@@ -159,6 +156,7 @@ void add_run(CLI::App& app, int* exit_code) {
       *exit_code = 2;
       return;
     }
+    getrlimit(RLIMIT_NOFILE, &options.descriptors);
     *exit_code = run(options);
   });
 }

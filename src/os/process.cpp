@@ -150,6 +150,13 @@ void apply_inherited(const Inherited& s) {
   restore_signals(s);
 }
 
+void raise_descriptor_limit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void restore_signals(const Inherited& s) {
   for (int n = 1; n <= kSignals; n++) {
     if ((s.ignored_signals >> (n - 1) & 1) == 0) continue;
@@ -168,8 +175,10 @@ pid_t fork_detached() {
   }
   if (child < 0) return -1;
   int status = 0;
-  while (waitpid(child, &status, 0) < 0)
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno == ECHILD) return child;  // SIGCHLD is ignored here: how it ended cannot be known
     if (errno != EINTR) return -1;
+  }
   return status == 0 ? child : -1;
 }
 

@@ -47,6 +47,9 @@ void capture_inherited(Inherited* state);
 // the kernel refuses (a hard limit above the own one) stays as it is.
 void apply_inherited(const Inherited& state);
 
+// The soft limit of open descriptors becomes the hard one.
+void raise_descriptor_limit();
+
 // Undoes block_all_signals: the mask and the ignored signals of before.
 void restore_signals(const Inherited& state);
 

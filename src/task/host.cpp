@@ -32,14 +32,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kReplyTimeoutSeconds = 30;  // a proxy that does not send its request in this time is left out
-constexpr int kGraceMs = 2000;            // between SIGTERM and SIGKILL when a task's death ends the others
+// What tells a task its number where no launcher does.
+constexpr const char* kRankVariable = "TASUKI_RANK";
+constexpr const char* kSizeVariable = "TASUKI_SIZE";
+constexpr int kGraceMs = 2000;  // between SIGTERM and SIGKILL when a task's death ends the others
 
 struct Member {
   os::Fd connection;  // to its proxy; invalid without one
   int local_rank = 0;
   os::CpuSet cores = {};
-  TaskSlot* slot = nullptr;
-  pid_t pid = 0;  // 0: not running
+  TaskSlot* slot = nullptr;  // none of a plain process
+  pid_t pid = 0;             // 0: not running
 };
 
 void send_text(int socket, Say say, const std::string& text) {
@@ -63,13 +66,6 @@ void leave_everything(const os::Fd& listener, const os::Fd& starter) {
   for (int fd = 0; fd < 3; fd++) dup2(null, fd);
   os::close_all_but({0, 1, 2, listener.get(), starter.get()});
   if (chdir("/") != 0) return;
-}
-
-void raise_descriptor_limit() {
-  rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Programs of one job are few; the dynamic linker is asked once for each.
@@ -149,13 +145,14 @@ class Host {
 
   bool open_signals() {
     os::block_all_signals();
-    raise_descriptor_limit();
+    os::raise_descriptor_limit();
     signals_.reset(os::signal_descriptor());
     return signals_.valid();
   }
 
   void start_job(std::vector<Member> members, uint32_t job_task_count);
-  Status start_here(const std::vector<TaskRequest>& requests);
+  Status start_here(TaskRequest* request, int count);
+  Status start_plain_here(const std::string& name, int count, const std::function<void()>& execute);
 
   // Until no task is left. The result is the status to end with when there are no proxies.
   int supervise();
@@ -181,6 +178,7 @@ class Host {
   std::vector<Member> members_;
   AbiCache abis_;
   bool here_ = false;  // no proxies: this is the command that the user started
+  std::string name_;   // of its program
   int result_ = 0;
   bool ending_ = false;  // a task died; the others have until deadline_
   Clock::time_point deadline_{};
@@ -248,22 +246,28 @@ void Host::announce_tasks() {
   }
 }
 
-Status Host::start_here(const std::vector<TaskRequest>& requests) {
+Status Host::start_here(TaskRequest* request, int count) {
   here_ = true;
-  Result<Space*> space =
-      create_space(static_cast<uint32_t>(requests.size()), static_cast<uint32_t>(requests.size()));
+  name_ = request->path;
+  Result<Space*> space = create_space(static_cast<uint32_t>(count), static_cast<uint32_t>(count));
   if (!space.ok()) return space.status();
   os::CpuSet cores;
   space.value()->core_count = static_cast<uint32_t>(os::current_cpu_set(&cores));
   StartOptions start;
   start.library_dir = options_.library_dir;
   start.layout_seed = options_.layout_seed;
-  for (size_t i = 0; i < requests.size(); i++) {
+  start.abi = abis_.of(*request);
+  set_variable(&request->environment, kSizeVariable, std::to_string(count));
+  for (int i = 0; i < count; i++) {
+    request->launcher_rank = i;
+    set_variable(&request->environment, kRankVariable, std::to_string(i));
+    for (size_t f = 0; i == 1 && f < request->fds.size(); f++)
+      if (request->fd_numbers[f] == 0) request->fds[f].reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
     Member m;
+    m.local_rank = i;
     m.slot = &space.value()->tasks()[i];
-    start.abi = abis_.of(requests[i]);
     std::string notice;
-    if (Status s = start_task(space.value(), m.slot, requests[i], start, &notice); !s.ok()) {
+    if (Status s = start_task(space.value(), m.slot, *request, start, &notice); !s.ok()) {
       for (const Member& running : members_) kill(running.pid, SIGKILL);
       return s;
     }
@@ -272,6 +276,38 @@ Status Host::start_here(const std::vector<TaskRequest>& requests) {
     members_.push_back(std::move(m));
   }
   open_gate(space.value());
+  return {};
+}
+
+Status Host::start_plain_here(const std::string& name, int count, const std::function<void()>& execute) {
+  here_ = true;
+  name_ = name;
+  os::Inherited inherited;
+  os::capture_inherited(&inherited);
+  if (!open_signals()) return Status::error(errno, "no signal descriptor");
+  const pid_t self = getpid();
+  for (int i = 0; i < count; i++) {
+    const pid_t pid = fork();
+    if (pid < 0) {
+      const int err = errno;
+      for (const Member& running : members_) kill(running.pid, SIGKILL);
+      return Status::error(err, std::string("fork: ") + strerror(err));
+    }
+    if (pid == 0) {
+      if (!os::die_with_parent(self)) _exit(128 + SIGKILL);
+      if (i > 0)
+        if (const int null = open("/dev/null", O_RDONLY | O_CLOEXEC); null > 0) dup2(null, 0);
+      setenv(kRankVariable, std::to_string(i).c_str(), 1);
+      setenv(kSizeVariable, std::to_string(count).c_str(), 1);
+      os::apply_inherited(inherited);
+      execute();
+      _exit(127);
+    }
+    Member m;
+    m.local_rank = i;
+    m.pid = pid;
+    members_.push_back(std::move(m));
+  }
   return {};
 }
 
@@ -321,8 +357,10 @@ void Host::reap() {
 
 void Host::on_ended(Member* m, int status) {
   m->pid = 0;
-  m->slot->wait_status = status;
-  m->slot->state.store(TaskState::ended, std::memory_order_release);
+  if (m->slot != nullptr) {
+    m->slot->wait_status = status;
+    m->slot->state.store(TaskState::ended, std::memory_order_release);
+  }
   if (m->connection.valid()) {
     Message ended = make_message(Say::ended, status);
     (void)os::send_message(m->connection.get(), &ended, sizeof ended);
@@ -331,8 +369,8 @@ void Host::on_ended(Member* m, int status) {
   if (!here_ || status == 0) return;
   if (result_ == 0) result_ = status;
   if (WIFSIGNALED(status) && !ending_ && any_left()) {
-    log(LogLevel::warning, "task %u (%s) was killed by signal %d (%s): ending the others", m->slot->index,
-        m->slot->program, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    log(LogLevel::warning, "task %d (%s) was killed by signal %d (%s): ending the others", m->local_rank,
+        name_.c_str(), WTERMSIG(status), strsignal(WTERMSIG(status)));
     ending_ = true;
     deadline_ = Clock::now() + std::chrono::milliseconds(kGraceMs);
     relay_to_all({SIGTERM, SI_USER, getpid(), 0});
@@ -430,12 +468,18 @@ void host_job(os::Fd listener, os::Fd starter, int local_size, const HostOptions
   host.supervise();
 }
 
-Result<int> host_here(std::vector<TaskRequest> requests, const HostOptions& options) {
+Result<int> host_here(TaskRequest request, int count, const HostOptions& options) {
   Host host(options);
   if (!host.open_signals()) return Status::error(errno, "no signal descriptor");
-  Status status = host.start_here(requests);
-  for (TaskRequest& r : requests) r.close_descriptors();
+  Status status = host.start_here(&request, count);
+  request.close_descriptors();
   if (!status.ok()) return status;
+  return host.supervise();
+}
+
+Result<int> plain_here(const std::string& name, int count, const std::function<void()>& execute) {
+  Host host({});
+  if (Status s = host.start_plain_here(name, count, execute); !s.ok()) return s;
   return host.supervise();
 }
 

@@ -3,8 +3,8 @@
 // rank, also that one, can end when its task ends.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "os/descriptor.h"
 #include "task/request.h"
@@ -23,9 +23,14 @@ struct HostOptions {
 // or the launcher ends (`starter` becomes readable; it may be invalid). Returns when the last task has ended.
 void host_job(os::Fd listener, os::Fd starter, int local_size, const HostOptions& options);
 
-// Without a launcher: starts the tasks itself and relays signals to them. Returns the wait status to end
+// Without a launcher: starts `count` tasks itself, whose environment tells each its number, and relays
+// signals to them. The first has the standard input, the others an empty one. Returns the wait status to end
 // with: that of the first task that did not end with 0. A task that dies by a signal takes the others with
 // it.
-Result<int> host_here(std::vector<TaskRequest> requests, const HostOptions& options);
+Result<int> host_here(TaskRequest request, int count, const HostOptions& options);
+
+// The same with plain processes, for a program that cannot share. `execute` runs in each, with the number in
+// the environment; it does not return.
+Result<int> plain_here(const std::string& name, int count, const std::function<void()>& execute);
 
 }  // namespace tasuki::task

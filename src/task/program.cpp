@@ -1,6 +1,7 @@
 #include "task/program.h"
 
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -8,8 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "os/descriptor.h"
 
@@ -105,14 +108,40 @@ bool same_user_and_capabilities(int fd, const struct stat& st, std::string* why)
   return true;
 }
 
+// "2.36" in the text of glibc's ld.so ("ld.so (GNU libc) stable release version 2.36."), as 2036. 0: another
+// C library, or a glibc before 2.33, which does not say.
+int glibc_of(const ByteSource& loader) {
+  std::string text(loader.size, '\0');
+  if (!loader.read(0, text.data(), text.size()) || text.find("ld.so (") == std::string::npos) return 0;
+  constexpr std::string_view kBefore = "release version ";
+  const size_t at = text.find(kBefore);
+  int major = 0, minor = 0;
+  if (at == std::string::npos || sscanf(text.c_str() + at + kBefore.size(), "%d.%d", &major, &minor) != 2)
+    return 0;
+  return major * 1000 + minor;
+}
+
+// Tasuki's own glibc: what is preloaded into a task needs one that is not older.
+int own_glibc() {
+  int major = 0, minor = 0;
+  sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
+  return major * 1000 + minor;
+}
+
+constexpr uint64_t kMaxLoader = 64 << 20;
+
 std::string check_loader(const std::string& path) {
   os::Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st;
   if (!fd.valid() || fstat(fd.get(), &st) != 0) return "names a loader that cannot be read: " + path;
-  const ElfImage loader = read_elf({fd.get(), nullptr, static_cast<uint64_t>(st.st_size)});
+  const ByteSource file{fd.get(), nullptr, static_cast<uint64_t>(st.st_size)};
+  const ElfImage loader = read_elf(file);
   // A loader has no interpreter and is position independent; read_elf calls such an image static.
-  if (loader.kind != ElfImage::Kind::static_program || loader.program_headers == 0)
+  if (loader.kind != ElfImage::Kind::static_program || loader.program_headers == 0 || file.size > kMaxLoader)
     return "has a loader that cannot be loaded twice: " + path;
+  if (!can_preload(path))
+    return "has a loader whose C library is not glibc " + std::string(gnu_get_libc_version()) +
+           " or newer: " + path;
   return {};
 }
 
@@ -156,6 +185,14 @@ bool examine(Program* p, std::string* interpreter, std::string* argument) {
 }
 
 }  // namespace
+
+bool can_preload(const std::string& loader) {
+  os::Fd fd(open(loader.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat st;
+  if (!fd.valid() || fstat(fd.get(), &st) != 0 || static_cast<uint64_t>(st.st_size) > kMaxLoader)
+    return false;
+  return glibc_of({fd.get(), nullptr, static_cast<uint64_t>(st.st_size)}) >= own_glibc();
+}
 
 Program find_program(const std::vector<std::string>& argv, const char* path_list) {
   Program p;

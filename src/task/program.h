@@ -26,6 +26,9 @@ struct Program {
 // `path_list`: value of PATH, nullptr if unset.
 Program find_program(const std::vector<std::string>& argv, const char* path_list);
 
+// Whether this loader's C library takes what Tasuki preloads: a glibc not older than Tasuki's own.
+bool can_preload(const std::string& loader);
+
 // The program, its loader and every MPI shim speak one of these MPI ABIs. `standard`: that of MPI-5
 // (libmpi_abi), for which there is no shim. `unknown`: several at once.
 enum class MpiAbi { none, openmpi, mpich, standard, unknown };

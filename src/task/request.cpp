@@ -1,6 +1,7 @@
 #include "task/request.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,8 +87,15 @@ Result<TaskRequest> capture_request(const Program& program, const Job& job, char
   r.launcher_abi = job.abi;
   r.launcher_rank = job.world_rank;
   os::capture_inherited(&r.inherited);
+  os::raise_descriptor_limit();  // for the copies; the task gets back what was captured
   r.cwd.reset(open(".", O_PATH | O_CLOEXEC | O_DIRECTORY));
   r.fd_numbers = os::open_descriptors(/*without_close_on_exec=*/true);
+  // They are moved behind the last of them on their way to their numbers.
+  const size_t needed =
+      r.fd_numbers.empty() ? 0 : static_cast<size_t>(r.fd_numbers.back()) + 2 + r.fd_numbers.size();
+  if (needed > r.inherited.limits[RLIMIT_NOFILE].hard)
+    return Status::error(EMFILE, "has descriptors up to " + std::to_string(r.fd_numbers.back()) +
+                                     ", too near to the limit (ulimit -Hn) for being passed on");
   for (const int fd : r.fd_numbers) {
     r.fds.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!r.fds.back().valid()) {

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -67,7 +68,91 @@ static int executable(char** argv) {
   const int fd = open("/proc/self/exe", O_RDONLY);
   struct stat opened, named;
   if (fd < 0 || fstat(fd, &opened) != 0 || stat(link, &named) != 0 || opened.st_ino != named.st_ino) return 3;
+  if (stat("/proc/self/exe", &opened) != 0 || opened.st_ino != named.st_ino) return 4;
   printf("%s %s %s %s\n", link, resolved, argv[0], program_invocation_short_name);
+  return 0;
+}
+
+/* Executes its own program by /proc/self/exe, in each way: `how` is the way, plus 10 in a forked child. */
+static int execute_itself(char** argv, int how) {
+  char link[PATH_MAX] = "";
+  char* again[] = {argv[0], "exit", "17", NULL};
+  const pid_t child = how >= 10 ? fork() : 0;
+  if (child > 0) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+  }
+  snprintf(link, sizeof link, "/proc/%d/exe", getppid());
+  switch (how % 10) {
+    case 0:
+      execv("/proc/self/exe", again);
+      break;
+    case 1:
+      execl("/proc/self/exe", argv[0], "exit", "17", (char*)NULL);
+      break;
+    case 2:
+      execle("/proc/self/exe", argv[0], "exit", "17", (char*)NULL, environ);
+      break;
+    case 3:
+      execlp("/proc/self/exe", argv[0], "exit", "17", (char*)NULL);
+      break;
+    case 4:
+      fexecve(open("/proc/self/exe", O_RDONLY), again, environ);
+      break;
+    case 5:
+      execveat(AT_FDCWD, "/proc/self/exe", again, environ, 0);
+      break;
+    case 6: /* a child asks for its parent's */
+      if (readlink(how >= 10 ? link : "/proc/self/exe", link, sizeof link - 1) > 0) execv(link, again);
+      break;
+  }
+  return 1;
+}
+
+/* The part of the stack of a thread that it may replace: its own. */
+static void* map_over_stack(void* unused) {
+  (void)unused;
+  pthread_attr_t attributes;
+  void* at = NULL;
+  size_t length = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return NULL;
+  pthread_attr_getstack(&attributes, &at, &length);
+  pthread_attr_destroy(&attributes);
+  at = mmap(at, 16384, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  return at == MAP_FAILED ? NULL : at;
+}
+
+/* A frame that is larger than a page behind the stack must not reach beyond it. */
+static char alternate_stack[65536];
+static sigjmp_buf overflowed;
+static void on_overflow(int number) {
+  (void)number;
+  siglongjmp(overflowed, 1);
+}
+static int deep(int n) {
+  volatile char frame[300000];
+  frame[0] = (char)n;
+  return n == 0 ? 0 : deep(n + 1) + frame[0];
+}
+
+static int stacks(void) {
+  pthread_t thread;
+  void* at = NULL;
+  if (pthread_create(&thread, NULL, map_over_stack, NULL) != 0 || pthread_join(thread, &at) != 0) return 1;
+  if (at == NULL) return 2;
+  const stack_t alternate = {.ss_sp = alternate_stack, .ss_size = sizeof alternate_stack};
+  sigaltstack(&alternate, NULL);
+  struct sigaction a;
+  memset(&a, 0, sizeof a);
+  a.sa_handler = on_overflow;
+  a.sa_flags = SA_ONSTACK;
+  sigaction(SIGSEGV, &a, NULL);
+  if (sigsetjmp(overflowed, 1) == 0) {
+    deep(1);
+    return 3;
+  }
+  puts("stacks ok");
   return 0;
 }
 
@@ -180,6 +265,8 @@ int main(int argc, char** argv) {
   const int number = argc > 2 ? atoi(argv[2]) : 0;
   if (strcmp(mode, "state") == 0) return state();
   if (strcmp(mode, "executable") == 0) return executable(argv);
+  if (strcmp(mode, "itself") == 0) return execute_itself(argv, number);
+  if (strcmp(mode, "stacks") == 0) return stacks();
   if (strcmp(mode, "children") == 0) return children();
   if (strcmp(mode, "catch") == 0) return catch_signals();
   if (strcmp(mode, "fixed") == 0) return fixed();
@@ -197,6 +284,10 @@ int main(int argc, char** argv) {
     printf("ready %d\n", getpid());
     fflush(stdout);
     for (;;) pause();
+  }
+  if (strcmp(mode, "number") == 0) {
+    printf("%s of %s\n", getenv("TASUKI_RANK"), getenv("TASUKI_SIZE"));
+    return 0;
   }
   if (strcmp(mode, "arguments") == 0) {
     for (int i = 0; i < argc; i++) printf("%s%s", i > 0 ? "|" : "", argv[i]);

@@ -199,11 +199,66 @@ def scenario_executable(b):
         link = os.path.join(directory, "another-name")
         os.symlink(program, link)
         equal(b.run(1, [link, "executable"]).stdout, f"{real} {real} {link} another-name\n", "through a link")
+        # $ORIGIN is the place of the file, not of a link to it.
+        link = os.path.join(directory, "exceptions")
+        os.symlink(b.program("task_exceptions"), link)
+        equal(b.run(2, [link]).stdout, "caught 1000 plugin 42\n" * 2, "$ORIGIN through a link")
+    # Executed again, also by a forked child.
+    for how in list(range(7)) + list(range(10, 17)) if b.launcher == "none" else (11, 16):
+        result = b.run(2, [program, "itself", str(how)])
+        check(result.returncode == 17 or b.launcher == "openmpi", f"/proc/self/exe executed, way {how}: {result.stderr}")
 
 
 def scenario_children(b):
     result = b.run(3, [b.program("task_probe"), "children"])
     equal((result.returncode, result.stdout), (0, "children ok\n" * 3), "children")
+
+
+def scenario_stacks(b):
+    for program in ("task_probe", "task_probe_execstack"):
+        result = b.run(3, [b.program(program), "stacks"])
+        equal((result.returncode, result.stdout, result.err), (0, "stacks ok\n" * 3, ""), program)
+
+
+def scenario_few_descriptors(b):
+    """More tasks than the limit of open files has room for when each task's are counted."""
+    import resource
+    highest = max(int(fd) for fd in os.listdir("/proc/self/fd"))
+
+    def soft():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+    def hard():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 64,) * 2)
+
+    for prepare in (soft, hard):
+        plain = subprocess.run([b.program("task_probe"), "state"], env=b.env, preexec_fn=prepare, text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        result = b.run(60, [b.program("task_probe"), "state"], preexec_fn=prepare)
+        equal((result.returncode, result.stdout, result.err), (0, plain.stdout * 60, ""), prepare.__name__)
+    # A descriptor behind the limit cannot be given to a task.
+    with open("/dev/null") as f:
+        os.dup2(f.fileno(), 300)
+
+        def below():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+
+        result = b.run(2, [b.program("task_probe"), "exit", "6"], preexec_fn=below, pass_fds=(300,))
+        os.close(300)
+    equal(result.returncode, 6, result.stderr)
+    check("has descriptors up to 300" in result.stderr, result.stderr)
+
+
+def scenario_ignored_children(b):
+    """A launcher that ignores SIGCHLD, as its ranks then do."""
+    ignore = [sys.executable, "-c", "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+              "os.execv(sys.argv[1], sys.argv[1:])", b.args.tasuki, "run", b.program("task_probe"), "state"]
+    mpirun = [] if b.launcher == "none" else [b.args.mpirun, "-n", "2"]
+    result = subprocess.run(mpirun + ignore, env=b.env, capture_output=True, text=True, timeout=40,
+                            stdin=subprocess.DEVNULL)
+    equal((result.returncode, clean(result.stderr)), (0, ""), result.stdout)
+    check("17:ignored" in result.stdout, result.stdout)
+    b.wait_until_gone()
 
 
 def scenario_exceptions(b):
@@ -295,6 +350,24 @@ def scenario_not_shareable(b):
             shutil.copy(b.program("task_probe"), setuid)
             os.chmod(setuid, 0o4755)
             reasons[setuid] = "is setuid"
+        if b.launcher == "none":
+            # As many plain processes as tasks were asked for, with numbers.
+            static = b.program("task_probe_static")
+            result = b.run(3, ["/usr/bin/env", "-u", "NOTHING", static, "state"])
+            equal(result.stdout.count("cwd "), 3, result.stdout)
+            result = b.run(3, [static, "number"])
+            equal(lines(result.stdout), [f"{i} of 3" for i in range(3)], result.stderr)
+            result = b.run(3, [static, "raise", "9"])
+            check(result.returncode == -9 and "ending the others" in result.stderr, result.stderr)
+        # A C library of its own.
+        musl = shutil.which("musl-gcc")
+        if musl:
+            source = os.path.join(directory, "exit5.c")
+            with open(source, "w") as f:
+                f.write("int main(void) { return 5; }\n")
+            target = os.path.join(directory, "musl-program")
+            if subprocess.run([musl, "-fPIE", "-pie", "-o", target, source]).returncode == 0:
+                reasons[target] = "has a loader whose C library is not glibc"
         for name, reason in reasons.items():
             command = [b.program(name), "exit", "5"]
             result = b.run(2, command, options=[] if b.launcher != "none" else [])
@@ -370,10 +443,7 @@ def scenario_scripts(b):
 def scenario_switched_off(b):
     """TASUKI=off is the plain program: no space, no preload."""
     result = b.run(2, ["sh", "-c", "echo ${LD_PRELOAD:-nothing}"], env=dict(b.env, TASUKI="off"))
-    if b.launcher == "none":
-        equal(result.stdout, "nothing\n", "TASUKI=off")
-    else:
-        equal(result.stdout, "nothing\n" * 2, "TASUKI=off")
+    equal(result.stdout, "nothing\n" * 2, "TASUKI=off")
 
 
 def scenario_input(b):

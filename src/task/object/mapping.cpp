@@ -83,6 +83,21 @@ int check_object(dl_phdr_info* info, size_t, void* argument) {
   return w->inside ? 1 : 0;
 }
 
+// The stack of the calling thread, which libc has mapped for itself. (A Java VM protects a part of its own.)
+bool on_own_stack(uintptr_t begin, uintptr_t end) {
+  const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  constexpr uintptr_t kLargest = uintptr_t{1} << 32;
+  if (end > here || here - begin > kLargest) return false;
+  pthread_attr_t attributes;
+  void* at = nullptr;
+  size_t length = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+  const bool known = pthread_attr_getstack(&attributes, &at, &length) == 0;
+  pthread_attr_destroy(&attributes);
+  const uintptr_t low = reinterpret_cast<uintptr_t>(at);
+  return known && begin >= low && end <= low + length;
+}
+
 bool is_own(uintptr_t begin, uintptr_t end) {
   pthread_mutex_lock(&g_lock);
   const bool mapped_here = own().covers(begin, end);
@@ -92,7 +107,7 @@ bool is_own(uintptr_t begin, uintptr_t end) {
   if (begin >= slot->stack_begin && end <= slot->stack_end) return true;
   Wanted w{begin, end, false};
   dl_iterate_phdr(check_object, &w);
-  return w.inside;
+  return w.inside || on_own_stack(begin, end);
 }
 
 // Whether everything that is mapped in the range belongs to this task. On false: the first piece that does
