@@ -4,10 +4,10 @@
      exchange ROUNDS        ends after so many rounds; 0: goes on until it is killed
      exchange ROUNDS quiet [pause]  prints nothing but errors and, at the end, "rank R of N ok"
 
-   "pause" waits before MPI_Finalize, every rank another time: MPICH before 4.2 over UCX and TCP hangs there if a
-   rank still progresses when another one closes its connections, also without Tasuki. So nobody may start
-   MPI_Finalize while another one is in the barrier; and Tasuki must not progress inside MPI_Finalize, which the
-   differences show.
+   "pause" waits before MPI_Finalize, every rank another time: MPICH before 4.2 over UCX and TCP hangs there
+   if a rank still progresses when another one closes its connections, also without Tasuki. So nobody may
+   start MPI_Finalize while another one is in the barrier; and Tasuki must not progress inside MPI_Finalize,
+   which the differences show.
 
    Each rank prints "ready PID" once messages flow, so that a test can kill it in the middle of them. */
 #include <mpi.h>
