@@ -189,13 +189,15 @@ void examine_mpi(Report* report) {
                                     [&](const std::string& k) { return fs::path(k).filename() == name; });
     if (!listed) known.push_back(known.empty() ? launcher : name);
   }
+  bool has_open_mpi_5 = false;
   for (const std::string& real : order) {
     const std::string version = launcher_version(real);
+    has_open_mpi_5 = has_open_mpi_5 || starts_with(version, "Open MPI 5");
     std::string called = names[real][0];
     for (size_t i = 1; i < names[real].size(); i++) called += ", " + names[real][i];
     if (version.empty()) {
       report->push_back({section, "launcher", Verdict::note, called + ": its --version says nothing known",
-                         "Tasuki is tested under the launchers of Open MPI and MPICH"});
+                         "Tasuki is tested under the launchers of Open MPI, MPICH and Intel MPI"});
     } else {
       report->push_back({section, "launcher", Verdict::ok, version + ": " + called, ""});
     }
@@ -203,6 +205,10 @@ void examine_mpi(Report* report) {
       report->push_back({section, "launcher", Verdict::note, "Open MPI's mpirun refuses to run as root",
                          "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
   }
+  if (has_open_mpi_5 && getenv("PMIX_MCA_gds") == nullptr)
+    report->push_back({section, "launcher", Verdict::note,
+                       "Open MPI 5's mpirun crashes when a program under tasuki run calls MPI_Comm_spawn",
+                       "for such programs: export PMIX_MCA_gds=hash before mpirun"});
   const std::vector<std::string> found = libraries(launchers);
   for (const std::string& path : found) {
     const MpiLibrary library = ask_mpi_library(path);
