@@ -47,8 +47,9 @@ function(tasuki_check_includes part reachable mpi_allowed)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include")
     foreach(line ${lines})
-      if(line MATCHES "\"([a-z]+)/" AND NOT CMAKE_MATCH_1 IN_LIST reachable AND CMAKE_MATCH_1 IN_LIST parts)
-        message(FATAL_ERROR "${file}: ${line}\n  src/${part} does not depend on src/${CMAKE_MATCH_1}; "
+      # In quotes or angle brackets, from src/ or by a relative path.
+      if(line MATCHES "[<\"]([.]+/|src/)*([a-z]+)/" AND NOT CMAKE_MATCH_2 IN_LIST reachable AND CMAKE_MATCH_2 IN_LIST parts)
+        message(FATAL_ERROR "${file}: ${line}\n  src/${part} does not depend on src/${CMAKE_MATCH_2}; "
                             "declare the edge in src/${part}/CMakeLists.txt if the layers allow it.")
       endif()
       if(line MATCHES "[<\"]mpi\\.h[>\"]" AND NOT mpi_allowed)

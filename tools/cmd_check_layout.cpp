@@ -108,7 +108,7 @@ void add_check_layout(CLI::App& app, int* exit_code) {
       "check-layout",
       "Run a program with its tasks loaded at different places and compare: finds stray writes.");
   static CheckOptions options;
-  cmd->add_option("-n", options.tasks, "Number of tasks")->check(CLI::PositiveNumber);
+  cmd->add_option("-n", options.tasks, "Number of tasks")->check(CLI::Range(1, kMostTasks));
   cmd->add_option("--runs", options.runs, "Number of runs")->check(CLI::Range(2, 1000000));
   cmd->add_option("--first-seed", options.first_seed, "Seed of the first run with random places")
       ->check(CLI::PositiveNumber);

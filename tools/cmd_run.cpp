@@ -106,6 +106,12 @@ int run(const RunOptions& options) {
 
   task::Program program = task::find_program(options.command, getenv("PATH"));
   if (program.can_share()) program.why_plain = limit_per_space();
+  // Without its libraries a task could map over another's memory.
+  if (program.can_share() && !task::preload_can_name(prefix()))
+    program.why_plain =
+        "cannot get Tasuki's libraries (LD_PRELOAD cannot name a directory with a blank or a "
+        "colon, and Tasuki is in " +
+        prefix() + ")";
   if (!program.can_share()) {
     if (job.launcher != nullptr) task::stay_away(job);
     if (program.error != 0) return exec_failure(job, options.command[0], program.error);
@@ -142,7 +148,7 @@ void add_run(CLI::App& app, int* exit_code) {
   static RunOptions options;
   cmd->add_option("-n", options.tasks,
                   "Without a launcher: number of tasks (TASUKI_RANK tells each its number)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, kMostTasks));
   cmd->add_flag("--require", options.require, "A program that cannot share the address space is an error");
   cmd->add_option("--layout-seed", options.layout_seed,
                   "Load the tasks at random addresses derived from this number (see tasuki check-layout)");

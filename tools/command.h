@@ -22,4 +22,6 @@ void add_bench_startup(CLI::App* bench, int* exit_code);
 // the running executable.
 std::string prefix();
 
+inline constexpr int kMostTasks = 1000000;  // of one command; the kernel's limits come first
+
 }  // namespace tasuki::tool

@@ -17,6 +17,7 @@
 #include <fstream>
 #include <limits>
 
+#include "task/preload.h"
 #include "tools/command.h"
 #include "tools/doctor.h"
 
@@ -257,11 +258,11 @@ void examine_sharing(Report* report) {
       {"sharing", "trial with two tasks", works ? Verdict::ok : Verdict::problem,
        works ? "they share an address space" : "failed: " + said,
        works ? "" : "the whole of it: TASUKI_LOG=debug tasuki run --require -n 2 tasuki doctor --trial"});
-  if (prefix().find_first_of(" \t\n:") != std::string::npos)
-    report->push_back(
-        {"sharing", "installation", Verdict::note,
-         prefix() + ": LD_PRELOAD cannot name a directory with a blank or a colon, so no shim is loaded",
-         "install Tasuki elsewhere"});
+  if (!task::preload_can_name(prefix()))
+    report->push_back({"sharing", "installation", Verdict::problem,
+                       prefix() + ": LD_PRELOAD cannot name a directory with a blank or a colon, so programs "
+                                  "run as plain processes",
+                       "install Tasuki elsewhere"});
   if (const char* off = getenv("TASUKI");
       off != nullptr && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0))
     report->push_back({"sharing", "TASUKI", Verdict::note,

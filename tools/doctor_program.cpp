@@ -22,7 +22,7 @@ struct Loaded {
 std::vector<Loaded> loaded_libraries(const task::Program& program) {
   std::vector<Loaded> libraries;
   std::istringstream lines(
-      capture({"env", "LD_TRACE_LOADED_OBJECTS=1", program.loader, program.path}, 20).output);
+      capture({"env", "LD_TRACE_LOADED_OBJECTS=1", program.loader, program.canonical}, 20).output);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string name, arrow, path;

@@ -76,7 +76,7 @@ class AbiCache {
     const auto key = std::make_tuple(r.canonical, r.abi, r.launcher_abi);
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
-    return known_[key] = decide_abi(r.abi, r.launcher_abi, r.loader, r.path, r.environment);
+    return known_[key] = decide_abi(r.abi, r.launcher_abi, r.loader, r.canonical, r.environment);
   }
 
  private:
@@ -468,7 +468,17 @@ void host_job(os::Fd listener, os::Fd starter, int local_size, const HostOptions
   host.supervise();
 }
 
+// Without a launcher there is one space, so that the tasks of a test share whatever the estimate for MPI
+// ranks says; what cannot fit at all is said before the first task starts.
+constexpr size_t kSmallestTask = 24;  // mappings of a program with libc only
+
 Result<int> host_here(TaskRequest request, int count, const HostOptions& options) {
+  const size_t needed = static_cast<size_t>(count) * kSmallestTask + kSpareMappings;
+  if (needed > os::mapping_limit())
+    return Status::error(ENOMEM, std::to_string(count) + " tasks need at least " + std::to_string(needed) +
+                                     " mappings in one address space, and the kernel allows " +
+                                     std::to_string(os::mapping_limit()) +
+                                     " (sysctl -w vm.max_map_count=" + std::to_string(needed) + ")");
   Host host(options);
   if (!host.open_signals()) return Status::error(errno, "no signal descriptor");
   Status status = host.start_here(&request, count);

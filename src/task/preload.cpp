@@ -56,13 +56,13 @@ MpiAbi decide_abi(MpiAbi direct, MpiAbi launcher, const std::string& loader, con
   return traced != MpiAbi::none ? traced : launcher;
 }
 
+bool preload_can_name(const std::string& library_dir) {
+  return library_dir.find_first_of(" \t\n:") == std::string::npos;
+}
+
 std::string add_preload(std::vector<std::string>* environment, const std::string& library_dir, MpiAbi abi,
                         bool is_task) {
-  // The dynamic linker takes blanks and colons in LD_PRELOAD for separators, and knows no escape.
-  if (library_dir.find_first_of(" \t\n:") != std::string::npos)
-    return library_dir +
-           ": LD_PRELOAD cannot name a directory with a blank or a colon: running without the MPI shim; "
-           "install Tasuki elsewhere";
+  if (!preload_can_name(library_dir)) return {};  // said already: it is why the program runs plainly
   // Behind what the user preloads: a tool that finds the next MPI_Send by dlsym(RTLD_NEXT) must find the
   // shim's, not the MPI library's. Tools that call PMPI_Send find the shim's too, from any place.
   std::string value, problem;

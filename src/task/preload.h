@@ -19,7 +19,10 @@ std::vector<std::string> trace_libraries(const std::string& loader, const std::s
 MpiAbi decide_abi(MpiAbi direct, MpiAbi launcher, const std::string& loader, const std::string& path,
                   const std::vector<std::string>& environment);
 
-// Puts the shim in front of LD_PRELOAD, and for a task the object that answers for /proc/self/exe.
+// The dynamic linker takes blanks and colons in LD_PRELOAD for separators, and knows no escape.
+bool preload_can_name(const std::string& library_dir);
+
+// Puts the shim behind what LD_PRELOAD has, and for a task the object that answers for /proc/self/exe.
 // `library_dir` is <prefix>/lib/tasuki. Returns a text if the shim is not installed: the program then runs
 // without it.
 std::string add_preload(std::vector<std::string>* environment, const std::string& library_dir, MpiAbi abi,

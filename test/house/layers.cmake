@@ -46,5 +46,9 @@ case(upward_include "src/low does not depend on src/high" "${low}\n${high}" low/
 case(undeclared_include "src/high does not depend on src/beside" "${low}\n${beside}\n${high}" high/a.cpp
      " #  include \"beside/b.h\"")
 case(include_in_header "src/low does not depend on src/high" "${low}\n${high}" low/deep/b.h "#include \"high/high.h\"")
+case(include_in_brackets "src/low does not depend on src/high" "${low}\n${high}" low/a.cpp "#include <high/high.h>")
+case(relative_include "src/low does not depend on src/high" "${low}\n${high}" low/deep/a.cpp
+     "#include \"../../high/high.h\"")
+case(legal_brackets "" "${low}\n${high}" high/a.cpp "#include <sys/stat.h>\n#include <low/low.h>")
 case(mpi_header "mpi.h is legal only in the parts declared MPI_ALLOWED" "${low}" low/a.c "#include <mpi.h>")
 case(mpi_allowed "" "tasuki_library(INTERFACE NAME low LAYER 1 MPI_ALLOWED)" low/a.c "#include <mpi.h>")
