@@ -20,11 +20,6 @@ uint32_t patience(uint64_t bytes) {
   return static_cast<uint32_t>(64 + bytes / 256);
 }
 
-void bump(uint64_t& counter, uint64_t n = 1) {
-  // Several threads may count at once: a lost count is acceptable, a torn one is not.
-  __atomic_store_n(&counter, __atomic_load_n(&counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
-}
-
 void set_result(Request* r, int32_t source_rank, int32_t tag, uint64_t bytes) {
   const uint64_t room = layout::bytes(r->region);
   r->status_source = source_rank;
@@ -167,9 +162,9 @@ uint64_t Engine::take_released() {
   return cells_.take_released();
 }
 
-void Engine::next_attachment() {
+uint32_t Engine::next_attachment() {
   PoolGuard guard(*this);
-  cells_.next_attachment();
+  return cells_.next_attachment();
 }
 
 Cell* Engine::packed_cell(const Request* r) {
@@ -186,6 +181,7 @@ Cell* Engine::packed_cell(const Request* r) {
   m.sender = nullptr;
   m.cell = cell;
   cell->charged = r->charged;
+  cell->attachment = r->attachment;
   return cell;
 }
 
@@ -221,7 +217,7 @@ void Engine::push(Endpoint* destination, uint32_t slots, Fill fill) {
       }
     }
     // The receiver does not keep up: move its messages on for it.
-    bump(stats_.ring_full);
+    count(stats_.ring_full);
     Locked locked(destination->lock);
     drain(destination, self_->slot);
   }
@@ -238,9 +234,9 @@ void Engine::send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t so
     head.bytes = bytes;
     write_inline(ring, at, data, bytes);
   });
-  bump(stats_.sent);
-  bump(stats_.sent_bytes, bytes);
-  bump(stats_.inlined);
+  count(stats_.sent);
+  count(stats_.sent_bytes, bytes);
+  count(stats_.inlined);
 }
 
 void Engine::send_cell(const Request* r, Cell* cell) {
@@ -252,9 +248,9 @@ void Engine::send_cell(const Request* r, Cell* cell) {
     head.bytes = kInCell;
     memcpy(head.data, &cell, sizeof cell);
   });
-  bump(stats_.sent);
-  bump(stats_.sent_bytes, cell->envelope.bytes);
-  bump(stats_.buffered);
+  count(stats_.sent);
+  count(stats_.sent_bytes, cell->envelope.bytes);
+  count(stats_.buffered);
 }
 
 // Keeps an inline message for a later receive. Returns false, leaving it in the ring, if there is no memory.
@@ -355,8 +351,8 @@ bool Engine::start_send(Request* r, Mode mode) {
     }
     if (mode == Mode::buffered) return false;
   }
-  bump(stats_.sent);
-  bump(stats_.sent_bytes, n);
+  count(stats_.sent);
+  count(stats_.sent_bytes, n);
   r->bufferable = may_buffer && mode == Mode::standard;
   match_or_queue(r);
   return true;
@@ -383,12 +379,12 @@ void Engine::match_or_queue(Request* r) {
       r->queued = 1;
     }
   }
-  bump(stats_.rendezvous);
+  count(stats_.rendezvous);
   if (receive == nullptr) {
     wake(e);
     return;
   }
-  bump(stats_.found_receive);
+  count(stats_.found_receive);
   set_result(receive, m.source_rank, m.tag, n);
   move_message(options_.transfer, board_->jobs, receive, r, r->region, receive->region, receive->status_bytes,
                self_->staging, &stats_.transfer);
@@ -415,7 +411,7 @@ bool Engine::buffer_queued_send(Request* r) {
     cells_.give(cell);
     return false;
   }
-  bump(stats_.buffered);
+  count(stats_.buffered);
   r->state.store(RequestState::done, std::memory_order_release);
   return true;
 }

@@ -49,6 +49,13 @@ class Engine {
   const Options& options() const { return options_; }
   Endpoint* self() const { return self_; }
   Stats& stats() { return stats_; }
+  // Adds to one of the statistics, exactly whatever other threads count.
+  void count(uint64_t& counter, uint64_t n = 1) const {
+    if (options_.threads)
+      __atomic_fetch_add(&counter, n, __ATOMIC_RELAXED);
+    else
+      counter += n;
+  }
 
   // A request with every field but `handle` zero, owned by this task; nullptr when memory is exhausted.
   Request* take_request();
@@ -101,8 +108,8 @@ class Engine {
 
   // Bytes of the user's buffer that buffered sends have released since the last call.
   uint64_t take_released();
-  // The user's buffer is detached.
-  void next_attachment();
+  // The user's buffer is detached; the number of the next one, for Request::attachment.
+  uint32_t next_attachment();
 
  private:
   class PoolGuard;

@@ -298,14 +298,27 @@ int startall(int count, MPI_Request requests[], Pass pass) {
 // ---- buffered mode
 // -----------------------------------------------------------------------------------------------------------------
 
-// Ours never lie in the user's buffer: from the moment that he may use it anew, none counts against it.
-int forget_charges(int rc, uint64_t* bytes) {
+// Ours never lie in the user's buffer: from the moment that he may use it anew, none counts against it. That is
+// settled before the library's call: another thread may attach the next buffer as soon as it is done.
+int release_account(uint64_t* account, Pass pass) {
   Process& p = g_process;
-  if (rc != MPI_SUCCESS) return rc;
-  p.engine.next_attachment();
-  StateGuard guard;
-  p.attached_used = 0;
-  if (bytes != nullptr) p.attached_bytes -= *bytes, *bytes = 0;
+  uint64_t bytes = 0;
+  {
+    StateGuard guard;
+    p.attachment = p.engine.next_attachment();
+    p.attached_used = 0;
+    if (account != nullptr) {
+      bytes = *account;
+      p.attached_bytes -= bytes;
+      *account = 0;
+    }
+  }
+  const int rc = pass();
+  if (rc != MPI_SUCCESS && bytes != 0) {
+    StateGuard guard;
+    *account += bytes;
+    p.attached_bytes += bytes;
+  }
   return rc;
 }
 
@@ -331,11 +344,11 @@ int buffer_attach(void* buffer, MPI_Count bytes, Pass pass) {
 int buffer_detach(void*, void*, bool, Pass pass) {
   // The call returns when the messages have left the user's buffer (MPI-4.0, 3.6). It waits for the library's
   // only: two ranks that both send, detach and then receive must not wait for each other.
-  return forget_charges(pass(), &g_process.attached_to_process);
+  return release_account(&g_process.attached_to_process, pass);
 }
 
 int buffer_flush(Pass pass) {
-  return forget_charges(pass(), nullptr);
+  return release_account(nullptr, pass);
 }
 
 int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass) {
@@ -347,8 +360,7 @@ int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass) 
 
 int comm_detach_buffer(MPI_Comm comm, Pass pass) {
   CommInfo* c = g_process.comms.find(comm);
-  const int rc = pass();
-  return c != nullptr ? forget_charges(rc, &c->attached_bytes) : rc;
+  return c != nullptr ? release_account(&c->attached_bytes, pass) : pass();
 }
 
 }  // namespace tasuki::mpi::delegate

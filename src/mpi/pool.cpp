@@ -44,12 +44,6 @@ void RequestPool::give(Request* r) {
 }
 
 Cell* CellPool::take(uint64_t bytes, Endpoint* self) {
-  Cell* cell = take_any(bytes, self);
-  if (cell != nullptr) cell->attachment = attachment_;
-  return cell;
-}
-
-Cell* CellPool::take_any(uint64_t bytes, Endpoint* self) {
   const uint32_t wanted = class_of(bytes);
   const uint32_t size_class = wanted < kClasses ? wanted : kLarge;
   if (free_[size_class] == nullptr) collect(self);

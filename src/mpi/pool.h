@@ -33,18 +33,17 @@ class CellPool {
     released_ = 0;
     return n;
   }
-  // The user's buffer is detached: what is under way was charged to that one, not to the next.
-  void next_attachment() {
-    attachment_++;
+  // The user's buffer is detached: what is under way was charged to that one, not to the next. Returns the
+  // next one's number.
+  uint32_t next_attachment() {
     released_ = 0;
+    return ++attachment_;
   }
 
  private:
   static constexpr uint32_t kClasses =
       11;  // 64 B ... 64 KiB; larger cells are mapped one by one and reused by size
   static constexpr uint32_t kLarge = kClasses;
-  Cell* take_any(uint64_t bytes, Endpoint* self);
-
   Cell* free_[kClasses + 1] = {};
   uint64_t released_ = 0;
   uint32_t attachment_ = 0;

@@ -45,23 +45,11 @@ struct Process {
   uint64_t attached_bytes = 0;
   uint64_t attached_to_process = 0;  // MPI_Buffer_attach's part of it
   uint64_t attached_used = 0;
+  uint32_t attachment = 0;    // which of the attached buffers, counted, that is
   uint32_t unsuccessful = 0;  // tests and probes in a row that found nothing
 };
 
 extern Process g_process;
-
-// Holds Process::lock when several threads may call.
-class StateGuard {
- public:
-  StateGuard() {
-    if (g_process.threads) g_process.lock.lock();
-  }
-  ~StateGuard() {
-    if (g_process.threads) g_process.lock.unlock();
-  }
-  StateGuard(const StateGuard&) = delete;
-  StateGuard& operator=(const StateGuard&) = delete;
-};
 
 // Lets the MPI library progress: its own messages, one-sided operations, non-blocking collectives.
 void library_progress();

@@ -63,6 +63,20 @@ bool make_scratch(Request* r, const Target& t, MPI_Count count) {
   return true;
 }
 
+// Room in the user's attached buffer for a buffered send; false if there is none. What was released is taken
+// and counted under one lock: else another thread could find the buffer full that is not, or detach it in
+// between.
+bool charge(Request* r, uint64_t bytes) {
+  Process& p = g_process;
+  StateGuard guard;
+  p.attached_used -= p.engine.take_released();
+  if (p.attached_used + bytes > p.attached_bytes) return false;
+  p.attached_used += bytes;
+  r->charged = bytes;
+  r->attachment = p.attachment;
+  return true;
+}
+
 // A send that could not be started: a persistent request stays, inactive.
 int fail(Request* r, MPI_Comm comm, int code) {
   if (r->mine.persistent != 0)
@@ -142,19 +156,12 @@ int launch_send(Request* r, SendMode mode) {
   Process& p = g_process;
   if (mode == SendMode::buffered) {
     const uint64_t needed = layout::bytes(r->region) + kBsendOverhead;
-    const uint64_t released = p.engine.take_released();
-    StateGuard guard;
-    p.attached_used -= released;
-    if (p.attached_used + needed > p.attached_bytes) {
-      return fail(r, c->comm, MPI_ERR_BUFFER);
-    }
-    p.attached_used += needed;
-    r->charged = needed;
+    if (!charge(r, needed)) return fail(r, c->comm, MPI_ERR_BUFFER);
   }
   if (p.engine.start_send(r, static_cast<Mode>(mode))) return MPI_SUCCESS;
   {
     StateGuard guard;
-    p.attached_used -= r->charged;
+    if (r->attachment == p.attachment) p.attached_used -= r->charged;
   }
   return fail(r, c->comm, MPI_ERR_NO_MEM);
 }
@@ -193,8 +200,8 @@ int finish(Request* r, MPI_Status* status) {
   Stats& s = g_process.engine.stats();
   const Request* received = r->kind == RequestKind::pair ? r->mine.part[0] : r;
   if (received->kind == RequestKind::receive && received->cancelled == 0) {
-    s.received++;
-    s.received_bytes += received->status_bytes;
+    g_process.engine.count(s.received);
+    g_process.engine.count(s.received_bytes, received->status_bytes);
     if (received->mine.user_type != 0) unpack_by_library(const_cast<Request*>(received));
   }
   if (r->mine.persistent != 0) {

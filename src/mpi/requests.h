@@ -8,6 +8,20 @@
 
 namespace tasuki::mpi {
 
+// Guards what Process names, when several threads of this process call at once. Taken before the engine's
+// locks.
+class StateGuard {
+ public:
+  StateGuard() {
+    if (g_process.threads) g_process.lock.lock();
+  }
+  ~StateGuard() {
+    if (g_process.threads) g_process.lock.unlock();
+  }
+  StateGuard(const StateGuard&) = delete;
+  StateGuard& operator=(const StateGuard&) = delete;
+};
+
 // Who and what a call addresses. `comm` is nullptr if the call is for the library (or invalid, which the
 // library says best).
 struct Target {

@@ -80,8 +80,8 @@ struct alignas(kLine) Cell {
   Cell* next;  // in the owner's free list, or in its stack of returned cells
   uint64_t capacity;
   uint32_t size_class;
-  uint32_t attachment;  // which of the attached buffers, counted, it was taken under
-  uint64_t charged;     // bytes of the user's attached buffer that it stands for (MPI_Bsend)
+  uint32_t attachment;  // which of the user's attached buffers, counted,
+  uint64_t charged;     //   it stands for, and for how many bytes of it (MPI_Bsend)
   char* data() { return reinterpret_cast<char*>(this + 1); }  // `capacity` bytes follow the structure
 };
 
@@ -232,6 +232,7 @@ struct Operation {
   Request *newer, *older;  // posted receives of one source, or of any source
   uint32_t polls;          // unsuccessful looks so far
   uint64_t charged;        // bytes of the user's attached buffer that a buffered send takes
+  uint32_t attachment;     //   and which of the attached buffers, counted
   Envelope envelope;       // of a send
 };
 
