@@ -10,8 +10,10 @@
 namespace tasuki::mpi {
 namespace {
 
-// Dense messages up to this size go through a cell even when they could wait for their receive: packing them
-// costs less than the handshake of a rendezvous (0.2 us).
+// Messages up to this size are put into a cell at once when the receiver is not in a call of MPI: packing
+// them costs less than waiting for it. When it is, it copies them straight from the sender's memory: 2 KiB
+// back and forth 0.68 us against 1.65 us through a cell, 1000 B 0.68 us against 1.2 us in ring slots (Open
+// MPI and MPICH alike; on a slower pair of cores; on a faster pair 0.3 against 0.65 and 0.42).
 constexpr uint64_t kCellFromRing = 4 << 10;
 
 // Polls that a buffered-mode candidate waits for its receive before it is packed: in proportion to what
@@ -342,7 +344,8 @@ bool Engine::start_send(Request* r, Mode mode) {
     r->state.store(RequestState::done, std::memory_order_relaxed);
     return true;
   }
-  if (mode == Mode::buffered || (may_buffer && n <= kCellFromRing)) {
+  if (mode == Mode::buffered ||
+      (may_buffer && n <= kCellFromRing && r->queue->waiting.load(std::memory_order_relaxed) == 0)) {
     Cell* cell = packed_cell(r);
     if (cell != nullptr) {
       send_cell(r, cell);
@@ -495,6 +498,7 @@ void Engine::receive(Request* r) {
     const uint32_t spins = options_.wait.oversubscribed ? 1 : options_.wait.spins;
     uint32_t seen = self_->arrivals.load(std::memory_order_acquire);
     bool taken = try_receive(r);
+    const Waiting waiting(*this, !taken);
     for (uint32_t i = 1; !taken && i < spins; i++) {
       const uint32_t arrivals = self_->arrivals.load(std::memory_order_acquire);
       if (arrivals != seen || slot_is_full(ring)) {

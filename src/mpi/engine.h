@@ -81,6 +81,7 @@ class Engine {
   void wait(Request* r);
   template <typename Done>
   void wait_for(Done done) {
+    const Waiting waiting(*this, true);
     wait_until(self_, options_.wait, done, [this] { help_others(); });
   }
   // Copies a part of somebody else's message or pack, if there is one; called by tasks that have nothing to
@@ -113,6 +114,27 @@ class Engine {
 
  private:
   class PoolGuard;
+  // Counts a thread in Endpoint::waiting while it exists.
+  class Waiting {
+   public:
+    Waiting(Engine& e, bool waits) : word_(waits ? &e.self_->waiting : nullptr), shared_(e.options_.threads) {
+      add(1);
+    }
+    ~Waiting() { add(UINT32_MAX); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    void add(uint32_t n) {
+      if (word_ == nullptr) return;
+      if (shared_)
+        word_->fetch_add(n, std::memory_order_relaxed);
+      else
+        word_->store(word_->load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    }
+    std::atomic<uint32_t>* word_;
+    bool shared_;
+  };
   Endpoint* endpoint(int32_t slot) const {
     return board_->member(slot).endpoint.load(std::memory_order_acquire);
   }

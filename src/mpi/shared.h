@@ -89,9 +89,9 @@ struct alignas(kLine) Cell {
 // ------------------------------------------------------------------------------------------------------------------------
 
 inline constexpr uint32_t kRingSlots = 64;
-inline constexpr uint32_t kHeadBytes = 40;    // of a message in its first slot
-inline constexpr uint32_t kBodyBytes = 60;    // in each further slot
-inline constexpr uint32_t kInlineSlots = 16;  // the most that one message takes after its first
+inline constexpr uint32_t kHeadBytes = 40;   // of a message in its first slot
+inline constexpr uint32_t kBodyBytes = 60;   // in each further slot
+inline constexpr uint32_t kInlineSlots = 6;  // the most that one message takes after its first
 inline constexpr uint32_t kInlineBytes = kHeadBytes + kInlineSlots * kBodyBytes;
 inline constexpr uint32_t kInCell =
     1u << 31;  // RingSlot::bytes: `data` holds the address of a cell with the message
@@ -296,6 +296,10 @@ struct alignas(kLine) Endpoint {
   // Sleeping: see wait.h.
   alignas(kLine) std::atomic<uint32_t> sleepers;
   std::atomic<uint32_t> wakeups;
+
+  // Threads of the owner that wait in a call of MPI. Senders look at it before they buffer; a line of its
+  // own, which small messages never touch.
+  alignas(kLine) std::atomic<uint32_t> waiting;
 
   // Cells that others have consumed; the owner takes them all at once.
   alignas(kLine) std::atomic<Cell*> returned;

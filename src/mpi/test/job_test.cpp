@@ -85,7 +85,7 @@ TEST(Job, HelperThreadsSleepAndWake) {
   threads.start(&board, 2);
   auto job = std::make_unique<CopyJob>();
   std::vector<char> from = pattern(8 << 20, 1), to(from.size(), 0);
-  for (int round = 0; round < 200 && threads.bytes() == 0; round++) {
+  for (int round = 0; round < 2000 && threads.bytes() == 0; round++) {
     std::fill(to.begin(), to.end(), 0);
     copy_shared(board, dense(to), dense(from), from.size(), 64 << 10, *job);
     ASSERT_EQ(to, from);
