@@ -148,7 +148,7 @@ enum class TransferMode : uint32_t {
 };
 
 inline constexpr uint32_t kStagingSlots = 8;
-inline constexpr uint32_t kStagingBytes = 8192;
+inline constexpr uint64_t kStagingBytes = 8192;
 
 // Dense buffer between the packing and the unpacking side of a pipelined transfer; single producer, single
 // consumer.

@@ -18,6 +18,9 @@ constexpr uint64_t kFineRun = 16;
 // From here on idle tasks are told: that is four writes to shared lines, some 0.2 us.
 constexpr uint64_t kAnnounceFrom = 64 << 10;
 constexpr uint64_t kMostPipelined = uint64_t{kStagingBytes} << 30;
+// Short messages are cut finer, so that unpacking begins early.
+constexpr uint64_t kUnitsInPipeline = 8;
+constexpr uint64_t kSmallestInPipeline = 1 << 10;
 
 // Bytes of memory that the region spreads over, for each byte that it carries.
 bool sparse(const layout::Region& r) {
@@ -194,13 +197,15 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
   t.second = second;
   t.staging = nullptr;
   if (mode == TransferMode::pipelined) {
-    t.unit_bytes = kStagingBytes;
-    t.units = static_cast<uint32_t>((bytes - 1) / kStagingBytes + 1);
+    t.unit_bytes = std::clamp(bytes / kUnitsInPipeline / kLine * kLine, kSmallestInPipeline, kStagingBytes);
+    t.units = static_cast<uint32_t>((bytes - 1) / t.unit_bytes + 1);
     t.staging = staging;
     staging->packed.store(0, std::memory_order_relaxed);
     staging->unpacked.store(0, std::memory_order_relaxed);
-    t.source_here.store(second_is_source ? 1 : 0, std::memory_order_relaxed);
-    t.destination_here.store(second_is_source ? 0 : 1, std::memory_order_relaxed);
+    // A partner that waits in a call of MPI will be here before a unit could be copied alone.
+    const uint32_t partner = first->owner->waiting.load(std::memory_order_relaxed) != 0 ? 1 : 0;
+    t.source_here.store(second_is_source ? 1 : partner, std::memory_order_relaxed);
+    t.destination_here.store(second_is_source ? partner : 1, std::memory_order_relaxed);
   }
   open_job(t);
   first->state.store(RequestState::active, std::memory_order_release);
