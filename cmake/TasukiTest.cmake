@@ -2,7 +2,7 @@
 #
 #   tasuki_mpi_test(NAME ordering SOURCES ordering.c RANKS 2 4
 #                   [ARGS a b] [LABELS l] [TIMEOUT s] [ENV K=V ...] [LIBRARIES target ...]
-#                   [EXPECT_EXIT n] [OUTSIDE n] [NO_TRAFFIC] [NO_STATS] [PLAIN_ONLY | TASUKI_ONLY])
+#                   [EXPECT_EXIT n | EXPECT_EXIT_<mpi> n,n...] [OUTSIDE n] [NO_TRAFFIC] [NO_STATS] [PLAIN_ONLY | TASUKI_ONLY])
 #
 # For each MPI of TASUKI_MPIS this builds `<name>-<mpi>` and adds
 #   mpi.<name>.<mpi>.<n>.plain   once, at the first rank count: proves the test itself, against the MPI library alone
@@ -11,6 +11,7 @@
 # (TASUKI_STATS=1) that Tasuki moved messages itself: NO_TRAFFIC drops the "at least one message" part for
 # programs that send none there, NO_STATS the whole check for programs that never reach MPI_Finalize. OUTSIDE n starts
 # the last n ranks without Tasuki. A run that leaves a process behind has failed.
+# EXPECT_EXIT is the launcher's exit code, EXPECT_EXIT_<mpi> the one that a launcher has for itself; of several, any.
 # Exit code 77 of a program is a skip, and its reason is printed.
 #
 # tasuki_mpi_run(NAME n COMMAND prog args ... MPI openmpi RANKS 2 4 [the options above]) adds the runs of a program that
@@ -23,7 +24,7 @@ if(NOT TASUKI_PYTHON)
 endif()
 set(TASUKI_MPI_HARNESS ${PROJECT_SOURCE_DIR}/test/mpi_run.py)
 set(TASUKI_MPI_FLAGS NO_TRAFFIC NO_STATS PLAIN_ONLY TASUKI_ONLY)
-set(TASUKI_MPI_VALUES NAME TIMEOUT EXPECT_EXIT OUTSIDE)
+set(TASUKI_MPI_VALUES NAME TIMEOUT EXPECT_EXIT EXPECT_EXIT_mpich EXPECT_EXIT_openmpi OUTSIDE)
 set(TASUKI_MPI_LISTS RANKS ARGS LABELS ENV)
 
 function(tasuki_mpi_run)
@@ -38,6 +39,9 @@ function(tasuki_mpi_run)
   foreach(pair ${R_ENV})
     list(APPEND options --env ${pair})
   endforeach()
+  if(DEFINED R_EXPECT_EXIT_${R_MPI})
+    set(R_EXPECT_EXIT ${R_EXPECT_EXIT_${R_MPI}})
+  endif()
   if(DEFINED R_EXPECT_EXIT)
     list(APPEND options --expect-exit ${R_EXPECT_EXIT})
   endif()
@@ -85,7 +89,7 @@ function(tasuki_mpi_test)
       list(APPEND pass ${flag})
     endif()
   endforeach()
-  foreach(value NAME TIMEOUT EXPECT_EXIT OUTSIDE RANKS LABELS ENV)
+  foreach(value NAME TIMEOUT EXPECT_EXIT EXPECT_EXIT_mpich EXPECT_EXIT_openmpi OUTSIDE RANKS LABELS ENV)
     if(DEFINED T_${value})
       list(APPEND pass ${value} ${T_${value}})
     endif()

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -127,9 +128,13 @@ Status run_as_proxy(const Job& job, TaskRequest request, const HostOptions& opti
       }
       if (m.say == Say::notice) log(LogLevel::warning, "%s", m.text);
     } while (m.say != Say::started);
-    // The descriptors are the task's now: whoever is at their other ends must see when it closes them.
+    // The descriptors are the task's now: whoever is at their other ends must see when it closes them. But
+    // Hydra kills the job's processes, this one too, when a connection to a rank closes before MPI_Finalize:
+    // a second end of it, which lasts until this process has ended as the task did, keeps the exit code.
+    const char* to_launcher = variable(request.environment, "PMI_FD");
+    const os::Fd kept(to_launcher != nullptr ? dup(atoi(to_launcher)) : -1);
     request.close_descriptors();
-    os::close_all_but({STDERR_FILENO, socket});
+    os::close_all_but({STDERR_FILENO, socket, kept.get()});
     relay(socket);
   }
   return Status::error(ECONNREFUSED, "no space of this node took this rank");
