@@ -75,6 +75,13 @@ bool nothing_left(const CopyJob& job) {
 // than one unit takes (1 to 2 us), shorter than a time slice that a descheduled partner is away.
 constexpr uint32_t kPartnerPolls = 400;
 
+// Gives the first side a moment to come when it waits in a call of MPI: it is mostly this transfer that it
+// waits for, and then it is here before a unit could be copied alone, across the cores.
+void expect(const std::atomic<uint32_t>& here, const Request* first) {
+  if (first->owner->waiting.load(std::memory_order_relaxed) == 0) return;
+  for (uint32_t i = 0; i < kPartnerPolls && here.load(std::memory_order_relaxed) == 0; i++) os::cpu_relax();
+}
+
 void pack_side(Transfer& t, uint64_t* copied, uint64_t* claims) {
   Staging& s = *t.staging;
   uint32_t packed = s.packed.load(std::memory_order_relaxed);
@@ -202,10 +209,8 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
     t.staging = staging;
     staging->packed.store(0, std::memory_order_relaxed);
     staging->unpacked.store(0, std::memory_order_relaxed);
-    // A partner that waits in a call of MPI will be here before a unit could be copied alone.
-    const uint32_t partner = first->owner->waiting.load(std::memory_order_relaxed) != 0 ? 1 : 0;
-    t.source_here.store(second_is_source ? 1 : partner, std::memory_order_relaxed);
-    t.destination_here.store(second_is_source ? partner : 1, std::memory_order_relaxed);
+    t.source_here.store(second_is_source ? 1 : 0, std::memory_order_relaxed);
+    t.destination_here.store(second_is_source ? 0 : 1, std::memory_order_relaxed);
   }
   open_job(t);
   first->state.store(RequestState::active, std::memory_order_release);
@@ -216,8 +221,10 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
     direct_side(t, end_of(t, second), true, &stats->direct_bytes, &claims);
     withdraw(board, t);
   } else if (second_is_source) {
+    expect(t.destination_here, first);
     pack_side(t, &stats->pipelined_bytes, &claims);
   } else {
+    expect(t.source_here, first);
     // The share of the second side keeps the structure alive; only it is left when all units are copied.
     unpack_side(
         t, [&] { return t.pending.load(std::memory_order_acquire) == 1; }, &stats->pipelined_bytes, &claims);
