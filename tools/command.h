@@ -13,6 +13,7 @@ void add_check_layout(CLI::App& app, int* exit_code);
 void add_gdb(CLI::App& app, int* exit_code);
 void add_settings(CLI::App& app, int* exit_code);
 void add_doctor(CLI::App& app, int* exit_code);
+void add_layout(CLI::App& app, int* exit_code);
 void add_bench(CLI::App& app, int* exit_code);
 
 // `tasuki bench startup`, a subcommand of `bench`.

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   tool::add_gdb(app, &exit_code);
   tool::add_settings(app, &exit_code);
   tool::add_doctor(app, &exit_code);
+  tool::add_layout(app, &exit_code);
   tool::add_bench(app, &exit_code);
   try {
     app.parse(argc, argv);

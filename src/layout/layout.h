@@ -85,6 +85,12 @@ void copy(const Region& dst, const Region& src, uint64_t from, uint64_t n);
 void for_each_run(const Region& r, uint64_t from, uint64_t n,
                   bool (*visit)(void* context, char* address, uint64_t length), void* context);
 
+// The same memory map: the same bytes in the same packed order, the same lower bound and extent, however the
+// layouts were constructed. O(1) for shared nodes, O(description) for equal normal forms, O(runs) at worst.
+bool equal(const Layout* a, const Layout* b);
+// Equal layouts have equal hashes, in every task and run. O(log runs).
+uint64_t hash(const Layout* l);
+
 // A one-line description for humans, e.g. "vector 128 x 8 B stride 1024 B, extent 131072 B". Returns the
 // length that the whole text needs (like snprintf).
 size_t describe(const Layout* l, char* text, size_t capacity);

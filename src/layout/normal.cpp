@@ -253,6 +253,15 @@ void Sequence::push(const Form& form) {
   }
   flush();
   last_ = form;
+  // Blocks that precede a strided node at its stride belong to it.
+  while (last_.node.kind == Kind::strided && last_.node.block && !items_.empty() && !items_.back().node &&
+         items_.back().length == last_.node.block &&
+         wrapping_add(items_.back().origin, last_.node.stride) == last_.origin) {
+    const Node longer =
+        repeat(checked_add(last_.node.count, 1), last_.node.stride, block_node(last_.node.block));
+    last_ = Form{items_.back().origin, longer};
+    items_.pop_back();
+  }
 }
 
 void Sequence::flush() {
