@@ -11,12 +11,17 @@
 #include <vector>
 
 #include "base/status.h"
+#include "bench/driver/launch.h"
 
 namespace tasuki::bench {
 
+struct Peer {
+  Mpi mpi;
+  std::string program;  // ddt-<mpi>, built for it
+};
+
 struct DdtOptions {
-  std::string mpi;                       // "openmpi" or "mpich"
-  std::string mpirun;                    // its launcher
+  Mpi mpi;                               // Tasuki runs on it
   std::vector<std::string> launch_args;  // further arguments of the launcher, for both jobs
   std::string program;                   // libexec/tasuki/ddt-<mpi>
   std::vector<std::string> runner;       // what the second job is started with: {"tasuki", "run"}
@@ -25,7 +30,10 @@ struct DdtOptions {
   double seconds = 0;                    // for all rows together; 0: a little over a second per row
   long iterations = 0;                   // round trips per row and job; 0: as many as the time allows
   int rounds = 7;
-  bool touch = false;  // sent lines are written before and received lines read after each message
+  std::vector<Peer> peers;   // further MPI libraries in the same run: each row names the best
+  bool pack = false;         // MPI_Pack and MPI_Unpack by one process instead of messages
+  std::vector<int> helpers;  // pack: jobs with so many helper threads, beside one without
+  bool touch = false;        // sent lines are written before and received lines read after each message
 };
 
 struct DdtProgress {
@@ -41,6 +49,12 @@ struct DdtProgress {
 // `tasuki_spread_us` (lowest and highest median of a round), `best_ratio` (of the fastest rounds), `noisy`
 // (the rounds of a job differ by more than half), and `failure` with what was found if not verified. Times
 // are half round trips in microseconds, the median over the rounds of the median over the blocks of a round.
+//
+// With peers, `plain_us` is the best library's of that row, `best_peer` its name, `peers_us` has all of them.
+// With `pack` the benchmark is "pack-ddt": a row has `operation` ("pack" or "unpack"), times of one call;
+// `direct_us` are hand-written loops that do the same, `ratio_direct` is direct_us / tasuki_us, and
+// `helpers_us` has Tasuki's times by number of helper threads; `tasuki_us` is without. `geomean_direct` is
+// the mean of `ratio_direct`.
 Result<nlohmann::json> run_ddt(const DdtOptions& options,
                                const std::function<void(const DdtProgress&)>& progress);
 

@@ -9,8 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,10 +20,6 @@ namespace tasuki::bench {
 namespace {
 
 volatile sig_atomic_t g_signal = 0;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Fields parse_fields(const std::string& line) {
   Fields fields;
@@ -42,6 +40,20 @@ Status system_error(const std::string& what) {
 
 }  // namespace
 
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double number(const Fields& fields, const std::string& key) {
+  const auto at = fields.find(key);
+  return at == fields.end() ? NAN : std::strtod(at->second.c_str(), nullptr);
+}
+
+std::string text(const Fields& fields, const std::string& key) {
+  const auto at = fields.find(key);
+  return at == fields.end() ? "" : at->second;
+}
+
 void catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = [](int number) { g_signal = number; };
@@ -57,7 +69,7 @@ Status Job::make_pipes() {
   std::string pattern = std::string(tmp != nullptr && *tmp != '\0' ? tmp : "/tmp") + "/tasuki-bench-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) return system_error(pattern);
   folder_ = pattern;
-  for (int r = 0; r < kRanks; r++) {
+  for (size_t r = 0; r < ranks(); r++) {
     const std::string suffix = "." + std::to_string(r);
     for (const char* kind : {"command", "answer"})
       if (mkfifo((folder_ + "/" + kind + suffix).c_str(), 0600) != 0) return system_error(folder_);
@@ -72,7 +84,7 @@ Status Job::make_pipes() {
 
 void Job::remove_pipes() {
   if (folder_.empty()) return;
-  for (int r = 0; r < kRanks; r++)
+  for (size_t r = 0; r < ranks(); r++)
     for (const char* kind : {"command.", "answer."})
       unlink((folder_ + "/" + kind + std::to_string(r)).c_str());
   rmdir(folder_.c_str());
@@ -128,14 +140,15 @@ Status Job::ask(const std::string& command, double timeout_seconds, Answer* answ
 
 Status Job::receive(double timeout_seconds, Answer* answer) {
   *answer = Answer();
-  bool done[kRanks] = {false, false};
+  answer->values.resize(ranks());
+  std::vector<char> done(ranks(), 0);
   std::string error;
   const double deadline = now() + timeout_seconds;
-  while (!done[0] || !done[1]) {
-    pollfd fds[kRanks];
-    for (int r = 0; r < kRanks; r++) fds[r] = {done[r] ? -1 : answer_[r], POLLIN, 0};
+  while (std::count(done.begin(), done.end(), 0) > 0) {
+    std::vector<pollfd> fds(ranks());
+    for (size_t r = 0; r < ranks(); r++) fds[r] = {done[r] != 0 ? -1 : answer_[r], POLLIN, 0};
     // The time limit of poll() is only for noticing that the launcher has ended: it costs the ranks nothing.
-    const int ready = poll(fds, kRanks, 200);
+    const int ready = poll(fds.data(), fds.size(), 200);
     if (interrupted() != 0) return Status::error(EINTR, "interrupted");
     if (ready <= 0) {
       if (ended()) return Status::error(ECHILD, "the " + name() + " job ended: " + how_it_ended());
@@ -144,12 +157,12 @@ Status Job::receive(double timeout_seconds, Answer* answer) {
                                             std::to_string(static_cast<int>(timeout_seconds)) + " seconds");
       continue;
     }
-    for (int r = 0; r < kRanks; r++) {
+    for (size_t r = 0; r < ranks(); r++) {
       if ((fds[r].revents & POLLIN) == 0) continue;
       char buffer[4096];
       const ssize_t n = read(answer_[r], buffer, sizeof buffer);
       if (n > 0) unread_[r].append(buffer, static_cast<size_t>(n));
-      for (size_t end; !done[r] && (end = unread_[r].find('\n')) != std::string::npos;) {
+      for (size_t end; done[r] == 0 && (end = unread_[r].find('\n')) != std::string::npos;) {
         const std::string line = unread_[r].substr(0, end);
         unread_[r].erase(0, end + 1);
         const std::string kind = line.substr(0, line.find('\t'));
@@ -158,7 +171,7 @@ Status Job::receive(double timeout_seconds, Answer* answer) {
           if (r == 0) answer->rows.push_back(parse_fields(line));
           continue;
         }
-        done[r] = true;
+        done[r] = 1;
         answer->values[r] = parse_fields(line);
         if (kind == "wrong" && answer->wrong.empty()) answer->wrong = text;
         if (kind == "error" && error.empty()) error = text;
@@ -225,7 +238,7 @@ void Job::kill_all() {
 Job::~Job() {
   kill_all();
   remove_pipes();
-  for (int r = 0; r < kRanks; r++) {
+  for (size_t r = 0; r < ranks(); r++) {
     if (command_[r] >= 0) close(command_[r]);
     if (answer_[r] >= 0) close(answer_[r]);
   }

@@ -1,4 +1,4 @@
-// A job of two ranks that obeys commands: an mpirun whose program reads one named pipe per rank. Between two
+// A job of some ranks that obeys commands: an mpirun whose program reads one named pipe per rank. Between two
 // commands the ranks are blocked in read(2), so that several jobs can share the same cores and take turns.
 #pragma once
 
@@ -12,27 +12,27 @@
 
 namespace tasuki::bench {
 
-inline constexpr int kRanks = 2;
-
 struct JobSpec {
   std::string name;                   // in messages: "plain MPI", "Tasuki"
   std::vector<std::string> launcher;  // mpirun and its arguments
   std::vector<std::string> runner;    // between launcher and program, e.g. {"tasuki", "run"}; may be empty
   std::string program;
   std::vector<std::string> environment{};  // further "NAME=value"
+  int ranks = 2;
 };
 
 using Fields = std::map<std::string, std::string>;
 
 struct Answer {
-  Fields values[kRanks];     // key=value pairs of each rank's last line
-  std::vector<Fields> rows;  // rank 0's lines before it
-  std::string wrong;         // not empty: a rank's verification failed, and how
+  std::vector<Fields> values;  // key=value pairs of each rank's last line
+  std::vector<Fields> rows;    // rank 0's lines before it
+  std::string wrong;           // not empty: a rank's verification failed, and how
 };
 
 class Job {
  public:
-  explicit Job(JobSpec spec) : spec_(std::move(spec)) {}
+  explicit Job(JobSpec spec)
+      : spec_(std::move(spec)), command_(ranks(), -1), answer_(ranks(), -1), unread_(ranks()) {}
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -46,6 +46,7 @@ class Job {
   Status stop();
 
   const std::string& name() const { return spec_.name; }
+  size_t ranks() const { return static_cast<size_t>(spec_.ranks); }
   // What the job has written to stdout and stderr.
   std::string output() const;
 
@@ -60,13 +61,17 @@ class Job {
 
   JobSpec spec_;
   std::string folder_;
-  int command_[kRanks] = {-1, -1};
-  int answer_[kRanks] = {-1, -1};
-  std::string unread_[kRanks];
+  std::vector<int> command_, answer_;  // descriptors, by rank
+  std::vector<std::string> unread_;
   int output_ = -1;
   pid_t pid_ = -1;
   int wait_status_ = 0;
 };
+
+double now();  // seconds of a steady clock
+// A field of an answer; NaN or "" if it is not there.
+double number(const Fields& fields, const std::string& key);
+std::string text(const Fields& fields, const std::string& key);
 
 // Installs handlers for SIGINT, SIGTERM and SIGHUP: a waiting Job then fails with EINTR, and its destructor
 // ends it.

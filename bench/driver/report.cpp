@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <sstream>
 
 #include "bench/driver/stats.h"
+#include "bench/driver/sweep.h"
 
 namespace tasuki::bench {
 namespace {
@@ -40,21 +42,27 @@ std::string ratio(const json& value) {
   return text;
 }
 
+std::string remark(const json& r) {
+  std::string text = !r["verified"].get<bool>() ? "NO" : r.value("noisy", false) ? "yes ~" : "yes";
+  if (r.contains("best_peer"))
+    text += std::string(7 - std::min<size_t>(7, text.size()), ' ') + " " + r["best_peer"].get<std::string>();
+  return text;
+}
+
 void append_rows(std::string* out, const json& rows) {
   for (const json& r : rows)
     append(out, "%-14s %9lld %10s %10s %7s %10s %10s  %s\n", r["pattern"].get<std::string>().c_str(),
            r["bytes"].get<long long>(), microseconds(r["plain_us"]).c_str(),
            microseconds(r["tasuki_us"]).c_str(), ratio(r.value("ratio", json())).c_str(),
-           microseconds(r["memcpy_us"]).c_str(), microseconds(r["direct_us"]).c_str(),
-           !r["verified"].get<bool>() ? "NO"
-           : r.value("noisy", false)  ? "yes ~"
-                                      : "yes");
+           microseconds(r["memcpy_us"]).c_str(), microseconds(r["direct_us"]).c_str(), remark(r).c_str());
 }
 
 const json* find_row(const json& measurement, const json& wanted) {
   for (const char* part : {"rows", "contiguous"})
     for (const json& r : measurement[part])
-      if (r["pattern"] == wanted["pattern"] && r["bytes"] == wanted["bytes"]) return &r;
+      if (r["pattern"] == wanted["pattern"] && r["bytes"] == wanted["bytes"] &&
+          r.value("operation", "") == wanted.value("operation", ""))
+        return &r;
   return nullptr;
 }
 
@@ -77,8 +85,10 @@ Result<json> read_measurement(const std::string& path) {
   if (!in) return Status::error(errno, path + ": " + strerror(errno));
   json m = json::parse(in, nullptr, false);
   if (m.is_discarded()) return Status::error(EINVAL, path + ": not JSON");
-  if (!m.is_object() || m.value("benchmark", "") != "ddt")
-    return Status::error(EINVAL, path + ": not a measurement of `tasuki bench ddt`");
+  static constexpr const char* kBenchmarks[] = {"ddt", "pack-ddt", "pack", "typed", "bcast"};
+  const std::string benchmark = m.is_object() ? m.value("benchmark", "") : "";
+  if (std::find(std::begin(kBenchmarks), std::end(kBenchmarks), benchmark) == std::end(kBenchmarks))
+    return Status::error(EINVAL, path + ": not a measurement of `tasuki bench` ddt, pack, typed or bcast");
   if (m.value("format", 0) != 1)
     return Status::error(EINVAL, path + ": written in format " + m.value("format", json()).dump() +
                                      ", this version of tasuki reads format 1");
@@ -95,25 +105,68 @@ Status write_text(const std::string& path, const std::string& text) {
   return Status();
 }
 
+namespace {
+
+std::string what_is_measured(const json& m) {
+  const std::string benchmark = m["benchmark"];
+  const std::string rounds =
+      ", median of " + std::to_string(m["settings"]["rounds"].get<int>()) + " interleaved rounds.\n\n";
+  if (benchmark == "pack-ddt") return "One MPI_Pack or MPI_Unpack by one process, microseconds" + rounds;
+  if (benchmark == "ddt") return "Half round trip of two ranks in one node, microseconds" + rounds;
+  return "Plain MPI against Tasuki" + rounds;
+}
+
+// With several libraries "plain MPI" is the best of them in each row.
+void append_means(std::string* out, const json& m) {
+  const char* const format = "%-14s %9s %10s %10s %7s %10s %10s\n";
+  if (m["rows"].empty()) return;
+  append(out, format, "geometric mean", "", "", "", ratio(m["geomean"]).c_str(), "", "");
+  if (m.contains("geomean_best_rounds"))
+    append(out, format, "of best rounds", "", "", "", ratio(m["geomean_best_rounds"]).c_str(), "", "");
+  if (m.contains("geomean_direct"))
+    append(out, "%-14s %9s %10s %10s %7s of the speed of hand-written loops\n", "geometric mean", "", "", "",
+           ratio(m["geomean_direct"]).c_str());
+}
+
+void append_ddt(std::string* out, const json& m) {
+  const char* const header = "%-14s %9s %10s %10s %7s %10s %10s  %s\n";
+  const bool peers = m.contains("peers");
+  append(out, header, "pattern", "bytes", peers ? "best MPI" : "plain MPI", "Tasuki", "ratio", "memcpy",
+         "direct", peers ? "verified, best" : "verified");
+  for (const char* operation : {"", "pack", "unpack"}) {
+    json rows = json::array();
+    for (const json& r : m["rows"])
+      if (r.value("operation", "") == operation) rows.push_back(r);
+    if (*operation != '\0' && !rows.empty()) append(out, "-- %s\n", operation);
+    append_rows(out, rows);
+  }
+  append_means(out, m);
+  if (!m["contiguous"].empty()) *out += "\n";
+  append_rows(out, m["contiguous"]);
+  if (peers) {
+    *out += "\n";
+    for (const auto& [name, library] : m["peers"].items())
+      append(out, "%s: %s\n", name.c_str(), library.get<std::string>().c_str());
+  }
+  *out += m["benchmark"] == "pack-ddt"
+              ? "\nratio: MPI / Tasuki without helper threads. memcpy: the same number of bytes. direct: "
+                "hand-written loops"
+                "\nthat do the same. ~: the rounds of a job differ by more than half.\n"
+              : "\nratio: plain MPI / Tasuki. memcpy: one process, the same number of bytes. direct: one "
+                "process, "
+                "hand-written"
+                "\nloops from send to receive layout. ~: the rounds of a job differ by more than half.\n";
+}
+
+}  // namespace
+
 std::string table(const json& m) {
   std::string out;
-  append(&out, "%s\n", title(m).c_str());
-  append(&out, "Half round trip of two ranks in one node, microseconds, median of %d interleaved rounds.\n\n",
-         m["settings"]["rounds"].get<int>());
-  const char* const header = "%-14s %9s %10s %10s %7s %10s %10s  %s\n";
-  append(&out, header, "pattern", "bytes", "plain MPI", "Tasuki", "ratio", "memcpy", "direct", "verified");
-  append_rows(&out, m["rows"]);
-  if (!m["rows"].empty())
-    append(&out, "%-14s %9s %10s %10s %7s\n", "geometric mean", "", "", "", ratio(m["geomean"]).c_str());
-  if (m.contains("geomean_best_rounds") && !m["rows"].empty())
-    append(&out, "%-14s %9s %10s %10s %7s\n", "of best rounds", "", "", "",
-           ratio(m["geomean_best_rounds"]).c_str());
-  if (!m["contiguous"].empty()) out += "\n";
-  append_rows(&out, m["contiguous"]);
-  out +=
-      "\nratio: plain MPI / Tasuki. memcpy: one process, the same number of bytes. direct: one process, "
-      "hand-written"
-      "\nloops from send to receive layout. ~: the rounds of a job differ by more than half.\n";
+  append(&out, "%s\n%s", title(m).c_str(), what_is_measured(m).c_str());
+  if (m.contains("figures"))
+    out += sweep_table(m);
+  else
+    append_ddt(&out, m);
   for (const json& note : m.value("notes", json::array())) out += "note: " + note.get<std::string>() + "\n";
   for (const char* part : {"rows", "contiguous"})
     for (const json& r : m[part])

@@ -9,48 +9,31 @@
 //                                            trips; what is checked then: all that was received, and around
 //                                            it
 //   limits <us>                              rank 0 alone: memcpy and the hand-written loops, for about that
-//   long close, quit
+//                                            long
+//   pack <unpack> <warm> <n> <blocks>        rank 0 alone: MPI_Pack or, if <unpack> is 1, MPI_Unpack; every
+//                                            byte of the result checked
+//   hand <unpack> <us>                       rank 0 alone: memcpy and packing by hand, for about that long
+//   close, quit
 //
-// Both ranks get each command and answer with one line (`list`: several): "ok" with tab-separated key=value
-// pairs, "wrong" with the text of a failed verification, or "error" with a text. Between commands both ranks
-// are blocked in read(2): a job that is not measured takes no time from the one that is.
+// One rank is enough for all but `verify` and `time`. Both ranks get each command and answer with one line
+// (`list`: several): "ok" with tab-separated key=value pairs, "wrong" with the text of a failed verification,
+// or "error" with a text. Between commands both ranks are blocked in read(2): a job that is not measured
+// takes no time from the one that is.
 //
 // Usage: mpirun -n 2 ddt-<mpi> DIR, where DIR holds the pipes command.0, command.1, answer.0 and answer.1.
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "measure/common/rank.h"
+#include "packs.h"
 #include "verify.h"
 
 enum { kTag = 7, kMaxBlocks = 100000 };
 
-static int g_rank;
-static FILE* g_answer;
 static struct instance g_row;
 static char* g_other_arena;  // rank 0: the destination of the hand-written loops, made when first needed
 static struct fill g_fill;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-__attribute__((format(printf, 1, 2))) static void answer(const char* format, ...) {
-  va_list args;
-  va_start(args, format);
-  vfprintf(g_answer, format, args);
-  va_end(args);
-  fputc('\n', g_answer);
-  fflush(g_answer);  // when the driver is gone, the next read of a command says so
-}
 
 static void send_message(void) {
   MPI_Send(g_row.send.buffer, g_row.send.count, g_row.send.type, 1 - g_rank, kTag, MPI_COMM_WORLD);
@@ -89,16 +72,6 @@ static void round_trips(long n, int touch) {
   }
 }
 
-static int compare_doubles(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
-static double quantile(const double* sorted, int n, double q) {
-  const double at = q * (n - 1);
-  const int below = (int)at;
-  return below + 1 < n ? sorted[below] + (at - below) * (sorted[below + 1] - sorted[below]) : sorted[below];
-}
-
 // ---- commands
 
 static void list_rows(void) {
@@ -112,18 +85,14 @@ static void list_rows(void) {
   answer("ok");
 }
 
-// Bytes that the kernel says can be had without swapping; SIZE_MAX if it does not say.
-static size_t available_memory(void) {
-  FILE* f = fopen("/proc/meminfo", "r");
-  char line[256];
-  size_t kib = 0, found = SIZE_MAX;
-  while (f != NULL && fgets(line, sizeof line, f) != NULL)
-    if (sscanf(line, "MemAvailable: %zu", &kib) == 1) found = kib * 1024;
-  if (f != NULL) fclose(f);
-  return found;
-}
+// Packing, made when first needed: the packed message, and buffer and type of either direction.
+static char* g_dense;
+static struct message_end g_typed[2];
 
 static void close_row(void) {
+  for (int unpack = 0; g_dense != NULL && unpack < 2; unpack++) MPI_Type_free(&g_typed[unpack].type);
+  free(g_dense);
+  g_dense = NULL;
   free(g_other_arena);
   g_other_arena = NULL;
   if (g_row.pattern != NULL) instance_close(&g_row);
@@ -188,34 +157,12 @@ static void time_row(uint32_t seed, int touch, long warm, long n, int blocks) {
     samples[b] = (now() - start) / (2.0 * (double)n) * 1e6;
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  qsort(samples, (size_t)blocks, sizeof *samples, compare_doubles);
   char results[200];
-  snprintf(results, sizeof results, "\tmedian=%.9g\tlow=%.9g\thigh=%.9g\tminimum=%.9g",
-           quantile(samples, blocks, 0.5), quantile(samples, blocks, 0.25), quantile(samples, blocks, 0.75),
-           samples[0]);
+  time_fields(samples, blocks, results, sizeof results);
   free(samples);
   answer_check(0, results);
 }
 
-// The median time of `copy` in microseconds, measured in blocks for about `budget` seconds.
-static double time_copy(void (*copy)(char* to, const char* from), char* to, const char* from, double budget) {
-  double start = now();
-  copy(to, from);
-  copy(to, from);
-  const double once = (now() - start) / 2;
-  const long n = once < 1e-4 ? (long)(1e-4 / (once + 1e-9)) + 1 : 1;
-  enum { kMost = 200 };
-  double samples[kMost];
-  int blocks = 0;
-  const double end = now() + budget;
-  do {
-    start = now();
-    for (long i = 0; i < n; i++) copy(to, from);
-    samples[blocks++] = (now() - start) / (double)n * 1e6;
-  } while (blocks < kMost && (now() < end || blocks < 3));
-  qsort(samples, (size_t)blocks, sizeof samples[0], compare_doubles);
-  return quantile(samples, blocks, 0.5);
-}
 static void copy_direct(char* to, const char* from) {
   g_row.pattern->direct(&g_row, to, from);
 }
@@ -252,22 +199,155 @@ static void measure_limits(double seconds) {
   free(to);
 }
 
+// ---- packing
+
+static size_t dense_bytes(void) {
+  return g_row.elements * g_row.pattern->element;
+}
+
+// Element k of the packed message lies at element k of this list in the arena.
+static const uint32_t* places(int unpack) {
+  return unpack ? g_row.to : g_row.from;
+}
+static int same_elements(int unpack) {
+  const size_t element = g_row.pattern->element;
+  for (size_t k = 0; k < g_row.elements; k++)
+    if (memcmp(g_dense + k * element, g_row.arena + places(unpack)[k] * element, element) != 0) return 0;
+  return 1;
+}
+// Makes the destination differ from the source in every byte.
+static void spoil(int unpack) {
+  const size_t element = g_row.pattern->element;
+  for (size_t k = 0; k < g_row.elements; k++) {
+    char *a = g_dense + k * element, *b = g_row.arena + places(unpack)[k] * element;
+    for (size_t i = 0; i < element; i++) {
+      if (unpack)
+        a[i] = (char)(k * 31 + i * 7 + 1), b[i] = (char)~a[i];
+      else
+        a[i] = (char)~b[i];
+    }
+  }
+}
+
+static int pack_once(int unpack) {
+  int position = 0;
+  const int bytes = (int)dense_bytes();
+  const struct message_end* t = &g_typed[unpack];
+  if (unpack)
+    MPI_Unpack(g_dense, bytes, &position, t->buffer, t->count, t->type, MPI_COMM_WORLD);
+  else
+    MPI_Pack(t->buffer, t->count, t->type, g_dense, bytes, &position, MPI_COMM_WORLD);
+  return position;
+}
+
+// MPICH's MPI_Pack refuses MPI_BOTTOM (a null pointer): addresses become displacements in the arena.
+static struct message_end typed_end(struct message_end end) {
+  MPI_Aint arena = 0;
+  const int one = 1;
+  MPI_Datatype type;
+  if (end.buffer != MPI_BOTTOM) {
+    MPI_Type_dup(end.type, &end.type);
+    return end;
+  }
+  MPI_Get_address(g_row.arena, &arena);
+  arena = -arena;
+  MPI_Type_create_hindexed(1, &one, &arena, end.type, &type);
+  MPI_Type_commit(&type);
+  return (struct message_end){g_row.arena, end.count, type};
+}
+
+// Memory for the packed message, the size that the MPI library asks for.
+static int make_dense(void) {
+  if (g_dense != NULL) return 1;
+  int packed = 0;
+  MPI_Pack_size(g_row.send.count, g_row.send.type, MPI_COMM_WORLD, &packed);
+  const size_t bytes = (size_t)packed > dense_bytes() ? (size_t)packed : dense_bytes();
+  g_dense = aligned_alloc(64, (bytes + 127) / 64 * 64);
+  if (g_dense == NULL) return 0;
+  g_typed[0] = typed_end(g_row.send);
+  g_typed[1] = typed_end(g_row.receive);
+  return 1;
+}
+
+static void time_pack(int unpack, long warm, long n, int blocks) {
+  if (g_rank != 0) {
+    answer("ok");
+    return;
+  }
+  if (!make_dense()) {
+    answer("error\tnot enough memory to pack %s", g_row.pattern->name);
+    return;
+  }
+  double* samples = checked_malloc((size_t)blocks * sizeof *samples);
+  spoil(unpack);
+  const int position = pack_once(unpack);
+  const int right = position == (int)dense_bytes() && same_elements(unpack);
+  for (long i = 0; i < warm; i++) pack_once(unpack);
+  for (int b = 0; b < blocks; b++) {
+    const double start = now();
+    for (long i = 0; i < n; i++) pack_once(unpack);
+    samples[b] = (now() - start) / (double)n * 1e6;
+  }
+  if (right && same_elements(unpack))
+    answer_times(samples, blocks);
+  else
+    answer("wrong\t%s: %s left other bytes than the type map says (position %d of %zu)", g_row.pattern->name,
+           unpack ? "MPI_Unpack" : "MPI_Pack", position, dense_bytes());
+  free(samples);
+}
+
+static void hand_pack(char* to, const char* from) {
+  pack_by_hand(&g_row, to, from);
+}
+static void hand_unpack(char* to, const char* from) {
+  unpack_by_hand(&g_row, to, from);
+}
+static void measure_hand(int unpack, double seconds) {
+  if (g_rank != 0) {
+    answer("ok");
+    return;
+  }
+  char* other = aligned_alloc(64, (dense_bytes() + 127) / 64 * 64);
+  if (other == NULL || !make_dense()) {
+    answer("error\tnot enough memory to measure the limits of %s", g_row.pattern->name);
+  } else {
+    memset(other, 1, dense_bytes());
+    spoil(unpack);
+    double direct_us;
+    if (unpack)
+      direct_us = time_copy(hand_unpack, g_row.arena, g_dense, seconds / 2);
+    else
+      direct_us = time_copy(hand_pack, g_dense, g_row.arena, seconds / 2);
+    const int right = same_elements(unpack);
+    const double memcpy_us = time_copy(copy_dense, other, g_dense, seconds / 2);
+    if (right)
+      answer("ok\tmemcpy=%.9g\tdirect=%.9g", memcpy_us, direct_us);
+    else
+      answer("wrong\thand-written loops of %s and the type map disagree", g_row.pattern->name);
+  }
+  free(other);
+}
+
 // Carries out one command; returns 0 after "quit".
 static int obey(char* line) {
   unsigned seed;
-  int touch, blocks, index;
+  int touch, blocks, index, unpack;
   long warm, n;
   double us;
-  line[strcspn(line, "\n")] = '\0';
-  const int is_open = g_row.pattern != NULL;
+  const int is_open = g_row.pattern != NULL, two = is_open && g_ranks == 2;
   if (strcmp(line, "list") == 0) {
     list_rows();
   } else if (sscanf(line, "open %d", &index) == 1) {
     open_row(index);
-  } else if (is_open && sscanf(line, "verify %u", &seed) == 1) {
+  } else if (is_open && sscanf(line, "pack %d %ld %ld %d", &unpack, &warm, &n, &blocks) == 4 && n > 0 &&
+             blocks > 0 && blocks <= kMaxBlocks) {
+    time_pack(unpack, warm, n, blocks);
+  } else if (is_open && sscanf(line, "hand %d %lf", &unpack, &us) == 2) {
+    measure_hand(unpack, us * 1e-6);
+  } else if (two && sscanf(line, "verify %u", &seed) == 1) {
     verify_row(seed);
-  } else if (is_open && sscanf(line, "time %u %d %ld %ld %d", &seed, &touch, &warm, &n, &blocks) == 5 &&
-             n > 0 && blocks > 0 && blocks <= kMaxBlocks) {
+  } else if (two && sscanf(line, "time %u %d %ld %ld %d", &seed, &touch, &warm, &n, &blocks) == 5 && n > 0 &&
+             blocks > 0 && blocks <= kMaxBlocks) {
     time_row(seed, touch, warm, n, blocks);
   } else if (is_open && sscanf(line, "limits %lf", &us) == 1) {
     measure_limits(us * 1e-6);
@@ -282,61 +362,6 @@ static int obey(char* line) {
   return 1;
 }
 
-static FILE* open_pipe(const char* folder, const char* name, const char* mode) {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/%s.%d", folder, name, g_rank);
-  FILE* f = fopen(path, mode);
-  if (f == NULL) {
-    fprintf(stderr, "ddt: %s: %s\n", path, strerror(errno));
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  fcntl(fileno(f), F_SETFD, FD_CLOEXEC);
-  return f;
-}
-
-static void greet(void) {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING], cores[256] = "";
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  for (char* c = version; *c != '\0'; c++)
-    if (*c == '\t' || *c == '\n') *c = *c == '\t' ? ' ' : ';';
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  size_t used = 0;
-  for (int core = 0; core < CPU_SETSIZE && used + 8 < sizeof cores; core++)
-    if (CPU_ISSET(core, &set))
-      used += (size_t)snprintf(cores + used, sizeof cores - used, used ? ",%d" : "%d", core);
-  answer("ok\tpid=%d\tcores=%s\tcompiler=%s %s\tmpi=%s", (int)getpid(), cores,
-#ifdef __clang__
-         "clang", __clang_version__,
-#else
-         "gcc", __VERSION__,
-#endif
-         version);
-}
-
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
-  if (argc != 2 || size != 2) {
-    if (g_rank == 0) fprintf(stderr, "ddt: started by `tasuki bench ddt` only: two ranks, one argument\n");
-    MPI_Finalize();
-    return 2;
-  }
-  signal(SIGPIPE, SIG_IGN);
-  FILE* commands = open_pipe(argv[1], "command", "r");
-  g_answer = open_pipe(argv[1], "answer", "w");
-  greet();
-  char line[256];
-  int more = 1;
-  while (more && fgets(line, sizeof line, commands) != NULL) more = obey(line);
-  // The end of the pipe means that the driver has gone: both ranks see it and end together.
-  close_row();
-  fclose(commands);
-  fclose(g_answer);
-  MPI_Finalize();
-  return 0;
+  return serve(argc, argv, 2, obey, close_row);
 }

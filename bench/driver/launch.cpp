@@ -1,0 +1,104 @@
+#include "bench/driver/launch.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <sstream>
+
+namespace tasuki::bench {
+
+using nlohmann::json;
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+void permit_root() {
+  if (geteuid() != 0) return;
+  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+}
+
+std::vector<std::string> launch_command(const Mpi& mpi, int ranks, bool bind,
+                                        const std::vector<std::string>& further) {
+  std::vector<std::string> words = {mpi.mpirun, "-n", std::to_string(ranks)};
+  const bool enough = usable_cores() >= ranks;
+  if (mpi.kind == "openmpi") {
+    if (enough && bind)
+      words.insert(words.end(), {"--map-by", "core", "--bind-to", "core"});
+    else
+      words.insert(words.end(), {"--oversubscribe", "--bind-to", "none"});
+  } else if (enough && bind) {
+    words.insert(words.end(), {"-bind-to", "core"});
+  }
+  words.insert(words.end(), further.begin(), further.end());
+  return words;
+}
+
+std::vector<std::string> environment_settings() {
+  std::vector<std::string> found;
+  for (char** e = environ; *e != nullptr; e++)
+    for (const char* prefix : {"TASUKI", "OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "UCX_"})
+      if (std::string(*e).rfind(prefix, 0) == 0) found.push_back(*e);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string utc_time() {
+  char text[32];
+  const time_t t = time(nullptr);
+  tm parts{};
+  gmtime_r(&t, &parts);
+  strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string library_of(const Fields& hello) {
+  const std::string library = text(hello, "mpi");
+  return library.substr(0, std::min(library.find(';'), library.find(", package")));
+}
+
+json versions(const Fields& hello) {
+  return {{"tasuki", TASUKI_VERSION},
+          {"mpi", library_of(hello)},
+          {"mpi_full", text(hello, "mpi")},
+          {"compiler", text(hello, "compiler")}};
+}
+
+double round4(double value) {
+  return std::round(value * 1e4) / 1e4;
+}
+
+double messages_sent(const std::string& output, std::string* rest) {
+  std::istringstream lines(output);
+  double sent = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find(" sent=");
+    if (line.rfind("tasuki: rank ", 0) == 0 && at != std::string::npos)
+      sent += std::strtod(line.c_str() + at + 6, nullptr);
+    else
+      *rest += line + "\n";
+  }
+  return sent;
+}
+
+void note_output(const std::string& name, std::string output, std::vector<std::string>* notes) {
+  while (!output.empty() && output.back() == '\n') output.pop_back();
+  if (!output.empty()) notes->push_back("the " + name + " job wrote: " + output.substr(0, 2000));
+}
+
+std::vector<std::string> load_notes() {
+  double load = 0;
+  getloadavg(&load, 1);
+  if (load <= 0.5) return {};
+  return {"the machine was busy before the run (load " + std::to_string(load).substr(0, 4) +
+          "): trust the mean of the best rounds more than the medians"};
+}
+
+}  // namespace tasuki::bench

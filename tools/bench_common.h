@@ -1,0 +1,50 @@
+// What the subcommands of `tasuki bench` share: their common options, the MPI libraries, the output files.
+#pragma once
+
+#include <ctime>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/driver/ddt.h"
+#include "tools/command.h"
+
+namespace tasuki::tool {
+
+// Options that all measurements have.
+struct BenchCommon {
+  std::string mpi;  // "openmpi" or "mpich"
+  std::string mpirun, launch_args, runner, json_file, csv_file, html_file;
+  CLI::Option* has_runner = nullptr;
+
+  bool default_runner() const { return has_runner->count() == 0; }
+  std::vector<std::string> runner_words() const;
+};
+void add_common(CLI::App* cmd, BenchCommon* c);
+
+// An installed MPI library, with a program of libexec/tasuki for it; says what is missing and how to get it.
+struct MpiProgram {
+  bench::Mpi mpi;
+  std::string program;
+};
+Result<MpiProgram> find_mpi(const std::string& name, const std::string& mpirun, const std::string& program);
+// The libraries that this tasuki was built for and that are there, but the one named.
+std::vector<bench::Peer> other_mpis(const std::string& but, const std::string& program);
+// "NAME=MPIRUN,PROGRAM"
+Result<bench::Peer> parse_peer(const std::string& text);
+
+// That a regular expression of rows is one.
+Status check_pattern(const std::string& pattern);
+std::vector<std::string> words_of(const std::string& text);
+int fail(const Status& status);
+int write_page(const std::vector<nlohmann::json>& measurements, const std::string& file);
+
+// Runs a measurement with a progress line; prints its table and writes the files. Returns the exit code.
+using Measure = std::function<Result<nlohmann::json>(const std::function<void(const bench::DdtProgress&)>&)>;
+int measure_and_report(const BenchCommon& c, const Measure& measure);
+
+// Subcommands of `tasuki bench`.
+void add_bench_sweeps(CLI::App* bench, int* exit_code);  // pack, typed, bcast
+
+}  // namespace tasuki::tool
