@@ -26,13 +26,13 @@ void CommTable::open(Board* board, int* slot_of_world_rank, int world_size, bool
     int* slots = static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(world_size)));
     if (slots != nullptr) {
       std::copy_n(slot_of_world_rank, world_size, slots);
-      remember(MPI_COMM_WORLD, kWorldContext, rank, world_size, slots);
+      remember(MPI_COMM_WORLD, kWorldContext, rank, false, world_size, slots);
     }
   }
   int* self = static_cast<int*>(malloc(sizeof(int)));
   if (self != nullptr) {
     *self = slot_of_world_rank[rank];
-    remember(MPI_COMM_SELF, kSelfContext, 0, 1, self);
+    remember(MPI_COMM_SELF, kSelfContext, 0, false, 1, self);
   }
 }
 
@@ -47,12 +47,13 @@ void CommTable::release(CommInfo* c) {
   free(c);
 }
 
-bool CommTable::remember(MPI_Comm comm, uint32_t context, int rank, int peer_count, int* slots) {
+bool CommTable::remember(MPI_Comm comm, uint32_t context, int rank, bool inter, int peer_count, int* slots) {
   CommInfo* c = static_cast<CommInfo*>(calloc(1, sizeof(CommInfo)));
   if (c == nullptr) return false;
   c->comm = comm;
   c->context = context;
   c->rank = rank;
+  c->inter = inter;
   c->peer_count = peer_count;
   c->slots = slots;
   c->users.store(1, std::memory_order_relaxed);
@@ -129,7 +130,7 @@ int CommTable::adopt(MPI_Comm comm) {
   const int rc = agree(comm, inter != 0, &context);
   int rank = 0;
   pmpi().Comm_rank(comm, &rank);
-  if (rc != MPI_SUCCESS || !remember(comm, context, rank, peer_count, slots)) {
+  if (rc != MPI_SUCCESS || !remember(comm, context, rank, inter != 0, peer_count, slots)) {
     free(slots);
     return rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM;
   }

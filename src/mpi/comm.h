@@ -14,7 +14,8 @@ namespace tasuki::mpi {
 struct CommInfo {
   MPI_Comm comm;  // MPI_COMM_NULL once the user has freed it
   uint32_t context;
-  int rank;                     // of this process
+  int rank;  // of this process
+  bool inter;
   int peer_count;               // ranks that can be addressed: the remote group of an inter-communicator
   int* slots;                   // by rank among the peers
   uint64_t attached_bytes;      // MPI_Comm_attach_buffer
@@ -41,7 +42,7 @@ class CommTable {
  private:
   int* slots_of(MPI_Group group, int* count);
   int agree(MPI_Comm comm, bool inter, uint32_t* context);
-  bool remember(MPI_Comm comm, uint32_t context, int rank, int peer_count, int* slots);
+  bool remember(MPI_Comm comm, uint32_t context, int rank, bool inter, int peer_count, int* slots);
   static int forget(MPI_Comm comm, int keyval, void* attribute, void* extra);
 
   HandleMap<CommInfo> map_;

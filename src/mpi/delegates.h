@@ -113,6 +113,10 @@ int buffer_flush(Pass pass);   // of the process or of a communicator, also MPI_
 int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass);
 int comm_detach_buffer(MPI_Comm comm, Pass pass);
 
+// ---- collectives
+// -----------------------------------------------------------------------------------------------------------------
+int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass);
+
 // ---- datatypes and communicators
 // ------------------------------------------------------------------------------------------------
 int type_commit(MPI_Datatype* type, Pass pass);

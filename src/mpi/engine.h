@@ -25,6 +25,7 @@ struct Stats {
   uint64_t inlined, buffered, rendezvous;  // how they were sent
   uint64_t found_receive;                  // sends that found their receive posted
   uint64_t ring_full;
+  uint64_t broadcasts, broadcast_bytes;  // taken part in, as root or receiver
   TransferStats transfer;
 };
 

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "mpi/broadcast.h"
 #include "mpi/comm.h"
 #include "mpi/datatype.h"
 #include "mpi/delegates.h"
@@ -23,6 +24,7 @@ struct Matched {
 
 struct Process {
   Engine engine;
+  Broadcaster broadcaster{engine};
   HelperThreads helpers;
   CommTable comms;
   TypeTable types;

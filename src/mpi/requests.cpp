@@ -26,15 +26,6 @@ Target resolve(CommInfo* c, const void* buf, MPI_Count count, MPI_Datatype type,
   return t;
 }
 
-// The region of a user's buffer. Dense types become plain bytes, so that the copy engine takes its shortest
-// path.
-layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t) {
-  char* base = static_cast<char*>(const_cast<void*>(buf));
-  const uint64_t n = static_cast<uint64_t>(count);
-  if (t->dense) return {base + t->offset, n * t->size, layout::byte_layout()};
-  return {base, n, t->layout};
-}
-
 Request* make(const Target& t, const void* buf, MPI_Count count) {
   if (g_process.detached != nullptr) reap_detached();
   Request* r = g_process.engine.take_request();
@@ -104,6 +95,13 @@ void unpack_by_library(Request* r) {
 }
 
 }  // namespace
+
+layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t) {
+  char* base = static_cast<char*>(const_cast<void*>(buf));
+  const uint64_t n = static_cast<uint64_t>(count);
+  if (t->dense) return {base + t->offset, n * t->size, layout::byte_layout()};
+  return {base, n, t->layout};
+}
 
 Target send_target(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
   CommInfo* c = g_process.comms.find(comm);

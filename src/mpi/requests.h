@@ -40,6 +40,10 @@ inline int32_t tag_in(int tag) {
   return tag == MPI_ANY_TAG ? kAnyTag : tag;
 }
 
+// The region of a user's buffer. Dense types become plain bytes, so that the copy engine takes its shortest
+// path.
+layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t);
+
 // A request filled in for a send or a receive; nullptr when memory is exhausted. It retains communicator and
 // type.
 Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag);

@@ -241,6 +241,13 @@ static void packing(void) {
   CHECK(position == (Count)sizeof packed && memcmp(a, filled(g_rank, 9), sizeof a) == 0);
 }
 
+static void collective(void) {
+  int a[N];
+  memcpy(a, filled(g_rank, 70), sizeof a);
+  C(Bcast)(a, N, MPI_INT, 1, MPI_COMM_WORLD);
+  CHECK(memcmp(a, filled(1, 70), sizeof a) == 0);
+}
+
 /* Both ranks exchange on the communicator, which holds both, and free it. */
 static void use(MPI_Comm* comm, int line) {
   int me, size, in = -1, out;
@@ -306,6 +313,7 @@ int main(int argc, char** argv) {
   persistent();
   probing();
   packing();
+  collective();
   communicators();
   F(Finalize)();
   if (g_rank == 0) printf("ok\n");

@@ -300,6 +300,12 @@ int buffer_detach(void* buffer_address, void* bytes_address, bool large, Pass) {
   return error;
 }
 
+int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass) {
+  called("bcast");
+  if (!fits(count)) return pass();
+  return pmpi().Bcast(buffer, narrow(count), type, root, comm);
+}
+
 int type_commit(MPI_Datatype* type, Pass) {
   called("type_commit");
   return pmpi().Type_commit(type);

@@ -94,6 +94,7 @@ program calls
   call persistent()
   call probing()
   call packing()
+  call collective()
   call requests()
   call addresses()
   call communicators()
@@ -426,6 +427,16 @@ contains
     position = 4
     call MPI_Unpack(packed, 4 * (n + 1), position, b, n, MPI_INTEGER, MPI_COMM_WORLD, ierr)
     call check(position == 4 * (n + 1) .and. all(b == a), 'Unpack')
+  end subroutine
+
+  subroutine collective()
+    integer :: a(n), one
+    a = pattern(rank, 78)
+    one = rank
+    call MPI_Bcast(a, n, MPI_INTEGER, 1, MPI_COMM_WORLD, ierr)
+    call check(all(a == pattern(1, 78)), 'Bcast')
+    call MPI_Bcast(one, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)
+    call check(one == 0, 'Bcast of a scalar')
   end subroutine
 
   subroutine requests()

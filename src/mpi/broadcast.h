@@ -1,0 +1,65 @@
+// A broadcast between tasks of one space: every receiver copies straight from the root's memory.
+//
+// The root tells each receiver by a small message in the communicator's collective context, so that the
+// rings, the matching and the order of point-to-point messages serve here too:
+//   inline     up to kInlineBytes: the message is the data
+//   buffered   up to kBroadcastBuffer: the root packs into a buffer, sends its address and leaves
+//   direct     larger: the root sends the address of its typed buffer and stays until all have copied; it and
+//              whoever has nothing to do take parts of the receivers' copies (job.h)
+// Which of the three it is travels with the message, so the tasks need not agree on anything but that the
+// broadcast takes place here.
+#pragma once
+
+#include "mpi/engine.h"
+
+namespace tasuki::mpi {
+
+// Packing costs the root one pass more over the data, waiting for the last receiver costs a round trip and,
+// when ranks outnumber cores, the time slices of all others.
+inline constexpr uint64_t kBroadcastBuffer = 32 << 10;
+
+// What receivers read. Memory of the root, mapped for ever.
+struct alignas(kLine) Broadcast {
+  layout::Region source;
+  uint64_t bytes;
+  Endpoint* root;
+  // Receivers that may still read, plus one while the root uses the structure; 0: free.
+  alignas(kLine) std::atomic<uint32_t> readers;
+  alignas(kLine) char data[kBroadcastBuffer];
+};
+
+// One task's side. Thread-safe as the engine is; broadcasts of one context are called one after the other, as
+// MPI demands of collective calls on one communicator.
+class Broadcaster {
+ public:
+  struct Group {
+    uint32_t context;  // of the communicator
+    int rank;          // of this task
+    int count;
+    const int* slots;  // by rank
+  };
+
+  explicit constexpr Broadcaster(Engine& engine) : engine_(&engine) {}
+  Broadcaster(const Broadcaster&) = delete;
+  Broadcaster& operator=(const Broadcaster&) = delete;
+
+  // The root's part. On return `source` may be changed. False, with nothing sent, when memory is exhausted.
+  bool send(const Group& group, const layout::Region& source);
+  // A receiver's part: fills `destination` as far as both reach. *bytes: what the root sent. False, with
+  // nothing received, when memory is exhausted.
+  bool receive(const Group& group, int root, const layout::Region& destination, uint64_t* bytes);
+
+ private:
+  // Buffers in flight before the root waits for its receivers: 2 MiB.
+  static constexpr uint32_t kMost = 64;
+  Broadcast* take();
+  Broadcast* take_free();
+  void tell(const Group& group, int32_t kind, const char* data, uint32_t bytes);
+
+  Engine* engine_;
+  SpinLock lock_;  // pool_, count_
+  Broadcast* pool_[kMost] = {};
+  uint32_t count_ = 0;
+};
+
+}  // namespace tasuki::mpi
