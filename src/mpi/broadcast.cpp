@@ -14,8 +14,10 @@ constexpr uint32_t kCollective = 1u << 31;
 constexpr int32_t kData = 0;
 constexpr int32_t kAddress = 1;
 
-// From here on a receiver lets others help: the root is waiting for it anyway, so less than a pack needs.
-constexpr uint64_t kShareFrom = 64 << 10;
+// From here on a receiver lets others help. The root waits anyway and has the data in its own cache: 32 KiB
+// that it has just written take 1.9 us instead of 4.1, though 1.35 instead of 0.8 if it only sends them once
+// more.
+constexpr uint64_t kShareFrom = 24 << 10;
 
 }  // namespace
 

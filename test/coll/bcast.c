@@ -89,9 +89,10 @@ int main(int argc, char** argv) {
   STEP("many from changing roots");
   in_a_row(8, 1000, 1);
   STEP("many buffered ones");
-  in_a_row(5000, 300, 0);
-  in_a_row(20000, 100, 1);
+  in_a_row(2000, 300, 0);
+  in_a_row(4000, 300, 1);
   STEP("many large ones");
+  in_a_row(20000, 60, 0);
   in_a_row(100000, 30, 0);
   in_a_row(100000, 30, 1);
   STEP("communicators");
