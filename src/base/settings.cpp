@@ -24,6 +24,8 @@ constexpr Setting kSettings[] = {
     {"TASUKI_THREADS", SettingKind::count_or_auto, "auto", nullptr,
      "Helper threads of each rank that copy parts of large messages and packs; auto: the cores that no rank "
      "needs."},
+    {"TASUKI_REMOTE", SettingKind::flag, "on", nullptr,
+     "off: the MPI library packs and unpacks the typed messages between hosts."},
     {"TASUKI_SPIN", SettingKind::count, "2000", nullptr,
      "Polls of a waiting rank before it gives its core away; used when ranks outnumber cores."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,

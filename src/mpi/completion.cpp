@@ -1,9 +1,10 @@
 // MPI_Wait, MPI_Test and their kin. A list of requests may mix Tasuki's and the library's: ours are polled
-// here, the others are handed to the library's own test functions.
+// here, the others are handed to the library's own test functions. So are those of ours that the library
+// carries (remote.h), as the requests that it knows.
 #include <vector>
 
 #include "generated/pmpi.h"
-#include "mpi/requests.h"
+#include "mpi/remote.h"
 #include "mpi/status.h"
 
 namespace tasuki::mpi {
@@ -33,6 +34,10 @@ bool ready(Request* r, bool stay) {
   return is_inactive(r) || g_process.engine.poll(r, stay);
 }
 
+bool is_carried(const Request* r) {
+  return r->kind == RequestKind::carried;
+}
+
 // A list of requests, split. Where there is none of ours the call passes, so that the common case of a
 // program that uses the library's requests costs one look-up each.
 struct Split {
@@ -40,21 +45,34 @@ struct Split {
   int our_count = 0;
   std::vector<MPI_Request> theirs;  // without MPI_REQUEST_NULL
   std::vector<int> their_position;
+  std::vector<Request*> carried;  // beside `theirs`: nullptr for the user's own
   std::vector<MPI_Status> their_status;
 
   Split(int count, const MPI_Request requests[]) : ours(static_cast<size_t>(count)) {
     for (int i = 0; i < count; i++) {
-      Request* r = ours[static_cast<size_t>(i)] = own(requests[i]);
-      if (r != nullptr) {
+      Request* r = own(requests[i]);
+      if (r != nullptr && !is_carried(r)) {
+        ours[static_cast<size_t>(i)] = r;
         our_count++;
       } else if (requests[i] != MPI_REQUEST_NULL) {
-        theirs.push_back(requests[i]);
+        theirs.push_back(r != nullptr ? handle_of<MPI_Request>(r->mine.library) : requests[i]);
         their_position.push_back(i);
+        carried.push_back(r);
       }
     }
     their_status.resize(theirs.size() + 1);
   }
   int their_count() const { return static_cast<int>(theirs.size()); }
+  // The user's handle of the library's k-th request, which may have completed with this status and code.
+  void give_back(size_t k, MPI_Request requests[], const MPI_Status& status, int code) {
+    MPI_Request& handle = requests[their_position[k]];
+    if (carried[k] == nullptr) {
+      handle = theirs[k];
+    } else if (theirs[k] == MPI_REQUEST_NULL) {
+      remote::arrive(carried[k], status, code);
+      handle = MPI_REQUEST_NULL;
+    }
+  }
 };
 
 bool any_of_ours(int count, const MPI_Request requests[]) {
@@ -66,7 +84,9 @@ bool any_of_ours(int count, const MPI_Request requests[]) {
 
 bool all_ours_or_null(int count, const MPI_Request requests[]) {
   for (int i = 0; i < count; i++)
-    if (requests[i] != MPI_REQUEST_NULL && own(requests[i]) == nullptr) return false;
+    if (const Request* r = own(requests[i]);
+        requests[i] != MPI_REQUEST_NULL && (r == nullptr || is_carried(r)))
+      return false;
   return true;
 }
 
@@ -133,7 +153,7 @@ int retire_all(int count, MPI_Request requests[], MPI_Status statuses[], Split& 
     if (Request* r = s.ours[static_cast<size_t>(i)]) {
       retire_into(r, &requests[i], status, outcome);
     } else if (next < s.theirs.size() && s.their_position[next] == i) {
-      requests[i] = s.theirs[next];
+      s.give_back(next, requests, s.their_status[next], s.their_status[next].MPI_ERROR);
       if (status != MPI_STATUS_IGNORE) *status = s.their_status[next];
       next++;
     } else {
@@ -172,11 +192,12 @@ int test_any(int count, MPI_Request requests[], MPI_Status* status, Split& s, bo
   }
   if (!s.theirs.empty()) {
     int index = MPI_UNDEFINED, flag = 0;
+    MPI_Status own_status;
+    if (status == MPI_STATUS_IGNORE) status = &own_status;
     *code = pmpi().Testany(s.their_count(), s.theirs.data(), &index, &flag, status);
     if (index != MPI_UNDEFINED && (flag != 0 || *code != MPI_SUCCESS)) {
-      const int i = s.their_position[static_cast<size_t>(index)];
-      requests[i] = s.theirs[static_cast<size_t>(index)];
-      return i;
+      s.give_back(static_cast<size_t>(index), requests, *status, *code);
+      return s.their_position[static_cast<size_t>(index)];
     }
     if (flag == 0) active = true;
   }
@@ -186,8 +207,9 @@ int test_any(int count, MPI_Request requests[], MPI_Status* status, Split& s, bo
 }
 
 // Looks once for complete requests and completes them. *outcount is MPI_UNDEFINED if no request is active.
+// `wait`: lets the library wait for one of its own; only if there is none of the engine's.
 void test_some(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[],
-               Split& s, bool stay, Outcome* outcome) {
+               Split& s, bool stay, bool wait, Outcome* outcome) {
   int n = 0;
   bool active = false;
   for (int i = 0; i < count; i++) {
@@ -202,21 +224,33 @@ void test_some(int count, MPI_Request requests[], int* outcount, int indices[], 
     std::vector<int> found(s.theirs.size());
     for (MPI_Status& status : s.their_status) status.MPI_ERROR = MPI_SUCCESS;
     int done = 0;
-    outcome->theirs(
-        pmpi().Testsome(s.their_count(), s.theirs.data(), &done, found.data(), s.their_status.data()));
+    const auto some = wait ? pmpi().Waitsome : pmpi().Testsome;
+    outcome->theirs(some(s.their_count(), s.theirs.data(), &done, found.data(), s.their_status.data()));
     if (done != MPI_UNDEFINED) {
       active = true;
       for (int k = 0; k < done; k++) {
         const size_t which = static_cast<size_t>(found[static_cast<size_t>(k)]);
-        const int i = s.their_position[which];
-        requests[i] = s.theirs[which];
-        if (MPI_Status* status = at(statuses, n); status != MPI_STATUS_IGNORE)
-          *status = s.their_status[static_cast<size_t>(k)];
-        indices[n++] = i;
+        const MPI_Status& theirs = s.their_status[static_cast<size_t>(k)];
+        s.give_back(which, requests, theirs, theirs.MPI_ERROR);
+        if (MPI_Status* status = at(statuses, n); status != MPI_STATUS_IGNORE) *status = theirs;
+        indices[n++] = s.their_position[which];
       }
     }
   }
   *outcount = active ? n : MPI_UNDEFINED;
+}
+
+// A list without any request of the engine's: the library waits for it in its own way.
+int wait_any_of_theirs(MPI_Request requests[], int* index, MPI_Status* status, Split& s) {
+  MPI_Status own_status;
+  if (status == MPI_STATUS_IGNORE) status = &own_status;
+  int which = MPI_UNDEFINED;
+  const int code = pmpi().Waitany(s.their_count(), s.theirs.data(), &which, status);
+  *index = which;
+  if (which == MPI_UNDEFINED) return code;
+  s.give_back(static_cast<size_t>(which), requests, *status, code);
+  *index = s.their_position[static_cast<size_t>(which)];
+  return code;
 }
 
 }  // namespace
@@ -226,6 +260,10 @@ namespace delegate {
 int wait(MPI_Request* request, MPI_Status* status, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr) return pass();
+  if (is_carried(r)) {
+    *request = MPI_REQUEST_NULL;
+    return remote::wait(r, status);
+  }
   if (!is_inactive(r)) g_process.engine.wait(r);
   const MPI_Comm comm = comm_of(r);
   const int rc = retire(r, request, status);
@@ -235,6 +273,11 @@ int wait(MPI_Request* request, MPI_Status* status, Pass pass) {
 int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr || flag == nullptr) return pass();
+  if (is_carried(r)) {
+    const int rc = remote::test(r, flag, status);
+    if (*flag != 0) *request = MPI_REQUEST_NULL;
+    return rc;
+  }
   *flag = ready(r, false) ? 1 : 0;
   if (*flag == 0) {
     nothing_found();
@@ -263,6 +306,11 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass)
     return outcome.code();
   }
   Split s(count, requests);
+  if (s.our_count == 0) {
+    for (MPI_Status& status : s.their_status) status.MPI_ERROR = MPI_SUCCESS;
+    outcome.theirs(pmpi().Waitall(s.their_count(), s.theirs.data(), s.their_status.data()));
+    return retire_all(count, requests, statuses, s, &outcome);
+  }
   bool library_done = false;
   g_process.engine.wait_for([&] {
     bool done = true;
@@ -294,6 +342,7 @@ int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[],
 int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status, Pass pass) {
   if (!any_of_ours(count, requests) || index == nullptr) return pass();
   Split s(count, requests);
+  if (s.our_count == 0) return wait_any_of_theirs(requests, index, status, s);
   int code = MPI_SUCCESS;
   g_process.engine.wait_for([&] {
     *index = test_any(count, requests, status, s, true, &code);
@@ -321,7 +370,7 @@ int waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], 
   Split s(incount, requests);
   Outcome outcome;
   g_process.engine.wait_for([&] {
-    test_some(incount, requests, outcount, indices, statuses, s, true, &outcome);
+    test_some(incount, requests, outcount, indices, statuses, s, true, s.our_count == 0, &outcome);
     return *outcount != 0;
   });
   return outcome.code();
@@ -332,7 +381,7 @@ int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], 
   if (!any_of_ours(incount, requests) || outcount == nullptr || indices == nullptr) return pass();
   Split s(incount, requests);
   Outcome outcome;
-  test_some(incount, requests, outcount, indices, statuses, s, false, &outcome);
+  test_some(incount, requests, outcount, indices, statuses, s, false, false, &outcome);
   if (*outcount == 0) nothing_found();
   return outcome.code();
 }
@@ -351,6 +400,7 @@ int request_free(MPI_Request* request, Pass pass) {
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status, Pass pass) {
   Request* r = own(request);
   if (r == nullptr || flag == nullptr) return pass();
+  if (is_carried(r)) return remote::get_status(r, flag, status);
   *flag = ready(r, false) ? 1 : 0;
   if (*flag == 0)
     nothing_found();
@@ -415,6 +465,7 @@ int request_get_status_some(int incount, const MPI_Request requests[], int* outc
 int cancel(MPI_Request* request, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr) return pass();
+  if (is_carried(r)) return remote::cancel(r);
   g_process.engine.cancel(r);
   return MPI_SUCCESS;
 }

@@ -57,4 +57,7 @@ class TypeTable {
 // *predefined: the type is not the user's.
 const layout::Layout* decode(MPI_Datatype type, bool* predefined);
 
+// True if the library packs as layouts do, without header or padding: what one packs the other can unpack.
+bool formats_agree();
+
 }  // namespace tasuki::mpi

@@ -9,11 +9,8 @@
 #include "generated/pmpi.h"
 #include "mpi/requests.h"
 
-namespace tasuki::mpi::delegate {
+namespace tasuki::mpi {
 namespace {
-
-// From here on a pack is shared: below, one task has done it before another has noticed (1 MiB takes 60 us).
-constexpr uint64_t kShareFrom = 128 << 10;
 
 bool library_packs_bytes_in_order() {
   struct Sample {
@@ -43,10 +40,18 @@ bool library_packs_bytes_in_order() {
   return same;
 }
 
+}  // namespace
+
 bool formats_agree() {
   static const bool agree = library_packs_bytes_in_order();
   return agree;
 }
+
+namespace delegate {
+namespace {
+
+// From here on a pack is shared: below, one task has done it before another has noticed (1 MiB takes 60 us).
+constexpr uint64_t kShareFrom = 128 << 10;
 
 // One argument list for both directions: `typed` is packed from or unpacked to, `position` an int or, with
 // large counts, an MPI_Count.
@@ -114,4 +119,5 @@ int unpack(const void* inbuf, MPI_Count insize, void* position, void* outbuf, MP
   return MPI_SUCCESS;
 }
 
-}  // namespace tasuki::mpi::delegate
+}  // namespace delegate
+}  // namespace tasuki::mpi

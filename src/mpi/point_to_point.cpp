@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "generated/pmpi.h"
-#include "mpi/requests.h"
+#include "mpi/remote.h"
 #include "mpi/status.h"
 
 namespace tasuki::mpi::delegate {
@@ -163,7 +163,7 @@ Side side(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag
 int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, SendMode mode,
          Pass pass) {
   const Target t = send_target(buf, count, type, dest, tag, comm);
-  if (t.comm == nullptr) return pass();
+  if (t.comm == nullptr) return remote::send(buf, count, type, dest, tag, comm, mode, pass);
   if (t.type == nullptr) return t.error;
   if ((mode == SendMode::standard || mode == SendMode::ready) && fits_inline(t, count) &&
       g_process.engine.options().eager_bytes >= kInlineBytes) {
@@ -181,7 +181,7 @@ int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
 int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
          MPI_Status* status, Pass pass) {
   const Target t = receive_target(buf, count, type, source, tag, comm);
-  if (t.comm == nullptr) return pass();
+  if (t.comm == nullptr) return remote::recv(buf, count, type, source, tag, comm, status, pass);
   if (t.type == nullptr) return t.error;
   Request* r = make_receive(t, buf, count, tag);
   if (r == nullptr) return no_memory(t);
@@ -192,7 +192,8 @@ int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI
 int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
           MPI_Request* request, SendMode mode, Pass pass) {
   const Target t = send_target(buf, count, type, dest, tag, comm);
-  if (t.comm == nullptr || request == nullptr) return pass();
+  if (t.comm == nullptr) return remote::isend(buf, count, type, dest, tag, comm, request, mode, pass);
+  if (request == nullptr) return pass();
   if (t.type == nullptr) return t.error;
   Request* r = make_send(t, buf, count, tag);
   if (r == nullptr) return no_memory(t);
@@ -204,7 +205,8 @@ int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag
 int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
           MPI_Request* request, Pass pass) {
   const Target t = receive_target(buf, count, type, source, tag, comm);
-  if (t.comm == nullptr || request == nullptr) return pass();
+  if (t.comm == nullptr) return remote::irecv(buf, count, type, source, tag, comm, request, pass);
+  if (request == nullptr) return pass();
   if (t.type == nullptr) return t.error;
   Request* r = make_receive(t, buf, count, tag);
   if (r == nullptr) return no_memory(t);
@@ -218,7 +220,9 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, in
              MPI_Comm comm, MPI_Status* status, Pass pass) {
   const Exchange x = start_exchange(side(sendbuf, sendcount, sendtype, dest, sendtag),
                                     side(recvbuf, recvcount, recvtype, source, recvtag), comm, nullptr, 0);
-  if (x.pass) return pass();
+  if (x.pass)
+    return remote::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
+                            recvtag, comm, status, pass);
   return x.error == MPI_SUCCESS ? finish_exchange(x, status) : x.error;
 }
 
@@ -279,6 +283,7 @@ int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag
 int start(MPI_Request* request, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr) return pass();
+  if (r->kind == RequestKind::carried) return raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
   if (!is_inactive(r)) return raise(static_cast<CommInfo*>(r->mine.comm)->comm, MPI_ERR_REQUEST);
   return launch_persistent(r);
 }

@@ -135,6 +135,7 @@ int teardown(MPI_Comm, int, void*, void*) {
   g_on = false;
   Process& p = g_process;
   p.helpers.stop();
+  leave_detached();
   free_placeholders();
   free_spare_messages();
   pmpi().Comm_free(&p.quiet_comm);
@@ -191,6 +192,7 @@ void activate(const task::TaskSlot* slot) {
   pmpi().Query_thread(&level);
   p.threads = level == MPI_THREAD_MULTIPLE;
   p.statistics = setting_flag("TASUKI_STATS");
+  p.remote = setting_flag("TASUKI_REMOTE") && formats_agree();
   p.requests.set_threads(p.threads);
   p.messages.set_threads(p.threads);
   p.engine.set_options(engine_options(slot, p.threads));
@@ -221,11 +223,11 @@ void print_statistics() {
                "tasuki: rank %d: sent=%lu sent_bytes=%lu received=%lu received_bytes=%lu inline=%lu "
                "buffered=%lu rendezvous=%lu found_receive=%lu ring_full=%lu alone_bytes=%lu direct_bytes=%lu "
                "pipelined_bytes=%lu claims_helped=%lu others_bytes=%lu thread_bytes=%lu broadcasts=%lu "
-               "broadcast_bytes=%lu\n",
+               "broadcast_bytes=%lu remote_bytes=%lu\n",
                p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered,
                s.rendezvous, s.found_receive, s.ring_full, s.transfer.alone_bytes, s.transfer.direct_bytes,
                s.transfer.pipelined_bytes, s.transfer.claims_helped, s.transfer.others_bytes,
-               p.helpers.bytes(), s.broadcasts, s.broadcast_bytes);
+               p.helpers.bytes(), s.broadcasts, s.broadcast_bytes, p.remote_bytes);
   if (n > 0) fwrite(line, 1, static_cast<size_t>(n), stderr);
 }
 

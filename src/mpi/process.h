@@ -38,6 +38,8 @@ struct Process {
   int tag_upper_bound = 0;
   bool threads = false;  // MPI_THREAD_MULTIPLE
   bool statistics = false;
+  bool remote = false;          // typed messages that the library moves are packed here: remote.h
+  uint64_t remote_bytes = 0;    // so packed and unpacked
   MPI_Request never_done{};     // a generalized request: asking for it makes the library progress
   MPI_Comm quiet_comm{};        // a communicator for the placeholders of matched messages
   SpinLock lock;                // what follows, when `threads`

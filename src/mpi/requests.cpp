@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "generated/pmpi.h"
+#include "mpi/remote.h"
 #include "mpi/status.h"
 
 namespace tasuki::mpi {
@@ -188,6 +189,7 @@ void discard(Request* r) {
     pmpi().Type_free(&copy);
   }
   free(r->mine.scratch);
+  if (r->mine.packed != nullptr) remote::give_block(r->mine.packed);
   if (r->mine.comm != nullptr) CommTable::release(static_cast<CommInfo*>(r->mine.comm));
   if (r->mine.type != nullptr) TypeTable::release(static_cast<TypeInfo*>(r->mine.type));
   g_process.engine.give_request(r);
@@ -275,12 +277,28 @@ void reap_detached() {
   while (list != nullptr) {
     Request* r = list;
     list = r->next;
+    if (r->kind == RequestKind::carried) {
+      int done = 0;
+      remote::test(r, &done, MPI_STATUS_IGNORE);
+      if (done == 0) detach(r);
+      continue;
+    }
     if (!g_process.engine.poll(r, false)) {
       detach(r);
       continue;
     }
     r->mine.persistent = 0;
     finish(r, MPI_STATUS_IGNORE);
+  }
+}
+
+void leave_detached() {
+  reap_detached();
+  StateGuard guard;
+  for (Request* r = g_process.detached; r != nullptr; r = r->next) {
+    if (r->kind != RequestKind::carried) continue;
+    MPI_Request library = handle_of<MPI_Request>(r->mine.library);
+    pmpi().Request_free(&library);
   }
 }
 

@@ -78,6 +78,8 @@ inline bool is_inactive(const Request* r) {
 // Requests that the user freed while they were active.
 void detach(Request* r);
 void reap_detached();
+// At the end: the library completes in MPI_Finalize what it still carries; its bytes stay.
+void leave_detached();
 
 void free_placeholders();
 void free_spare_messages();

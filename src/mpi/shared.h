@@ -209,8 +209,9 @@ enum class RequestState : uint32_t {
 enum class RequestKind : uint8_t {
   send,
   receive,
-  pair
-};  // pair: MPI_Isendrecv, complete when its two parts are
+  pair,     // MPI_Isendrecv, complete when its two parts are
+  carried,  // the MPI library moves it as packed bytes: remote.h
+};
 
 struct Operation {
   std::atomic<RequestState> state;
@@ -251,6 +252,9 @@ struct OwnerPart {
   uint8_t started;      // persistent: between start and completion
   uint8_t detached;     // freed by the user while active: recycled when done
   uint8_t mode;         // Mode of a persistent send
+  uintptr_t library;    // carried: the library's MPI_Request,
+  char* packed;         //   the packed bytes that it sends or receives,
+  uint8_t unpacks;      //   and whether they are still to be unpacked
   uint8_t from_nobody;  // a send whose status tells of a receive from MPI_PROC_NULL (MPI_Isendrecv)
 };
 
