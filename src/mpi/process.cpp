@@ -192,7 +192,7 @@ void activate(const task::TaskSlot* slot) {
   pmpi().Query_thread(&level);
   p.threads = level == MPI_THREAD_MULTIPLE;
   p.statistics = setting_flag("TASUKI_STATS");
-  p.remote = setting_flag("TASUKI_REMOTE") && formats_agree();
+  if (formats_agree()) p.remote = static_cast<RemotePolicy>(setting_choice("TASUKI_REMOTE"));
   p.requests.set_threads(p.threads);
   p.messages.set_threads(p.threads);
   p.engine.set_options(engine_options(slot, p.threads));

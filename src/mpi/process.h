@@ -22,6 +22,8 @@ struct Matched {
   CommInfo* comm;  // retained
 };
 
+enum class RemotePolicy : int { on, always, off };  // the order of TASUKI_REMOTE's choices
+
 struct Process {
   Engine engine;
   Broadcaster broadcaster{engine};
@@ -38,12 +40,12 @@ struct Process {
   int tag_upper_bound = 0;
   bool threads = false;  // MPI_THREAD_MULTIPLE
   bool statistics = false;
-  bool remote = false;          // typed messages that the library moves are packed here: remote.h
-  uint64_t remote_bytes = 0;    // so packed and unpacked
-  MPI_Request never_done{};     // a generalized request: asking for it makes the library progress
-  MPI_Comm quiet_comm{};        // a communicator for the placeholders of matched messages
-  SpinLock lock;                // what follows, when `threads`
-  Request* detached = nullptr;  // freed by the user while active
+  RemotePolicy remote = RemotePolicy::off;  // typed messages that the library moves are packed here: remote.h
+  uint64_t remote_bytes = 0;                // so packed and unpacked
+  MPI_Request never_done{};                 // a generalized request: asking for it makes the library progress
+  MPI_Comm quiet_comm{};                    // a communicator for the placeholders of matched messages
+  SpinLock lock;                            // what follows, when `threads`
+  Request* detached = nullptr;              // freed by the user while active
   // Buffered mode. Each buffer by itself is large enough for a correct program's messages, so all together
   // are: one account for the process's and those of communicators (MPI-4.1).
   uint64_t attached_bytes = 0;

@@ -10,15 +10,77 @@ namespace {
 
 // From here on a pack is shared with idle tasks, as in pack.cpp.
 constexpr uint64_t kShareFrom = 128 << 10;
+// Longer messages would need as much memory again; the library sends them in pieces.
 constexpr uint64_t kMost = 64 << 20;
 
-// Does it pay to pack this message here?
-bool pays(Direction, const TypeInfo*, uint64_t) {
-  return true;
+// ---- When it pays
+//
+// Half round trip in us of DDTBench's patterns between two network namespaces (veth, one rank on each, 2
+// cores in all, a busy machine: 5th percentile of 60), the library's calls and Tasuki's in turns. "send",
+// "receive": only that side packs; "both" is what two sides under Tasuki get where neither leaves the message
+// to the library.
+//
+// clang-format off
+//   Open MPI 4.1.4          contiguous  library   send  receive   both
+//   SPECFEM3D_oc      12900       18.4     38.5   37.1     28.7   19.5
+//   NAS_LU_y          16320       18.9     41.2   30.8     19.4   21.3
+//   NAS_MG_x          32768       31.6     98.6   87.3     50.9   40.9
+//   WRF_y_vec         90804      122.8     91.1   88.9     93.1   93.5
+//   WRF_x_sa         102648      130.7    143.3  131.9    130.5  118.1
+//   NAS_MG_x         131072      147.2    253.2  347.1    260.6  286.2
+//   WRF_y_vec        181608      182.5     93.1  116.9    108.1  114.3   (again, busier: 440 380 413 330 308)
+//   LAMMPS_full      195968      114.1    191.1  112.0    193.7  126.0
+//   NAS_MG_y         262144      247.9    182.8  130.6    133.5  119.7
+//   MILC_su3_zd      393216      219.9    234.1  232.5    243.9  224.6
+//
+//   MPICH 4.0.2             contiguous  library   send  receive   both
+//   NAS_LU_y          16320       11.4     25.0   13.7     22.1   12.7
+//   NAS_MG_x          32768       36.4     53.0   32.8     53.1   44.1
+//   WRF_y_vec         90804       92.8    173.7   86.1    174.5   98.5
+//   MILC_su3_zd       98304       46.7     98.1   44.8    100.1   48.7
+//   WRF_x_sa         102648       51.4    148.0   76.0    145.8   71.4
+//   NAS_MG_x         131072       67.5    174.4  141.2    221.5  158.8
+//   WRF_y_vec        181608      119.9    280.7  134.7    284.0  133.6
+//   NAS_MG_y         262144       95.8    230.8  138.3    238.0  111.2
+//   MILC_su3_zd      393216      154.6    364.6  224.4    404.2  173.6
+// clang-format on
+//
+// Below: 1.00 to 1.02 of the library's time where the wire is everything.
+constexpr uint64_t kLeast = 1 << 10;
+// Longer runs the library copies as fast, a piece at a time while others are on the wire.
+constexpr uint64_t kLongRun = 8 << 10;
+// Where every few bytes lie in a cache line of their own (NAS_MG_x) a pack is slower than the wire, so that
+// the library's way, a piece at a time, hides more: from its first message of several pieces on.
+constexpr uint64_t kSparseRun = 8, kSparseFrom = 64 << 10;
+
+bool is_sparse(const layout::Region& r) {
+  if (layout::typical_run(r.layout) > kSparseRun) return false;
+  const uint64_t span = layout::extent(r.layout) > 0 && r.count > 1
+                            ? r.count * static_cast<uint64_t>(layout::extent(r.layout))
+                            : static_cast<uint64_t>(layout::true_extent(r.layout));
+  return span / kLine >= layout::bytes(r) / kSparseRun;
 }
 
-// ---- buffers for packed bytes, kept: to have the pages of a fresh one mapped costs more than to pack into
-// it
+#if !defined(OPEN_MPI)
+// MPICH over UCX: messages of this size it unpacks from where they arrive (MILC_su3_zd, 98304 bytes: 44.8 and
+// packed 48.7; NAS_MG_x, 32768: 32.8 and 44.1).
+constexpr uint64_t kUnpackedFrom = 32 << 10, kUnpackedTo = 128 << 10;
+#endif
+
+bool pays(Direction direction, const layout::Region& r) {
+  const uint64_t bytes = layout::bytes(r);
+  if (bytes < kLeast || layout::typical_run(r.layout) >= kLongRun) return false;
+#if defined(OPEN_MPI)
+  return direction == Direction::receive || bytes < kSparseFrom || !is_sparse(r);
+#else
+  if (direction == Direction::send) return true;
+  return bytes < kUnpackedFrom || (bytes >= kUnpackedTo && !is_sparse(r));
+#endif
+}
+
+// ---- buffers for packed bytes
+//
+// Kept: to have the pages of a fresh one mapped costs more than to pack into it.
 
 struct Block {
   uint64_t capacity;
@@ -144,7 +206,7 @@ void unpack_carried(Request* r, const MPI_Status& status) {
 
 Packed::Packed(Direction direction, const void* buf, MPI_Count count, MPI_Datatype type, int peer,
                MPI_Comm comm) {
-  if (!g_process.remote || count <= 0 || comm == MPI_COMM_NULL) return;
+  if (g_process.remote == RemotePolicy::off || count <= 0 || comm == MPI_COMM_NULL) return;
   if (peer < 0 && (peer != MPI_ANY_SOURCE || direction == Direction::send)) return;
   // Refused for another reason than its members: the library says what is wrong.
   if (g_process.comms.find(comm) != nullptr) return;
@@ -152,10 +214,11 @@ Packed::Packed(Direction direction, const void* buf, MPI_Count count, MPI_Dataty
   if (t == nullptr || t->dense || t->opaque || t->size == 0) return;
   if (static_cast<uint64_t>(count) > kMost / t->size) return;
   bytes_ = static_cast<uint64_t>(count) * t->size;
-  if (!pays(direction, t, bytes_) || (data_ = take_block(bytes_)) == nullptr) return;
+  region_ = {static_cast<char*>(const_cast<void*>(buf)), static_cast<uint64_t>(count), t->layout};
+  if (g_process.remote == RemotePolicy::on && !pays(direction, region_)) return;
+  if ((data_ = take_block(bytes_)) == nullptr) return;
   type_ = t;
   TypeTable::retain(t);
-  region_ = {static_cast<char*>(const_cast<void*>(buf)), static_cast<uint64_t>(count), t->layout};
 }
 
 void Packed::pack() const {

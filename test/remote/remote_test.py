@@ -20,7 +20,7 @@ def run(b, launch, sides, program, others=0, **env):
         prefix = [b.args.tasuki, "run"] if rank in sides else []
         parts += [":"] * (rank > 0) + ["-n", "1"] + prefix + [program, out]
     command = [b.args.mpirun, *launch] + parts
-    result = test_run.subprocess.run(command, env=dict(b.env, TASUKI_STATS="1", **env), text=True, capture_output=True,
+    result = test_run.subprocess.run(command, env=dict(b.env, TASUKI_STATS="1", **{"TASUKI_REMOTE": "always", **env}), text=True, capture_output=True,
                                      stdin=test_run.subprocess.DEVNULL, timeout=150)
     check(result.returncode == 0, f"{command}: {result.returncode}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
     lines = {}
@@ -45,6 +45,8 @@ def compare(b, launch, others):
         check(all(int(n) > 1_000_000 for n in moved.values()), f"Tasuki on {sides} packed nothing: {moved}")
     _, moved = run(b, launch, (0, 1), program, others, TASUKI_REMOTE="off")
     check(set(moved.values()) == {"0"}, f"switched off, yet: {moved}")
+    lines, moved = run(b, launch, (0, 1), program, others, TASUKI_REMOTE="on")
+    check(lines == plain and all(int(n) > 1_000_000 for n in moved.values()), f"by default: {moved}")
 
 
 def scenario_inside(b):
