@@ -192,11 +192,11 @@ Cell* Engine::packed_cell(const Request* r) {
 
 void Engine::announce(Endpoint* destination, Ring* ring) {
   Locked locked(destination->lock);
-  if (ring->announced != 0) return;
+  if (ring->announced.load(std::memory_order_relaxed) != 0) return;
   const uint32_t n = destination->sender_count.load(std::memory_order_relaxed);
   destination->senders[n] = static_cast<uint16_t>(self_->slot);
   destination->sender_count.store(n + 1, std::memory_order_release);
-  ring->announced = 1;
+  ring->announced.store(1, std::memory_order_release);
 }
 
 // Puts one message of `slots` slots into the ring to `destination`; `fill` writes it, given the ring and the
@@ -204,7 +204,7 @@ void Engine::announce(Endpoint* destination, Ring* ring) {
 template <typename Fill>
 void Engine::push(Endpoint* destination, uint32_t slots, Fill fill) {
   Ring* ring = ring_to(destination);
-  if (__builtin_expect(ring->announced == 0, 0)) announce(destination, ring);
+  if (__builtin_expect(ring->announced.load(std::memory_order_acquire) == 0, 0)) announce(destination, ring);
   for (;;) {
     {
       PoolGuard guard(*this);
@@ -374,7 +374,7 @@ void Engine::match_or_queue(Request* r) {
   Request* receive;
   {
     Locked locked(e->lock);
-    if (e->peer(self_->slot).ring.announced != 0)
+    if (e->peer(self_->slot).ring.announced.load(std::memory_order_acquire) != 0)
       drain(e, self_->slot);  // earlier messages of ours match first
     receive = take_posted(e, r->context, self_->slot, r->tag);
     if (receive == nullptr) {

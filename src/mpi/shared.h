@@ -131,7 +131,7 @@ struct Ring {
   // threads.
   alignas(kLine) uint32_t tail;
   uint32_t seen_head;
-  uint32_t announced;  // the receiver knows that this ring is in use
+  std::atomic<uint32_t> announced;  // the receiver knows that this ring is in use
   // Receiver's line; moved under the receiver's endpoint lock (by the receiver, or by the sender that finds
   // it full).
   alignas(kLine) std::atomic<uint32_t> head;
