@@ -52,8 +52,11 @@ int run_patterns(SweepCommand* c, bool pack) {
 
 int run_sweep(SweepCommand* c) {
   bench::SweepOptions& o = c->options;
-  if (o.helpers.empty())
-    for (const int n : {0, std::max(1, bench::usable_cores() - 1)}) o.helpers.push_back(n);
+  if (o.helpers.empty()) {
+    int ranks = o.what == bench::Sweep::pack ? 1 : 2;
+    for (const int n : o.ranks) ranks = std::max(ranks, n);
+    for (const int n : {0, std::max(0, bench::usable_cores() / ranks - 1)}) o.helpers.push_back(n);
+  }
   std::sort(o.helpers.begin(), o.helpers.end());
   o.helpers.erase(std::unique(o.helpers.begin(), o.helpers.end()), o.helpers.end());
   if (c->patterns) return run_patterns(c, o.what == bench::Sweep::pack);
@@ -83,9 +86,9 @@ std::shared_ptr<SweepCommand> add_sweep(CLI::App* bench, int* exit_code, const c
   c->options.what = what;
   add_common(*cmd, &c->common);
   (*cmd)
-      ->add_option(
-          "--threads", c->options.helpers,
-          "Numbers of helper threads of a rank (TASUKI_THREADS; default: 0 and one for every other core)")
+      ->add_option("--threads", c->options.helpers,
+                   "Numbers of helper threads of a rank (TASUKI_THREADS; default: 0 and as many as each rank "
+                   "has cores for)")
       ->delimiter(',')
       ->check(CLI::Range(0, 256));
   (*cmd)

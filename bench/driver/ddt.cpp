@@ -52,7 +52,7 @@ void Measurement::add(const std::string& name, const Mpi& mpi, const std::string
   const int ranks = options_.pack ? 1 : 2;
   JobSpec spec{
       name,
-      launch_command(mpi, ranks, !options_.pack,
+      launch_command(mpi, ranks, options_.pack ? 0 : 1,
                      mpi.name == options_.mpi.name ? options_.launch_args : std::vector<std::string>()),
       run ? options_.runner : std::vector<std::string>(), program};
   if (run) spec.environment.push_back("TASUKI_STATS=1");

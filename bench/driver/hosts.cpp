@@ -125,9 +125,15 @@ Status TwoHosts::make() {
   if (mkdtemp(pattern.data()) == nullptr) return Status::error(errno, pattern + ": " + strerror(errno));
   folder_ = pattern;
   // Called like ssh: AGENT [options] HOST COMMAND...
+  const std::vector<int> cores = usable_core_list();
+  for (size_t i = 0; cores.size() > 1 && i < cores.size(); i++) {
+    std::string& list = i < cores.size() / 2 ? first_cores_ : second_cores_;
+    list += (list.empty() ? "" : ",") + std::to_string(cores[i]);
+  }
+  const std::string on_cores = second_cores_.empty() ? "" : "taskset -c " + second_cores_ + " ";
   const std::string agent =
       "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nhost=$1; shift\nif [ \"$host\" = " +
-      std::string(kSecond) + " ]; then exec " + second + "sh -c \"$*\"; fi\nexec sh -c \"$*\"\n";
+      std::string(kSecond) + " ]; then exec " + second + on_cores + "sh -c \"$*\"; fi\nexec sh -c \"$*\"\n";
   if (Status s = write_text(folder_ + "/agent", agent); !s.ok()) return s;
   if (chmod((folder_ + "/agent").c_str(), 0755) != 0)
     return Status::error(errno, folder_ + ": " + strerror(errno));
@@ -147,6 +153,7 @@ TwoHosts::~TwoHosts() {
 std::vector<std::string> TwoHosts::launch_command(const Mpi& mpi,
                                                   const std::vector<std::string>& further) const {
   std::vector<std::string> words = enter(first_);
+  if (!first_cores_.empty()) words.insert(words.end(), {"taskset", "-c", first_cores_});
   const std::string first = kFirst, second = kSecond;
   if (mpi.kind == "openmpi")
     words.insert(words.end(),

@@ -32,9 +32,10 @@ class TwoHosts {
               int* its_input);
 
   bool user_namespace_ = false;
-  pid_t first_ = -1, second_ = -1;  // processes that keep the namespaces alive
-  int ends_[2] = {-1, -1};          // they wait until these are closed
-  std::string folder_;              // holds the script
+  pid_t first_ = -1, second_ = -1;          // processes that keep the namespaces alive
+  int ends_[2] = {-1, -1};                  // they wait until these are closed
+  std::string first_cores_, second_cores_;  // each host has half of the machine's, e.g. "0,1"
+  std::string folder_;                      // holds the script
 };
 
 }  // namespace tasuki::bench

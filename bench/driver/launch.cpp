@@ -13,10 +13,18 @@ namespace tasuki::bench {
 
 using nlohmann::json;
 
-int usable_cores() {
+std::vector<int> usable_core_list() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {0};
+  for (int core = 0; core < CPU_SETSIZE; core++)
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  return cores;
+}
+
+int usable_cores() {
+  return static_cast<int>(usable_core_list().size());
 }
 
 void permit_root() {
@@ -25,18 +33,17 @@ void permit_root() {
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 }
 
-std::vector<std::string> launch_command(const Mpi& mpi, int ranks, bool bind,
+std::vector<std::string> launch_command(const Mpi& mpi, int ranks, int cores_each,
                                         const std::vector<std::string>& further) {
   std::vector<std::string> words = {mpi.mpirun, "-n", std::to_string(ranks)};
-  const bool enough = usable_cores() >= ranks;
-  if (mpi.kind == "openmpi") {
-    if (enough && bind)
-      words.insert(words.end(), {"--map-by", "core", "--bind-to", "core"});
-    else
-      words.insert(words.end(), {"--oversubscribe", "--bind-to", "none"});
-  } else if (enough && bind) {
-    words.insert(words.end(), {"-bind-to", "core"});
-  }
+  const bool bind = cores_each > 0 && usable_cores() >= ranks * cores_each;
+  const std::string each = std::to_string(cores_each);
+  if (mpi.kind == "openmpi" && bind)
+    words.insert(words.end(), {"--map-by", cores_each > 1 ? "slot:PE=" + each : "core", "--bind-to", "core"});
+  else if (mpi.kind == "openmpi")
+    words.insert(words.end(), {"--oversubscribe", "--bind-to", "none"});
+  else if (bind)
+    words.insert(words.end(), {"-bind-to", cores_each > 1 ? "core:" + each : "core"});
   words.insert(words.end(), further.begin(), further.end());
   return words;
 }

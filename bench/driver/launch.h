@@ -18,13 +18,14 @@ struct Mpi {
   std::string mpirun;  // the launcher
 };
 
+std::vector<int> usable_core_list();
 int usable_cores();
 // Open MPI refuses to run as root unless told twice; in a container there may be nobody else.
 void permit_root();
 
-// Ranks on cores of their own where there are enough, else wherever the kernel puts them. `bind` false: a
-// rank may use all cores, for its helper threads.
-std::vector<std::string> launch_command(const Mpi& mpi, int ranks, bool bind,
+// Each rank on `cores_each` cores of its own, for it and its helper threads, where there are enough; else,
+// and with 0, wherever the kernel puts it.
+std::vector<std::string> launch_command(const Mpi& mpi, int ranks, int cores_each,
                                         const std::vector<std::string>& further);
 
 // ---- the document

@@ -8,7 +8,8 @@
 
 namespace tasuki::bench {
 
-// Reads a file that `tasuki bench` ddt, pack, typed or bcast wrote with --json; fails with a text that names file and reason.
+// Reads a file that `tasuki bench` ddt, pack, typed or bcast wrote with --json; fails with a text that names
+// file and reason.
 Result<nlohmann::json> read_measurement(const std::string& path);
 Status write_text(const std::string& path, const std::string& text);
 

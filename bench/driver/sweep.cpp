@@ -33,15 +33,21 @@ std::string readable(uint64_t bytes) {
   return std::to_string(bytes);
 }
 
+// Cores for a rank and its helper threads, as far as there are any. Ranks that share cores without need would
+// be measured where the kernel happens to put them.
+int cores_each(const SweepOptions& options, int ranks) {
+  return std::clamp(usable_cores() / ranks, 0, 1 + options.helpers.back());
+}
+
 // The jobs of one setting (a place, a number of ranks): plain MPI first, then the variants.
 class Stage {
  public:
-  Stage(const SweepOptions& options, int ranks, bool bind, const TwoHosts* hosts,
-        std::vector<Variant> variants)
+  Stage(const SweepOptions& options, int ranks, const TwoHosts* hosts, std::vector<Variant> variants)
       : options_(options), variants_(std::move(variants)) {
     const std::vector<std::string> launcher =
-        hosts != nullptr ? hosts->launch_command(options.mpi, options.launch_args)
-                         : bench::launch_command(options.mpi, ranks, bind, options.launch_args);
+        hosts != nullptr
+            ? hosts->launch_command(options.mpi, options.launch_args)
+            : bench::launch_command(options.mpi, ranks, cores_each(options, ranks), options.launch_args);
     const std::vector<std::string> environment =
         hosts != nullptr ? hosts->environment(options.mpi) : std::vector<std::string>();
     for (size_t i = 0; i <= variants_.size(); i++) {
@@ -242,7 +248,7 @@ std::string helpers_text(int n) {
 Status Runner::pack() {
   const std::vector<Cell> all = cells();
   plan(2 * all.size());
-  Stage stage(options_, 1, false, nullptr, helper_variants());
+  Stage stage(options_, 1, nullptr, helper_variants());
   if (Status s = stage.start(); !s.ok()) return s;
   hello_ = stage.hello.values[0];
   for (const std::string operation : {"pack", "unpack"})
@@ -284,7 +290,7 @@ Status Runner::pack() {
 
 Status Runner::typed_at(const std::string& place, const TwoHosts* hosts) {
   const std::vector<Cell> all = cells();
-  Stage stage(options_, 2, options_.helpers.back() == 0, hosts, helper_variants());
+  Stage stage(options_, 2, hosts, helper_variants());
   if (Status s = stage.start(); !s.ok()) return s;
   hello_ = stage.hello.values[0];
   // Contiguous messages of the same sizes come first: every row is compared with one.
@@ -359,7 +365,7 @@ Status Runner::bcast() {
     for (const int n : options_.helpers) variants.push_back({n, chunk});
   constexpr uint64_t kBlock = 64;  // of the typed message, every 128 bytes
   for (const int ranks : options_.ranks) {
-    Stage stage(options_, ranks, options_.helpers.back() == 0, nullptr, variants);
+    Stage stage(options_, ranks, nullptr, variants);
     if (Status s = stage.start(); !s.ok()) return s;
     hello_ = stage.hello.values[0];
     for (const std::string kind : {"dense", "typed"})

@@ -44,7 +44,7 @@ def measured(name, *arguments):
             check(key in m, f"no `{key}`", m.keys())
         for r in m["rows"]:
             check(r["plain_us"] > 0 and r["tasuki_us"] > 0 and r["ratio"] > 0 and r["verified"], "no time", r)
-        keys = [(r["pattern"], r["bytes"], r.get("operation")) for r in m["rows"]]
+        keys = [(r["pattern"], r["bytes"], r.get("operation")) for r in m["rows"] + m["contiguous"]]
         check(len(set(keys)) == len(keys), "rows with the same key", sorted(keys))
         with open(table, newline="") as f:
             lines = list(csv.DictReader(f))
