@@ -345,7 +345,8 @@ bool Engine::start_send(Request* r, Mode mode) {
     return true;
   }
   if (mode == Mode::buffered ||
-      (may_buffer && n <= kCellFromRing && r->queue->waiting.load(std::memory_order_relaxed) == 0)) {
+      (may_buffer && n <= kCellFromRing &&
+       (r->queue->waiting.load(std::memory_order_relaxed) == 0 || finely_scattered(r->region)))) {
     Cell* cell = packed_cell(r);
     if (cell != nullptr) {
       send_cell(r, cell);

@@ -13,9 +13,8 @@ int no_memory(const Target& t) {
 }
 
 // Waits for a blocking call's own request and reports its result.
-int complete_now(Request* r, MPI_Status* status) {
+int complete_now(Request* r, MPI_Comm comm, MPI_Status* status) {
   g_process.engine.wait(r);
-  const MPI_Comm comm = static_cast<CommInfo*>(r->mine.comm)->comm;
   const int rc = finish(r, status);
   return rc == MPI_SUCCESS ? rc : raise(comm, rc);
 }
@@ -90,7 +89,8 @@ int finish_exchange(const Exchange& x, MPI_Status* status) {
     return (x.receive == nullptr || engine.poll(x.receive, true)) && sent;
   });
   if (x.send != nullptr) finish(x.send, MPI_STATUS_IGNORE);
-  if (x.receive != nullptr) return complete_now(x.receive, status);
+  if (x.receive != nullptr)
+    return complete_now(x.receive, static_cast<CommInfo*>(x.receive->mine.comm)->comm, status);
   set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
   return MPI_SUCCESS;
 }
@@ -175,7 +175,7 @@ int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
   Request* r = make_send(t, buf, count, tag);
   if (r == nullptr) return no_memory(t);
   const int rc = launch_send(r, mode);
-  return rc == MPI_SUCCESS ? complete_now(r, MPI_STATUS_IGNORE) : rc;
+  return rc == MPI_SUCCESS ? complete_now(r, comm, MPI_STATUS_IGNORE) : rc;
 }
 
 int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -183,10 +183,10 @@ int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI
   const Target t = receive_target(buf, count, type, source, tag, comm);
   if (t.comm == nullptr) return remote::recv(buf, count, type, source, tag, comm, status, pass);
   if (t.type == nullptr) return t.error;
-  Request* r = make_receive(t, buf, count, tag);
+  Request* r = make_receive(t, buf, count, tag, Hold::no);
   if (r == nullptr) return no_memory(t);
   g_process.engine.receive(r);
-  return complete_now(r, status);
+  return complete_now(r, comm, status);
 }
 
 int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
@@ -303,8 +303,8 @@ int startall(int count, MPI_Request requests[], Pass pass) {
 // ---- buffered mode
 // -----------------------------------------------------------------------------------------------------------------
 
-// Ours never lie in the user's buffer: from the moment that he may use it anew, none counts against it. That is
-// settled before the library's call: another thread may attach the next buffer as soon as it is done.
+// Ours never lie in the user's buffer: from the moment that he may use it anew, none counts against it. That
+// is settled before the library's call: another thread may attach the next buffer as soon as it is done.
 int release_account(uint64_t* account, Pass pass) {
   Process& p = g_process;
   uint64_t bytes = 0;

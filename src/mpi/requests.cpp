@@ -27,13 +27,14 @@ Target resolve(CommInfo* c, const void* buf, MPI_Count count, MPI_Datatype type,
   return t;
 }
 
-Request* make(const Target& t, const void* buf, MPI_Count count) {
+Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold) {
   if (g_process.detached != nullptr) reap_detached();
   Request* r = g_process.engine.take_request();
   if (r == nullptr) return nullptr;
   r->context = t.comm->context;
   r->peer = t.slot;
   r->region = region_of(buf, count, t.type);
+  if (hold == Hold::no) return r;
   r->mine.comm = t.comm;
   r->mine.type = t.type;
   CommTable::retain(t.comm);
@@ -123,7 +124,7 @@ Target receive_target(const void* buf, MPI_Count count, MPI_Datatype type, int s
 }
 
 Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag) {
-  Request* r = make(t, buf, count);
+  Request* r = make(t, buf, count, Hold::yes);
   if (r == nullptr) return nullptr;
   r->kind = RequestKind::send;
   r->tag = tag;
@@ -138,8 +139,8 @@ Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag) {
   return r;
 }
 
-Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag) {
-  Request* r = make(t, buf, count);
+Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold hold) {
+  Request* r = make(t, buf, count, hold);
   if (r == nullptr) return nullptr;
   r->kind = RequestKind::receive;
   r->tag = tag_in(tag);

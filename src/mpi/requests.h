@@ -44,10 +44,13 @@ inline int32_t tag_in(int tag) {
 // path.
 layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t);
 
-// A request filled in for a send or a receive; nullptr when memory is exhausted. It retains communicator and
-// type.
+// Whether a request retains communicator and type, which the user may free while it is in progress. A
+// blocking call's need not: that saves four locked instructions of an 8-byte message's 0.15 us.
+enum class Hold : bool { no, yes };
+
+// A request filled in for a send or a receive; nullptr when memory is exhausted.
 Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag);
-Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag);
+Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold hold = Hold::yes);
 
 // Starts what make_send made. Returns an MPI error code, raised; the request is then given back.
 int launch_send(Request* r, SendMode mode);

@@ -91,7 +91,7 @@ struct alignas(kLine) Cell {
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kHeadBytes = 40;   // of a message in its first slot
 inline constexpr uint32_t kBodyBytes = 60;   // in each further slot
-inline constexpr uint32_t kInlineSlots = 6;  // the most that one message takes after its first
+inline constexpr uint32_t kInlineSlots = 8;  // the most that one message takes after its first
 inline constexpr uint32_t kInlineBytes = kHeadBytes + kInlineSlots * kBodyBytes;
 inline constexpr uint32_t kInCell =
     1u << 31;  // RingSlot::bytes: `data` holds the address of a cell with the message

@@ -10,11 +10,14 @@ namespace {
 // Below this many bytes the second side copies alone: joining costs the first side about two cache line
 // transfers (0.2 us), in which one core copies this much.
 constexpr uint64_t kShareFrom = 6 << 10;
-// A pipelined transfer needs some chunks to overlap its two stages.
-constexpr uint64_t kPipelineFrom = 6 << 10;
+// A pipelined transfer needs some units to overlap its two stages.
+constexpr uint64_t kPipelineFrom = 2 << 10;
 // Runs up to this size, sparse on both sides, are cheaper through a dense buffer: what crosses between the
-// cores is then full lines instead of one line a run.
-constexpr uint64_t kFineRun = 16;
+// cores is then full lines instead of one line a run. Measured back and forth with every byte written before
+// and read after each message, direct against pipelined, us: 4-byte runs (SPECFEM3D_oc, 12.9 KB) 27 and 7.6;
+// 12-byte runs (SPECFEM3D_cm, 178 KB) 183 and 75; 8-byte runs a line apart (NAS_MG_x, 32 KB) 12.8 and 12.0;
+// 16-byte runs (WRF_x_vec, 63 KB) 21 and 42.
+constexpr uint64_t kFineRun = 12;
 // From here on idle tasks are told: that is four writes to shared lines, some 0.2 us.
 constexpr uint64_t kAnnounceFrom = 64 << 10;
 constexpr uint64_t kMostPipelined = uint64_t{kStagingBytes} << 30;
@@ -30,9 +33,13 @@ bool sparse(const layout::Region& r) {
   return layout::run_count(r.layout) > 1 ? distance >= 2 * payload : distance >= 4 * payload;
 }
 
+}  // namespace
+
 bool finely_scattered(const layout::Region& r) {
   return layout::typical_run(r.layout) <= kFineRun && sparse(r);
 }
+
+namespace {
 
 TransferMode choose(const TransferPolicy& policy, const layout::Region& source,
                     const layout::Region& destination, uint64_t bytes) {

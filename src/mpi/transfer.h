@@ -24,6 +24,10 @@ struct TransferStats {
   uint64_t others_bytes;                                // copied for messages and packs of other tasks
 };
 
+// Its bytes lie so thinly in memory that to fetch them from another core's cache costs more than to have that
+// core pack them.
+bool finely_scattered(const layout::Region& r);
+
 // Moves `bytes` packed bytes from `source` to `destination` and completes both requests. Called by the side
 // that arrived second, after it has taken `first` out of its queue; exactly one of the two requests is a
 // send. On return `second` is done or becomes done as soon as the others have finished what they claimed.
