@@ -48,7 +48,6 @@ const Layout* retain(const Layout* l);
 void release(const Layout* l);
 
 // ---- properties
-// ------------------------------------------------------------------------------------------------------------
 uint64_t size(const Layout* l);  // packed bytes of one element
 int64_t lower_bound(const Layout* l);
 int64_t extent(const Layout* l);

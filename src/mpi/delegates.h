@@ -37,12 +37,10 @@ inline bool on() {
 namespace delegate {
 
 // ---- environment (called regardless of on())
-// -------------------------------------------------------------------------------
 int init(Pass pass);      // MPI_Init, MPI_Init_thread
 int finalize(Pass pass);  // MPI_Finalize
 
 // ---- blocking point-to-point
-// ----------------------------------------------------------------------------------------------------
 int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, SendMode mode,
          Pass pass);
 int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -54,7 +52,6 @@ int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, in
                      int recvtag, MPI_Comm comm, MPI_Status* status, Pass pass);
 
 // ---- non-blocking and persistent
-// ------------------------------------------------------------------------------------------------
 int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
           MPI_Request* request, SendMode mode, Pass pass);
 int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -72,7 +69,6 @@ int start(MPI_Request* request, Pass pass);
 int startall(int count, MPI_Request requests[], Pass pass);
 
 // ---- probing
-// --------------------------------------------------------------------------------------------------------------------
 int probe(int source, int tag, MPI_Comm comm, MPI_Status* status, Pass pass);
 int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Pass pass);
 int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status, Pass pass);
@@ -83,7 +79,6 @@ int imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, 
            Pass pass);
 
 // ---- completion
-// -----------------------------------------------------------------------------------------------------------------
 int wait(MPI_Request* request, MPI_Status* status, Pass pass);
 int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass);
 int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status, Pass pass);
@@ -105,7 +100,6 @@ int request_get_status_some(int incount, const MPI_Request requests[], int* outc
 int cancel(MPI_Request* request, Pass pass);
 
 // ---- buffered mode
-// --------------------------------------------------------------------------------------------------------------
 int buffer_attach(void* buffer, MPI_Count bytes, Pass pass);
 int buffer_detach(void* buffer_address, void* bytes_address, bool large,
                   Pass pass);  // *bytes: int, MPI_Count if large
@@ -114,11 +108,9 @@ int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass);
 int comm_detach_buffer(MPI_Comm comm, Pass pass);
 
 // ---- collectives
-// -----------------------------------------------------------------------------------------------------------------
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass);
 
 // ---- datatypes and communicators
-// ------------------------------------------------------------------------------------------------
 int type_commit(MPI_Datatype* type, Pass pass);
 // *position: int, MPI_Count if large.
 int pack(const void* inbuf, MPI_Count incount, MPI_Datatype type, void* outbuf, MPI_Count outsize,

@@ -135,7 +135,6 @@ Endpoint* Engine::make_endpoint(Board* board, int32_t slot) {
 }
 
 // ---- pools
-// -------------------------------------------------------------------------------------------------------------------------
 
 Request* Engine::take_request() {
   Request* r;
@@ -188,7 +187,6 @@ Cell* Engine::packed_cell(const Request* r) {
 }
 
 // ---- rings
-// -------------------------------------------------------------------------------------------------------------------------
 
 void Engine::announce(Endpoint* destination, Ring* ring) {
   Locked locked(destination->lock);
@@ -328,7 +326,6 @@ void Engine::progress() {
 }
 
 // ---- sends
-// -------------------------------------------------------------------------------------------------------------------------
 
 bool Engine::start_send(Request* r, Mode mode) {
   const uint64_t n = layout::bytes(r->region);
@@ -421,7 +418,6 @@ bool Engine::buffer_queued_send(Request* r) {
 }
 
 // ---- receives
-// ----------------------------------------------------------------------------------------------------------------------
 
 // `m` is out of its queue and belongs to `r`.
 void Engine::consume(Request* r, Envelope* m) {
@@ -526,7 +522,6 @@ void Engine::receive_message(Request* r, Envelope* message) {
 }
 
 // ---- completion
-// --------------------------------------------------------------------------------------------------------------------
 
 bool Engine::poll(Request* r, bool stay) {
   if (r->kind == RequestKind::pair) {
@@ -567,7 +562,6 @@ void Engine::copy(const layout::Region& destination, const layout::Region& sourc
 }
 
 // ---- probes and cancel
-// ---------------------------------------------------------------------------------------------------------------
 
 bool Engine::probe(uint32_t context, int32_t source, int32_t tag, Found* found) {
   Locked locked(self_->lock);

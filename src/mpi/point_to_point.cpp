@@ -253,7 +253,6 @@ int isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, i
 }
 
 // ---- persistent
-// --------------------------------------------------------------------------------------------------------------------
 
 int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
               MPI_Request* request, SendMode mode, Pass pass) {
@@ -301,7 +300,6 @@ int startall(int count, MPI_Request requests[], Pass pass) {
 }
 
 // ---- buffered mode
-// -----------------------------------------------------------------------------------------------------------------
 
 // Ours never lie in the user's buffer: from the moment that he may use it anew, none counts against it. That
 // is settled before the library's call: another thread may attach the next buffer as soon as it is done.

@@ -15,7 +15,6 @@ void unpost(Endpoint* e, Request* r);
 Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag);
 
 // ---- unexpected messages: one queue a sender, and one of all by arrival
-// ------------------------------------------------------------
 
 void append_unexpected(Endpoint* e, Envelope* m);
 void remove_unexpected(Endpoint* e, Envelope* m);

@@ -333,7 +333,6 @@ int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MP
 }
 
 // ---- carried requests
-// --------------------------------------------------------------------------------------------------------------
 
 void arrive(Request* r, const MPI_Status& status, int code) {
   if (code == MPI_SUCCESS) unpack_carried(r, status);

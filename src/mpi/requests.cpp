@@ -167,7 +167,6 @@ int launch_send(Request* r, SendMode mode) {
 }
 
 // ---- results
-// -----------------------------------------------------------------------------------------------------------------------
 
 int peek(const Request* r, MPI_Status* status) {
   if (r->kind == RequestKind::pair) return peek(r->mine.part[0], status);
@@ -215,7 +214,6 @@ int finish(Request* r, MPI_Status* status) {
 }
 
 // ---- handles
-// -----------------------------------------------------------------------------------------------------------------------
 
 namespace {
 

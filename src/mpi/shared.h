@@ -59,7 +59,6 @@ class Locked {
 };
 
 // ---- messages that wait for their receive
-// ---------------------------------------------------------------------------------------
 
 struct Envelope {
   Envelope *newer, *older;  // all unexpected messages of the endpoint, by arrival
@@ -86,7 +85,6 @@ struct alignas(kLine) Cell {
 };
 
 // ---- rings
-// ------------------------------------------------------------------------------------------------------------------------
 
 inline constexpr uint32_t kRingSlots = 64;
 inline constexpr uint32_t kHeadBytes = 40;   // of a message in its first slot
@@ -139,7 +137,6 @@ struct Ring {
 };
 
 // ---- transfers
-// --------------------------------------------------------------------------------------------------------------------
 
 enum class TransferMode : uint32_t {
   alone,      // the second side copies everything; nobody else touches it
@@ -197,7 +194,6 @@ struct JobBoard {
 };
 
 // ---- requests
-// ---------------------------------------------------------------------------------------------------------------------
 
 enum class RequestState : uint32_t {
   inactive,  // persistent and not started, or free
@@ -270,7 +266,6 @@ struct alignas(kLine) Request : Operation {
 };
 
 // ---- endpoints
-// --------------------------------------------------------------------------------------------------------------------
 
 struct RequestQueue {
   Request *oldest, *newest;

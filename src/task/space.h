@@ -2,10 +2,9 @@
 // virtual functions, no function pointers, no std:: containers (code and globals exist once per task).
 //
 //   space   one address space with its tasks; made by its host before the first task starts
-//   task    one program started in a space: a real process (own pid, descriptors, libc) that shares the
-//   memory host    the process that owns the space, starts its tasks and lives until the last of them has
-//   ended proxy   the `tasuki run` process that the launcher started for a task; it relays signals and the
-//   exit status
+//   task    one program started in a space: a real process (own pid, descriptors, libc) that shares the memory
+//   host    the process that owns the space, starts its tasks and lives until the last of them has ended
+//   proxy   the `tasuki run` process that the launcher started for a task: relays signals and the exit status
 //
 // A task finds its slot by an entry of its own in the auxiliary vector (kAuxTask): exec'ed programs do not
 // inherit it, and a forked child recognises by the pid that it is not the task.

@@ -91,6 +91,8 @@ class Bench:
         while not set(self.processes().values()) & set(names):
             check(time.time() < deadline, f"nothing starts: {self.processes()}")
 
+    hung_launchers = 0
+
     def end_of_killed_job(self, process, what):
         """The launcher ends the job, or it goes on (without the task, or with another host if the first one died before
         it had started anything) and is ended here. Time limits are those of a busy machine."""
@@ -101,7 +103,15 @@ class Bench:
                 process.terminate()
             process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
-            raise Failure(f"{what}: the job hangs: {self.processes()}")
+            alive = self.processes()
+            # Open MPI's mpirun now and then waits for ever for a mutex of its own in PMIx_server_finalize, when a process
+            # that it started dies early: 3 of 68 jobs, and no process of the job is left then.
+            if set(alive.values()) != {"mpirun.openmpi"} or self.hung_launchers == 2:
+                raise Failure(f"{what}: the job hangs: {alive}")
+            self.hung_launchers += 1
+            print(f"{what}: mpirun hangs, alone", flush=True)
+            process.kill()
+            process.communicate()
         try:
             self.wait_until_gone(30)
         except Failure as f:
