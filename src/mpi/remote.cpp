@@ -52,8 +52,8 @@ constexpr uint64_t kLeast = 1 << 10;
 // Longer runs the library copies as fast, a piece at a time while others are on the wire.
 constexpr uint64_t kLongRun = 8 << 10;
 // Where every few bytes lie in a cache line of their own (NAS_MG_x) a pack is slower than the wire, so that
-// the library's way, a piece at a time, hides more: from its first message of several pieces on.
-constexpr uint64_t kSparseRun = 8, kSparseFrom = 64 << 10;
+// the library's way, a piece at a time, hides more.
+constexpr uint64_t kSparseRun = 8;
 
 bool is_sparse(const layout::Region& r) {
   if (layout::typical_run(r.layout) > kSparseRun) return false;
@@ -67,6 +67,8 @@ bool is_sparse(const layout::Region& r) {
 // From here on the packed bytes leave the second-level cache before they are sent or unpacked (FFT2: 1048576
 // bytes, library 938, both 819; 2359296 bytes, 2094 and 2585).
 constexpr uint64_t kCacheful = 3 << 19;
+// The library's first message of several pieces.
+constexpr uint64_t kSparseFrom = 64 << 10;
 #else
 // MPICH over UCX: messages of this size it unpacks from where they arrive (MILC_su3_zd, 98304 bytes: 44.8 and
 // packed 48.7; NAS_MG_x, 32768: 32.8 and 44.1).

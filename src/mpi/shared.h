@@ -176,8 +176,9 @@ struct CopyJob {
 // Whoever brings `pending` to zero completes both requests.
 struct Transfer : CopyJob {
   TransferMode mode;
-  Request* first;  // arrived first; the transfer is part of it
-  Request* second;
+  Request* first;        // arrived first; the transfer is part of it
+  Request* second;       // belongs to its owner alone as soon as it is done
+  uint32_t first_front;  // the first side claims from the front, the second from the back; or the other way
   Staging* staging;
   std::atomic<uint32_t> source_here;  // pipelined: a task works for that side
   std::atomic<uint32_t> destination_here;

@@ -58,10 +58,11 @@ TransferMode choose(const TransferPolicy& policy, const layout::Region& source,
   return bytes >= kShareFrom ? TransferMode::direct : TransferMode::alone;
 }
 
-// Which end of the job a task takes: see job.h.
-End end_of(const Transfer& t, const Request* mine) {
-  const Request* other = mine == t.first ? t.second : t.first;
-  return mine->owner->slot < other->owner->slot ? End::front : End::back;
+End first_end(const Transfer& t) {
+  return t.first_front != 0 ? End::front : End::back;
+}
+End second_end(const Transfer& t) {
+  return t.first_front != 0 ? End::back : End::front;
 }
 
 void direct_side(Transfer& t, End end, bool stay, uint64_t* copied, uint64_t* claims) {
@@ -209,6 +210,7 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
   t.mode = mode;
   t.first = first;
   t.second = second;
+  t.first_front = first->owner->slot < second->owner->slot ? 1 : 0;  // see job.h
   t.staging = nullptr;
   if (mode == TransferMode::pipelined) {
     t.unit_bytes = std::clamp(bytes / kUnitsInPipeline / kLine * kLine, kSmallestInPipeline, kStagingBytes);
@@ -225,7 +227,7 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
   uint64_t claims = 0;
   if (mode == TransferMode::direct) {
     if (bytes >= kAnnounceFrom) announce(board, t);
-    direct_side(t, end_of(t, second), true, &stats->direct_bytes, &claims);
+    direct_side(t, second_end(t), true, &stats->direct_bytes, &claims);
     withdraw(board, t);
   } else if (second_is_source) {
     expect(t.destination_here, first);
@@ -242,7 +244,7 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
 void help(Request* first, bool stay, TransferStats* stats) {
   Transfer& t = first->transfer;
   if (t.mode == TransferMode::direct) {
-    direct_side(t, end_of(t, first), stay, &stats->direct_bytes, &stats->claims_helped);
+    direct_side(t, first_end(t), stay, &stats->direct_bytes, &stats->claims_helped);
   } else if (stay && first->kind == RequestKind::send) {
     t.source_here.store(1, std::memory_order_release);
     pack_side(t, &stats->pipelined_bytes, &stats->claims_helped);
