@@ -14,9 +14,9 @@ constexpr uint64_t kShareFrom = 6 << 10;
 constexpr uint64_t kPipelineFrom = 2 << 10;
 // Runs up to this size, sparse on both sides, are cheaper through a dense buffer: what crosses between the
 // cores is then full lines instead of one line a run. Measured back and forth with every byte written before
-// and read after each message, direct against pipelined, us: 4-byte runs (SPECFEM3D_oc, 12.9 KB) 27 and 7.6;
-// 12-byte runs (SPECFEM3D_cm, 178 KB) 183 and 75; 8-byte runs a line apart (NAS_MG_x, 32 KB) 12.8 and 12.0;
-// 16-byte runs (WRF_x_vec, 63 KB) 21 and 42.
+// and read after each message, times faster than plain MPICH directly and pipelined: 4-byte runs (SPECFEM3D_oc,
+// 12.9 KB) 2.8 and 9.0; 12-byte runs (SPECFEM3D_cm, 178 KB) 3.2 and 9.4; 8-byte runs a line apart (NAS_MG_x, 32 KB)
+// 1.2 and 1.3; 16-byte runs (WRF_x_vec, 63 KB) 1.3 and 1.4, but 5.9 and 2.4 when nothing touches them between.
 constexpr uint64_t kFineRun = 12;
 // From here on idle tasks are told: that is four writes to shared lines, some 0.2 us.
 constexpr uint64_t kAnnounceFrom = 64 << 10;
