@@ -19,6 +19,9 @@ foreach(mpi openmpi mpich)
   # Without MPI's old C++ bindings: mpi.h would make C++ code refer to symbols of a library of their own.
   foreach(target mpi_${mpi} mpi_${mpi}_headers)
     target_compile_definitions(${target} INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+    # GCC takes MPICH's MPI_STATUSES_IGNORE for an array that is too small.
+    target_compile_options(${target} INTERFACE
+      $<$<AND:$<COMPILE_LANGUAGE:C>,$<C_COMPILER_ID:GNU>>:-Wno-stringop-overflow$<SEMICOLON>-Wno-stringop-overread>)
   endforeach()
   foreach(flag ${show})
     if(flag MATCHES "^-I(.*)")

@@ -99,8 +99,6 @@ function(tasuki_mpi_test)
     add_executable(${target} ${T_SOURCES})
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
     target_link_libraries(${target} PRIVATE tasuki_options mpi_${mpi} Threads::Threads ${T_LIBRARIES})
-    # MPICH declares status arguments as arrays, and gcc takes MPI_STATUSES_IGNORE and the like for an array of no bytes.
-    target_compile_options(${target} PRIVATE $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow$<SEMICOLON>-Wno-stringop-overread>)
     # The executable must be what users have: position independent, as Debian's compilers make it.
     target_link_options(${target} PRIVATE -pie)
     tasuki_mpi_run(MPI ${mpi} COMMAND $<TARGET_FILE:${target}> ${T_ARGS} ${pass})
