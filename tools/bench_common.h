@@ -29,6 +29,19 @@ struct MpiProgram {
   std::string program;
 };
 Result<MpiProgram> find_mpi(const std::string& name, const std::string& mpirun, const std::string& program);
+std::vector<std::string> words_of(const std::string& text);
+// Fills in what every measurement starts: library, program, launcher arguments, runner.
+template <typename Options>
+Status prepare(const BenchCommon& common, const std::string& program, Options* o) {
+  Result<MpiProgram> mpi = find_mpi(common.mpi, common.mpirun, program);
+  if (!mpi.ok()) return mpi.status();
+  o->mpi = mpi.value().mpi;
+  o->program = mpi.value().program;
+  o->launch_args = words_of(common.launch_args);
+  o->default_runner = common.default_runner();
+  o->runner = common.runner_words();
+  return Status();
+}
 // The libraries that this tasuki was built for and that are there, but the one named.
 std::vector<bench::Peer> other_mpis(const std::string& but, const std::string& program);
 // "NAME=MPIRUN,PROGRAM"
@@ -36,7 +49,6 @@ Result<bench::Peer> parse_peer(const std::string& text);
 
 // That a regular expression of rows is one.
 Status check_pattern(const std::string& pattern);
-std::vector<std::string> words_of(const std::string& text);
 int fail(const Status& status);
 int write_page(const std::vector<nlohmann::json>& measurements, const std::string& file);
 

@@ -22,13 +22,7 @@ struct DdtCommand {
 int run_ddt(DdtCommand* c) {
   bench::DdtOptions& o = c->options;
   if (Status s = check_pattern(o.pattern); !s.ok()) return fail(s);
-  Result<MpiProgram> mpi = find_mpi(c->common.mpi, c->common.mpirun, "ddt");
-  if (!mpi.ok()) return fail(mpi.status());
-  o.mpi = mpi.value().mpi;
-  o.program = mpi.value().program;
-  o.launch_args = words_of(c->common.launch_args);
-  o.default_runner = c->common.default_runner();
-  o.runner = c->common.runner_words();
+  if (Status s = prepare(c->common, "ddt", &o); !s.ok()) return fail(s);
   return measure_and_report(c->common, [&o](const auto& progress) { return bench::run_ddt(o, progress); });
 }
 

@@ -29,13 +29,7 @@ std::vector<uint64_t> powers_of(uint64_t base, uint64_t from, uint64_t to) {
 int run_patterns(SweepCommand* c, bool pack) {
   bench::DdtOptions& o = c->ddt;
   if (Status s = check_pattern(o.pattern); !s.ok()) return fail(s);
-  Result<MpiProgram> mpi = find_mpi(c->common.mpi, c->common.mpirun, "ddt");
-  if (!mpi.ok()) return fail(mpi.status());
-  o.mpi = mpi.value().mpi;
-  o.program = mpi.value().program;
-  o.launch_args = words_of(c->common.launch_args);
-  o.default_runner = c->common.default_runner();
-  o.runner = c->common.runner_words();
+  if (Status s = prepare(c->common, "ddt", &o); !s.ok()) return fail(s);
   o.pack = pack;
   o.peers = other_mpis(o.mpi.name, "ddt");
   for (const std::string& text : c->peers) {
@@ -60,13 +54,7 @@ int run_sweep(SweepCommand* c) {
   std::sort(o.helpers.begin(), o.helpers.end());
   o.helpers.erase(std::unique(o.helpers.begin(), o.helpers.end()), o.helpers.end());
   if (c->patterns) return run_patterns(c, o.what == bench::Sweep::pack);
-  Result<MpiProgram> mpi = find_mpi(c->common.mpi, c->common.mpirun, "sweep");
-  if (!mpi.ok()) return fail(mpi.status());
-  o.mpi = mpi.value().mpi;
-  o.program = mpi.value().program;
-  o.launch_args = words_of(c->common.launch_args);
-  o.default_runner = c->common.default_runner();
-  o.runner = c->common.runner_words();
+  if (Status s = prepare(c->common, "sweep", &o); !s.ok()) return fail(s);
   return measure_and_report(c->common, [&o](const auto& progress) { return bench::run_sweep(o, progress); });
 }
 

@@ -116,11 +116,7 @@ void add_check_layout(CLI::App& app, int* exit_code) {
                   "Start the ranks with this, e.g. \"mpirun -n 4\", instead of -n");
   cmd->prefix_command();
   cmd->callback([cmd, exit_code] {
-    options.command = cmd->remaining();
-    if (!options.command.empty() && options.command[0] == "--")
-      options.command.erase(options.command.begin());
-    if (options.command.empty()) {
-      fprintf(stderr, "tasuki check-layout: which program? (tasuki check-layout -n N PROGRAM [arguments])\n");
+    if (!take_program(*cmd, "tasuki check-layout -n N PROGRAM [arguments]", &options.command)) {
       *exit_code = 2;
       return;
     }

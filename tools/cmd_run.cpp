@@ -154,11 +154,7 @@ void add_run(CLI::App& app, int* exit_code) {
                   "Load the tasks at random addresses derived from this number (see tasuki check-layout)");
   cmd->prefix_command();
   cmd->callback([cmd, exit_code] {
-    options.command = cmd->remaining();
-    if (!options.command.empty() && options.command[0] == "--")
-      options.command.erase(options.command.begin());
-    if (options.command.empty()) {
-      fprintf(stderr, "tasuki run: which program? (tasuki run [options] PROGRAM [arguments])\n");
+    if (!take_program(*cmd, "tasuki run [options] PROGRAM [arguments]", &options.command)) {
       *exit_code = 2;
       return;
     }

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace tasuki::tool {
 
@@ -22,6 +23,10 @@ void add_bench_startup(CLI::App* bench, int* exit_code);
 // Directory that holds bin/, lib/tasuki/ and libexec/tasuki/ (the build tree or the installation), found from
 // the running executable.
 std::string prefix();
+
+// The program and its arguments that follow a subcommand's own options, without a "--" before them. False when
+// there is none: `usage` has been printed then.
+bool take_program(const CLI::App& cmd, const char* usage, std::vector<std::string>* command);
 
 inline constexpr int kMostTasks = 1000000;  // of one command; the kernel's limits come first
 

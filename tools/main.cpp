@@ -1,5 +1,6 @@
 // tasuki: one command for everything a user does.
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/log.h"
@@ -14,6 +15,13 @@ std::string prefix() {
   std::string p(path);
   for (int i = 0; i < 2; i++) p.resize(p.rfind('/'));  // .../bin/tasuki -> ...
   return p;
+}
+
+bool take_program(const CLI::App& cmd, const char* usage, std::vector<std::string>* command) {
+  *command = cmd.remaining();
+  if (!command->empty() && command->front() == "--") command->erase(command->begin());
+  if (command->empty()) fprintf(stderr, "tasuki %s: which program? (%s)\n", cmd.get_name().c_str(), usage);
+  return !command->empty();
 }
 
 }  // namespace tasuki::tool
