@@ -191,8 +191,23 @@ uint64_t grain(const Region& r) {
   return child->block ? child->block : child->child ? child->child_size : 1;
 }
 
+// The whole of one element that is a plain sequence of blocks: straight into the kernel. Half the time of a small
+// pack went into getting there by the general way (12 blocks of 40 bytes: XX ns, YY with it).
+static inline bool is_whole_sequence(const Region& r, uint64_t from, uint64_t n) {
+  const Node& root = r.layout->root;
+  return root.block != 0 && r.count == 1 && from == 0 && n == root.size;
+}
+static inline Positions blocks_of(const Region& r) {
+  const Node& root = r.layout->root;
+  return {at(r.base, r.layout->origin), root.stride, root.offsets32, root.offsets};
+}
+
 void pack(char* out, const Region& src, uint64_t from, uint64_t n) {
   if (n == 0) return;
+  const Node& root = src.layout->root;
+  if (is_whole_sequence(src, from, n))
+    return copy_blocks(root.block, strided(out, static_cast<int64_t>(root.block)), blocks_of(src),
+                       root.count);
   char* start;
   if (plainly_dense(src, &start)) return copy_bytes(out, start + from, n);
   const Opened o(src);
@@ -201,6 +216,12 @@ void pack(char* out, const Region& src, uint64_t from, uint64_t n) {
 
 void unpack(const Region& dst, uint64_t from, uint64_t n, const char* in) {
   if (n == 0) return;
+  const Node& root = dst.layout->root;
+  if (is_whole_sequence(dst, from, n)) {
+    char* packed = const_cast<char*>(in);
+    return copy_blocks(root.block, blocks_of(dst), strided(packed, static_cast<int64_t>(root.block)),
+                       root.count);
+  }
   char* start;
   if (plainly_dense(dst, &start)) return copy_bytes(start + from, in, n);
   const Opened o(dst);

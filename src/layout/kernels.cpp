@@ -10,13 +10,24 @@ namespace {
 struct StridedBlocks {
   char* base;
   int64_t stride;
-  char* operator()(uint64_t i) const { return at(base, wrapping_mul(i, stride)); }
+  [[gnu::always_inline]] char* operator()(uint64_t i) const {
+    return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(base) + i * static_cast<uint64_t>(stride));
+  }
+};
+// Behind each other: what one side of every pack and unpack is.
+template <size_t kBlock>
+struct DenseBlocks {
+  char* base;
+  [[gnu::always_inline]] char* operator()(uint64_t i) const { return base + i * kBlock; }
 };
 template <typename Offset>
 struct ListedBlocks {
   char* base;
   const Offset* offsets;
-  char* operator()(uint64_t i) const { return at(base, offsets[i]); }
+  [[gnu::always_inline]] char* operator()(uint64_t i) const {
+    return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(base) +
+                                   static_cast<uint64_t>(int64_t{offsets[i]}));
+  }
 };
 
 // Blocks that lie this far apart each touch a cache line of their own.
@@ -30,22 +41,36 @@ constexpr uint64_t kFetchBlocks = 256;
 
 // Asks for the line to be written: stores to lines of another core otherwise wait for each other, one by one.
 // A no-operation on processors that lack it.
-inline void fetch_to_write(const char* p) {
+[[gnu::always_inline]] inline void fetch_to_write(const char* p) {
   asm volatile("prefetchw %0" : : "m"(*p));
 }
 
 enum class Fetch { none, stores, both };
 
 template <Fetch fetch, typename Block, typename To, typename From>
+[[gnu::always_inline]] inline void move_one(Block block, To to, From from, uint64_t i) {
+  if constexpr (fetch != Fetch::none) fetch_to_write(to(i + kAhead));
+  if constexpr (fetch == Fetch::both) __builtin_prefetch(from(i + kAhead));
+  block.copy(to(i), from(i));
+}
+
+// Four blocks a turn, in order: up to 1.5 times faster than one by one (lists of 8-byte blocks, in cache).
+template <Fetch fetch, typename Block, typename To, typename From>
+[[gnu::always_inline]] inline uint64_t move_fours(Block block, To to, From from, uint64_t i, uint64_t end) {
+  for (; i + 4 <= end; i += 4) {
+    move_one<fetch>(block, to, from, i);
+    move_one<fetch>(block, to, from, i + 1);
+    move_one<fetch>(block, to, from, i + 2);
+    move_one<fetch>(block, to, from, i + 3);
+  }
+  return i;
+}
+
+template <Fetch fetch, typename Block, typename To, typename From>
 inline void loop(Block block, To to, From from, uint64_t count) {
   uint64_t i = 0;
-  if constexpr (fetch != Fetch::none) {
-    for (; i + kAhead < count; i++) {
-      fetch_to_write(to(i + kAhead));
-      if constexpr (fetch == Fetch::both) __builtin_prefetch(from(i + kAhead));
-      block.copy(to(i), from(i));
-    }
-  }
+  if constexpr (fetch != Fetch::none) i = move_fours<fetch>(block, to, from, 0, count - kAhead);
+  i = move_fours<Fetch::none>(block, to, from, i, count);
   for (; i < count; i++) block.copy(to(i), from(i));
 }
 
@@ -82,14 +107,6 @@ inline void with_block(uint64_t n, Use&& use) {
       return use(FixedBlock<20>{});
     case 24:
       return use(FixedBlock<24>{});
-    case 32:
-      return use(FixedBlock<32>{});
-    case 40:
-      return use(FixedBlock<40>{});
-    case 48:
-      return use(FixedBlock<48>{});
-    case 64:
-      return use(FixedBlock<64>{});
     default:
       if (n < 16) return use(TinyBlock{n});
       if (n <= 256) return use(SmallBlock{n});
@@ -107,24 +124,181 @@ inline void with_positions(const Positions& p, Use&& use) {
     use(StridedBlocks{p.base, p.stride});
 }
 
+// Calls use(blocks) for a side without a list.
+template <typename Block, typename Use>
+inline void with_strided(Block, const Positions& p, Use&& use) {
+  if constexpr (Block::kBytes != 0)
+    if (p.stride == static_cast<int64_t>(Block::kBytes)) return use(DenseBlocks<Block::kBytes>{p.base});
+  use(StridedBlocks{p.base, p.stride});
+}
+template <typename Block, typename Use>
+inline void with_strides(Block block, const Positions& to, const Positions& from, Use&& use) {
+  if constexpr (Block::kBytes != 0)
+    if (to.stride == static_cast<int64_t>(Block::kBytes))
+      return use(DenseBlocks<Block::kBytes>{to.base}, StridedBlocks{from.base, from.stride});
+  with_strided(block, from, [&](auto f) { use(StridedBlocks{to.base, to.stride}, f); });
+}
+
+// ---- wide blocks: 17 bytes and more, by vectors of the widest kind that the processor has
+
+template <size_t kBytes>
+struct Vector {
+  typedef int64_t Type __attribute__((vector_size(kBytes), aligned(1), may_alias));
+  [[gnu::always_inline]] static void move(char* to, const char* from) {
+    *reinterpret_cast<Type*>(to) = *reinterpret_cast<const Type*>(from);
+  }
+};
+
+// One to two vectors: both loads before both stores.
+template <size_t kBytes>
+struct TwoVectors {
+  uint64_t n;
+  [[gnu::always_inline]] void copy(char* to, const char* from) const {
+    using Type = typename Vector<kBytes>::Type;
+    const Type head = *reinterpret_cast<const Type*>(from);
+    const Type tail = *reinterpret_cast<const Type*>(from + n - kBytes);
+    *reinterpret_cast<Type*>(to) = head;
+    *reinterpret_cast<Type*>(to + n - kBytes) = tail;
+  }
+};
+
+// More; the last one may overlap the one before.
+template <size_t kBytes>
+struct ManyVectors {
+  uint64_t n;
+  [[gnu::always_inline]] void copy(char* to, const char* from) const {
+    const uint64_t last = n - kBytes;
+    uint64_t i = 0;
+    for (; i + kBytes < last; i += 2 * kBytes) {
+      Vector<kBytes>::move(to + i, from + i);
+      Vector<kBytes>::move(to + i + kBytes, from + i + kBytes);
+    }
+    if (i < last) Vector<kBytes>::move(to + i, from + i);
+    Vector<kBytes>::move(to + last, from + last);
+  }
+};
+
+// Longer ones are memcpy's, shorter ones constants.
+inline bool is_wide(uint64_t block) {
+  return block > 24 && block <= 1024;
+}
+
+struct Fetches {
+  bool stores, loads;
+};
+
+template <typename Block, typename To, typename From>
+[[gnu::always_inline]] inline void wide_loop(Block block, To to, From from, uint64_t count, Fetches fetch) {
+  uint64_t i = 0;
+  if (fetch.stores || fetch.loads) {
+    for (; i + kAhead < count; i++) {
+      fetch_to_write(to(i + kAhead));
+      if (fetch.loads) __builtin_prefetch(from(i + kAhead));
+      block.copy(to(i), from(i));
+    }
+  }
+  for (; i < count; i++) block.copy(to(i), from(i));
+}
+
+template <typename Block>
+[[gnu::always_inline]] inline void wide_positions(Block block, const Positions& to, const Positions& from,
+                                                  uint64_t count, Fetches fetch) {
+  const StridedBlocks t{to.base, to.stride}, f{from.base, from.stride};
+  if (to.offsets32)
+    wide_loop(block, ListedBlocks<int32_t>{to.base, to.offsets32}, f, count, fetch);
+  else if (from.offsets32)
+    wide_loop(block, t, ListedBlocks<int32_t>{from.base, from.offsets32}, count, fetch);
+  else
+    wide_loop(block, t, f, count, fetch);
+}
+
+// No list on both sides, none of 64-bit offsets.
+template <size_t kWidest>
+[[gnu::always_inline]] inline void copy_wide(uint64_t n, const Positions& to, const Positions& from,
+                                             uint64_t count, Fetches fetch) {
+  if constexpr (kWidest >= 64) {
+    if (n > 128) return wide_positions(ManyVectors<64>{n}, to, from, count, fetch);
+    if (n > 64) return wide_positions(TwoVectors<64>{n}, to, from, count, fetch);
+  }
+  if constexpr (kWidest >= 32) {
+    if (n > 64) return wide_positions(ManyVectors<32>{n}, to, from, count, fetch);
+    if (n > 32) return wide_positions(TwoVectors<32>{n}, to, from, count, fetch);
+  }
+  if (n > 32) return wide_positions(ManyVectors<16>{n}, to, from, count, fetch);
+  wide_positions(TwoVectors<16>{n}, to, from, count, fetch);
+}
+
+using CopyWide = void (*)(uint64_t, const Positions&, const Positions&, uint64_t, Fetches);
+void wide_sse2(uint64_t n, const Positions& to, const Positions& from, uint64_t count, Fetches fetch) {
+  copy_wide<16>(n, to, from, count, fetch);
+}
+[[gnu::target("avx2")]] void wide_avx2(uint64_t n, const Positions& to, const Positions& from, uint64_t count,
+                                       Fetches fetch) {
+  copy_wide<32>(n, to, from, count, fetch);
+}
+[[gnu::target("avx512f,avx512vl")]] void wide_avx512(uint64_t n, const Positions& to, const Positions& from,
+                                                     uint64_t count, Fetches fetch) {
+  copy_wide<64>(n, to, from, count, fetch);
+}
+constexpr CopyWide kCopyWide[] = {wide_sse2, wide_avx2, wide_avx512};
+
+bool supported(Instructions set) {
+  switch (set) {
+    case Instructions::sse2:
+      return true;
+    case Instructions::avx2:
+      return __builtin_cpu_supports("avx2");
+    case Instructions::avx512:
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+  }
+  return false;
+}
+
+// Until it is initialised, sse2: right, only slower.
+Instructions g_instructions = [] {
+  __builtin_cpu_init();
+  return supported(Instructions::avx512) ? Instructions::avx512
+         : supported(Instructions::avx2) ? Instructions::avx2
+                                         : Instructions::sse2;
+}();
+
 }  // namespace
 
+Instructions instructions() {
+  return g_instructions;
+}
+
+bool use_instructions(Instructions set) {
+  if (!supported(set)) return false;
+  g_instructions = set;
+  return true;
+}
+
 void copy_blocks(uint64_t block, const Positions& to, const Positions& from, uint64_t count) {
+  const bool lists = to.offsets || from.offsets || (to.offsets32 && from.offsets32);
+  if (is_wide(block) && !lists) {
+    const bool fetch = count >= 2 * kAhead && block <= kFetchBlocks;
+    const bool loads = fetch && std::abs(from.stride) >= kFar;
+    return kCopyWide[static_cast<size_t>(g_instructions)](
+        block, to, from, count, {fetch && (loads || std::abs(to.stride) >= kFar), loads});
+  }
   with_block(block, [&](auto b) {
-    if (to.offsets || from.offsets || (to.offsets32 && from.offsets32)) {
+    if (lists) {
       with_positions(
           to, [&](auto t) { with_positions(from, [&](auto f) { loop<Fetch::none>(b, t, f, count); }); });
       return;
     }
     with_fetch(block, to.stride, from.stride, count, [&](auto fetch) {
       constexpr Fetch kFetch = decltype(fetch)::value;
-      const StridedBlocks t{to.base, to.stride}, f{from.base, from.stride};
-      if (to.offsets32)
-        loop<kFetch>(b, ListedBlocks<int32_t>{to.base, to.offsets32}, f, count);
-      else if (from.offsets32)
-        loop<kFetch>(b, t, ListedBlocks<int32_t>{from.base, from.offsets32}, count);
-      else
-        loop<kFetch>(b, t, f, count);
+      if (to.offsets32) {
+        const ListedBlocks<int32_t> t{to.base, to.offsets32};
+        with_strided(b, from, [&](auto f) { loop<kFetch>(b, t, f, count); });
+      } else if (from.offsets32) {
+        const ListedBlocks<int32_t> f{from.base, from.offsets32};
+        with_strided(b, to, [&](auto t) { loop<kFetch>(b, t, f, count); });
+      } else {
+        with_strides(b, to, from, [&](auto t, auto f) { loop<kFetch>(b, t, f, count); });
+      }
     });
   });
 }
@@ -133,14 +307,21 @@ namespace {
 
 void copy_rows(uint64_t block, char* to, RowStrides to_strides, char* from, RowStrides from_strides,
                uint64_t rows, uint64_t count) {
+  if (is_wide(block)) {
+    for (uint64_t r = 0; r < rows; r++)
+      copy_blocks(block, strided(at(to, wrapping_mul(r, to_strides.row)), to_strides.step),
+                  strided(at(from, wrapping_mul(r, from_strides.row)), from_strides.step), count);
+    return;
+  }
   with_block(block, [&](auto b) {
     with_fetch(block, to_strides.step, from_strides.step, count, [&](auto fetch) {
-      for (uint64_t r = 0; r < rows; r++) {
-        loop<decltype(fetch)::value>(b, StridedBlocks{to, to_strides.step},
-                                     StridedBlocks{from, from_strides.step}, count);
-        to = at(to, to_strides.row);
-        from = at(from, from_strides.row);
-      }
+      with_strides(b, strided(to, to_strides.step), strided(from, from_strides.step), [&](auto t, auto f) {
+        for (uint64_t r = 0; r < rows; r++) {
+          loop<decltype(fetch)::value>(b, t, f, count);
+          t.base = at(t.base, to_strides.row);
+          f.base = at(f.base, from_strides.row);
+        }
+      });
     });
   });
 }

@@ -57,6 +57,12 @@ inline Positions strided(char* base, int64_t stride) {
   return {base, stride, nullptr, nullptr};
 }
 
+// The instructions that move blocks of more than 24 bytes: the widest that the processor has.
+enum class Instructions { sse2, avx2, avx512 };
+Instructions instructions();
+// For tests and benchmarks; false if the processor lacks them. Not while another thread copies.
+bool use_instructions(Instructions set);
+
 // Moves `count` blocks of `block` bytes.
 void copy_blocks(uint64_t block, const Positions& to, const Positions& from, uint64_t count);
 
@@ -86,9 +92,11 @@ void copy_grid(uint64_t block, char* to, RowStrides to_strides, char* from, RowS
 
 template <size_t N>
 struct FixedBlock {
+  static constexpr size_t kBytes = N;
   static void copy(char* to, const char* from) { __builtin_memcpy(to, from, N); }
 };
-struct TinyBlock {  // below 16 bytes
+struct TinyBlock {                     // below 16 bytes
+  static constexpr size_t kBytes = 0;  // not a constant
   uint64_t n;
   void copy(char* to, const char* from) const {
     if (n >= 8) {
@@ -112,6 +120,7 @@ struct TinyBlock {  // below 16 bytes
   }
 };
 struct SmallBlock {  // 16 bytes and more
+  static constexpr size_t kBytes = 0;
   uint64_t n;
   void copy(char* to, const char* from) const {
     struct Bytes16 {
@@ -126,6 +135,7 @@ struct SmallBlock {  // 16 bytes and more
   }
 };
 struct LargeBlock {
+  static constexpr size_t kBytes = 0;
   uint64_t n;
   void copy(char* to, const char* from) const { std::memcpy(to, from, n); }
 };

@@ -55,43 +55,66 @@ constexpr uint64_t kShareFrom = 128 << 10;
 
 // One argument list for both directions: `typed` is packed from or unpacked to, `position` an int or, with
 // large counts, an MPI_Count.
+//
+// Budget: packing 8 bytes takes XX ns altogether, of which an intercepted call that does nothing is N.
 class Packing {
  public:
-  Packing(const void* typed, MPI_Count count, MPI_Datatype type, MPI_Count room, void* position, bool large,
-          MPI_Comm comm)
+  Packing(const void* typed, MPI_Count count, MPI_Datatype type, const void* buffer, MPI_Count room,
+          void* position, bool large, MPI_Comm comm)
       : position_(position), large_(large) {
-    if (count <= 0 || position == nullptr || !formats_agree()) return;
+    if (count <= 0 || position == nullptr || buffer == nullptr || !formats_agree()) return;
     if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF && g_process.comms.find(comm) == nullptr) return;
     const TypeInfo* t = g_process.types.known(type);
     if (t == nullptr || t->opaque || (typed == nullptr && t->predefined)) return;
     bytes_ = static_cast<uint64_t>(count) * t->size;
     from_ = large ? *static_cast<MPI_Count*>(position) : *static_cast<int*>(position);
     if (from_ < 0 || from_ > room || bytes_ > static_cast<uint64_t>(room - from_)) return;
-    region_ = {static_cast<char*>(const_cast<void*>(typed)), static_cast<uint64_t>(count), t->layout};
+    packed_ = static_cast<char*>(const_cast<void*>(buffer)) + from_;
+    typed_ = {static_cast<char*>(const_cast<void*>(typed)), static_cast<uint64_t>(count), t->layout};
+    dense_ = t->dense ? typed_.base + t->offset : nullptr;
     handled_ = true;
   }
   bool handled() const { return handled_; }
-  const layout::Region& typed() const { return region_; }
-  layout::Region packed(const void* buffer) const {
-    return {static_cast<char*>(const_cast<void*>(buffer)) + from_, bytes_, layout::byte_layout()};
-  }
-  void move(const layout::Region& to, const layout::Region& from) {
-    if (bytes_ >= kShareFrom)
-      g_process.engine.copy(to, from, bytes_);
+
+  void pack() {
+    if (shared())
+      share(packed(), typed_);
+    else if (dense_ != nullptr)
+      memcpy(packed_, dense_, bytes_);
     else
-      layout::copy(to, from, 0, bytes_);
+      layout::pack(packed_, typed_, 0, bytes_);
+    advance();
+  }
+  void unpack() {
+    if (shared())
+      share(typed_, packed());
+    else if (dense_ != nullptr)
+      memcpy(dense_, packed_, bytes_);
+    else
+      layout::unpack(typed_, 0, bytes_, packed_);
+    advance();
+  }
+
+ private:
+  bool shared() const { return bytes_ >= kShareFrom; }
+  void share(const layout::Region& to, const layout::Region& from) const {
+    g_process.engine.copy(to, from, bytes_);
+  }
+  layout::Region packed() const { return {packed_, bytes_, layout::byte_layout()}; }
+  void advance() {
     if (large_)
       *static_cast<MPI_Count*>(position_) += static_cast<MPI_Count>(bytes_);
     else
       *static_cast<int*>(position_) += static_cast<int>(bytes_);
   }
 
- private:
   void* position_;
   bool large_, handled_ = false;
-  uint64_t bytes_ = 0;
   MPI_Count from_ = 0;
-  layout::Region region_{};
+  uint64_t bytes_ = 0;
+  char* packed_ = nullptr;
+  char* dense_ = nullptr;  // the first byte of a dense typed buffer
+  layout::Region typed_{};
 };
 
 // The library has the first word on every type: what it accepts is known from then on.
@@ -105,17 +128,17 @@ int pass_and_learn(MPI_Count count, MPI_Datatype type, Pass pass) {
 
 int pack(const void* inbuf, MPI_Count incount, MPI_Datatype type, void* outbuf, MPI_Count outsize,
          void* position, bool large, MPI_Comm comm, Pass pass) {
-  Packing p(inbuf, incount, type, outsize, position, large, comm);
-  if (!p.handled() || outbuf == nullptr) return pass_and_learn(incount, type, pass);
-  p.move(p.packed(outbuf), p.typed());
+  Packing p(inbuf, incount, type, outbuf, outsize, position, large, comm);
+  if (!p.handled()) return pass_and_learn(incount, type, pass);
+  p.pack();
   return MPI_SUCCESS;
 }
 
 int unpack(const void* inbuf, MPI_Count insize, void* position, void* outbuf, MPI_Count outcount,
            MPI_Datatype type, bool large, MPI_Comm comm, Pass pass) {
-  Packing p(outbuf, outcount, type, insize, position, large, comm);
-  if (!p.handled() || inbuf == nullptr) return pass_and_learn(outcount, type, pass);
-  p.move(p.typed(), p.packed(inbuf));
+  Packing p(outbuf, outcount, type, inbuf, insize, position, large, comm);
+  if (!p.handled()) return pass_and_learn(outcount, type, pass);
+  p.unpack();
   return MPI_SUCCESS;
 }
 
