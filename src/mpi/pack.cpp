@@ -70,28 +70,30 @@ class Packing {
     from_ = large ? *static_cast<MPI_Count*>(position) : *static_cast<int*>(position);
     if (from_ < 0 || from_ > room || bytes_ > static_cast<uint64_t>(room - from_)) return;
     packed_ = static_cast<char*>(const_cast<void*>(buffer)) + from_;
-    typed_ = {static_cast<char*>(const_cast<void*>(typed)), static_cast<uint64_t>(count), t->layout};
-    dense_ = t->dense ? typed_.base + t->offset : nullptr;
+    typed_ = static_cast<char*>(const_cast<void*>(typed));
+    count_ = static_cast<uint64_t>(count);
+    layout_ = t->layout;
+    dense_ = t->dense ? typed_ + t->offset : nullptr;
     handled_ = true;
   }
   bool handled() const { return handled_; }
 
   void pack() {
     if (shared())
-      share(packed(), typed_);
+      share(packed(), typed());
     else if (dense_ != nullptr)
       memcpy(packed_, dense_, bytes_);
     else
-      layout::pack(packed_, typed_, 0, bytes_);
+      layout::pack(packed_, typed(), 0, bytes_);
     advance();
   }
   void unpack() {
     if (shared())
-      share(typed_, packed());
+      share(typed(), packed());
     else if (dense_ != nullptr)
       memcpy(dense_, packed_, bytes_);
     else
-      layout::unpack(typed_, 0, bytes_, packed_);
+      layout::unpack(typed(), 0, bytes_, packed_);
     advance();
   }
 
@@ -100,6 +102,8 @@ class Packing {
   void share(const layout::Region& to, const layout::Region& from) const {
     g_process.engine.copy(to, from, bytes_);
   }
+  // Regions are made where they are used: this object then stays in registers.
+  layout::Region typed() const { return {typed_, count_, layout_}; }
   layout::Region packed() const { return {packed_, bytes_, layout::byte_layout()}; }
   void advance() {
     if (large_)
@@ -114,7 +118,9 @@ class Packing {
   uint64_t bytes_ = 0;
   char* packed_ = nullptr;
   char* dense_ = nullptr;  // the first byte of a dense typed buffer
-  layout::Region typed_{};
+  char* typed_ = nullptr;
+  uint64_t count_ = 0;
+  const layout::Layout* layout_ = nullptr;
 };
 
 // The library has the first word on every type: what it accepts is known from then on.
