@@ -278,9 +278,10 @@ void copy_blocks(uint64_t block, const Positions& to, const Positions& from, uin
   const bool lists = to.offsets || from.offsets || (to.offsets32 && from.offsets32);
   if (is_wide(block) && !lists) {
     const bool fetch = count >= 2 * kAhead && block <= kFetchBlocks;
-    const bool loads = fetch && std::abs(from.stride) >= kFar;
+    const int64_t far = static_cast<int64_t>(block) + kFar;
+    const bool loads = fetch && std::abs(from.stride) >= far;
     return kCopyWide[static_cast<size_t>(g_instructions)](
-        block, to, from, count, {fetch && (loads || std::abs(to.stride) >= kFar), loads});
+        block, to, from, count, {fetch && (loads || std::abs(to.stride) >= far), loads});
   }
   with_block(block, [&](auto b) {
     if (lists) {
