@@ -17,7 +17,7 @@ import time
 
 # Not anchored to the start of a line: a program's unfinished line (a prompt, a progress report) may stand before it.
 STATS = re.compile(rb"tasuki: rank (\d+):(.*)$", re.M)
-COUNTER = re.compile(rb"\b(sent|received)=(\d+)\b")
+COUNTER = re.compile(rb"\b(sent|received|external_bytes)=(\d+)\b")
 
 
 def launch_command(options):

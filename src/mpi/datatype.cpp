@@ -19,6 +19,7 @@ void TypeTable::close() {
 void TypeTable::release(TypeInfo* t) {
   if (t->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   layout::release(t->layout);
+  delete t->elements.load(std::memory_order_relaxed);
   free(t);
 }
 

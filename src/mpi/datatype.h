@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "layout/byte_order.h"
 #include "layout/layout.h"
 #include "mpi/handle_map.h"
 
@@ -20,6 +21,8 @@ struct TypeInfo {
   bool opaque;                  // not decodable: the library packs and unpacks it
   std::atomic<bool> committed;  // the library accepted it in a message; MPI_Pack asks for less
   std::atomic<uint32_t> users;  // operations in progress, plus one while the type exists
+  // What "external32" needs to know; nullptr: not asked for yet; no runs: the library packs it.
+  std::atomic<const layout::Elements*> elements;
 };
 
 class TypeTable {
@@ -56,6 +59,10 @@ class TypeTable {
 // The layout of a datatype, or nullptr if its construction is not understood or memory is exhausted.
 // *predefined: the type is not the user's.
 const layout::Layout* decode(MPI_Datatype type, bool* predefined);
+
+// The elements of a datatype in packed order. `element_size` tells of a predefined type how many bytes each of
+// its equal elements has, or 0; then, and if the construction is not understood, this returns false.
+bool decode_elements(MPI_Datatype type, uint64_t (*element_size)(MPI_Datatype), layout::ElementsBuilder* out);
 
 // True if the library packs as layouts do, without header or padding: what one packs the other can unpack.
 bool formats_agree();

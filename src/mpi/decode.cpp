@@ -261,4 +261,36 @@ const Layout* decode(MPI_Datatype type, bool* predefined) {
   return resized;
 }
 
+bool decode_elements(MPI_Datatype type, uint64_t (*element_size)(MPI_Datatype),
+                     layout::ElementsBuilder* out) {
+  MPI_Count size = 0;
+  pmpi().Type_size_x(type, &size);
+  Contents c;
+  if (size < 0 || !read_contents(type, &c)) return false;
+  if (c.combiner == MPI_COMBINER_NAMED) {
+    const uint64_t element = element_size(type);
+    if (element != 0) out->append(element, static_cast<uint64_t>(size) / element);
+    return element != 0;
+  }
+  Arguments a(c);
+  std::vector<int64_t> copies;
+  if (c.combiner == MPI_COMBINER_STRUCT) {
+    copies = a.counts(a.count());
+  } else if (c.types.empty()) {
+    return false;  // a Fortran type by its precision
+  } else {
+    // All other constructors place copies of one type; how many, the sizes say.
+    MPI_Count child = 0;
+    pmpi().Type_size_x(c.types[0], &child);
+    copies = {child > 0 ? size / child : 0};
+  }
+  if (copies.size() != c.types.size()) return false;
+  for (size_t i = 0; i < copies.size(); i++) {
+    layout::ElementsBuilder child;
+    if (copies[i] > 0 && !decode_elements(c.types[i], element_size, &child)) return false;
+    out->append(child, static_cast<uint64_t>(copies[i]));
+  }
+  return true;
+}
+
 }  // namespace tasuki::mpi

@@ -117,6 +117,11 @@ int pack(const void* inbuf, MPI_Count incount, MPI_Datatype type, void* outbuf, 
          void* position, bool large, MPI_Comm comm, Pass pass);
 int unpack(const void* inbuf, MPI_Count insize, void* position, void* outbuf, MPI_Count outcount,
            MPI_Datatype type, bool large, MPI_Comm comm, Pass pass);
+// *position: MPI_Aint, MPI_Count in the large-count functions; both have 8 bytes.
+int pack_external(const char* format, const void* inbuf, MPI_Count incount, MPI_Datatype type, void* outbuf,
+                  MPI_Count outsize, void* position, Pass pass);
+int unpack_external(const char* format, const void* inbuf, MPI_Count insize, void* position, void* outbuf,
+                    MPI_Count outcount, MPI_Datatype type, Pass pass);
 // Every collective call that makes one communicator for all its callers; agreement happens after `pass`
 // succeeded.
 int comm_new(MPI_Comm* newcomm, Pass pass);

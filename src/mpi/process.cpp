@@ -201,6 +201,7 @@ void activate(const task::TaskSlot* slot) {
   pmpi().Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &upper_bound, &found);
   p.tag_upper_bound = found != 0 ? *upper_bound : 32767;
   pmpi().Comm_dup(MPI_COMM_SELF, &p.quiet_comm);
+  pmpi().Comm_set_errhandler(p.quiet_comm, MPI_ERRORS_RETURN);
   p.never_done = generalized_request();
   p.types.open(p.threads);
   p.comms.open(p.board, slots, p.world_size, p.threads);
@@ -223,11 +224,11 @@ void print_statistics() {
                "tasuki: rank %d: sent=%lu sent_bytes=%lu received=%lu received_bytes=%lu inline=%lu "
                "buffered=%lu rendezvous=%lu found_receive=%lu ring_full=%lu alone_bytes=%lu direct_bytes=%lu "
                "pipelined_bytes=%lu claims_helped=%lu others_bytes=%lu thread_bytes=%lu broadcasts=%lu "
-               "broadcast_bytes=%lu remote_bytes=%lu\n",
+               "broadcast_bytes=%lu remote_bytes=%lu external_bytes=%lu\n",
                p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered,
                s.rendezvous, s.found_receive, s.ring_full, s.transfer.alone_bytes, s.transfer.direct_bytes,
                s.transfer.pipelined_bytes, s.transfer.claims_helped, s.transfer.others_bytes,
-               p.helpers.bytes(), s.broadcasts, s.broadcast_bytes, p.remote_bytes);
+               p.helpers.bytes(), s.broadcasts, s.broadcast_bytes, p.remote_bytes, p.external_bytes);
   if (n > 0) fwrite(line, 1, static_cast<size_t>(n), stderr);
 }
 

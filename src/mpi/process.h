@@ -42,8 +42,9 @@ struct Process {
   bool statistics = false;
   RemotePolicy remote = RemotePolicy::off;  // typed messages that the library moves are packed here: remote.h
   uint64_t remote_bytes = 0;                // so packed and unpacked
+  uint64_t external_bytes = 0;              // packed to and unpacked from "external32"
   MPI_Request never_done{};                 // a generalized request: asking for it makes the library progress
-  MPI_Comm quiet_comm{};                    // a communicator for the placeholders of matched messages
+  MPI_Comm quiet_comm{};                    // a communicator for what the user must not notice
   SpinLock lock;                            // what follows, when `threads`
   Request* detached = nullptr;              // freed by the user while active
   // Buffered mode. Each buffer by itself is large enough for a correct program's messages, so all together

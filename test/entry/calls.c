@@ -241,6 +241,21 @@ static void packing(void) {
   CHECK(position == (Count)sizeof packed && memcmp(a, filled(g_rank, 9), sizeof a) == 0);
 }
 
+static void external(void) {
+#ifdef LARGE
+  MPI_Count position = 3;
+#else
+  MPI_Aint position = 3;
+#endif
+  int a[N];
+  char packed[N * sizeof(int) + 3];
+  C(Pack_external)("external32", filled(g_rank, 9), N, MPI_INT, packed, sizeof packed, &position);
+  CHECK(position == sizeof packed && packed[3] == ((char*)filled(g_rank, 9))[3]);
+  position = 3;
+  C(Unpack_external)("external32", packed, sizeof packed, &position, a, N, MPI_INT);
+  CHECK(position == sizeof packed && memcmp(a, filled(g_rank, 9), sizeof a) == 0);
+}
+
 static void collective(void) {
   int a[N];
   memcpy(a, filled(g_rank, 70), sizeof a);
@@ -313,6 +328,7 @@ int main(int argc, char** argv) {
   persistent();
   probing();
   packing();
+  external();
   collective();
   communicators();
   F(Finalize)();

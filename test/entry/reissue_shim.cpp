@@ -327,6 +327,23 @@ int unpack(const void* inbuf, MPI_Count insize, void* position, void* outbuf, MP
                        comm);
 }
 
+// Classic and large positions have one size, but not one type: which function it was does not show here.
+int pack_external(const char* format, const void* inbuf, MPI_Count incount, MPI_Datatype type, void* outbuf,
+                  MPI_Count outsize, void* position, Pass pass) {
+  called("pack_external");
+  if (!fits(incount)) return pass();
+  return pmpi().Pack_external(format, inbuf, narrow(incount), type, outbuf, static_cast<MPI_Aint>(outsize),
+                              static_cast<MPI_Aint*>(position));
+}
+
+int unpack_external(const char* format, const void* inbuf, MPI_Count insize, void* position, void* outbuf,
+                    MPI_Count outcount, MPI_Datatype type, Pass pass) {
+  called("unpack_external");
+  if (!fits(outcount)) return pass();
+  return pmpi().Unpack_external(format, inbuf, static_cast<MPI_Aint>(insize),
+                                static_cast<MPI_Aint*>(position), outbuf, narrow(outcount), type);
+}
+
 // The communicator must be the new one and usable by all its members at once.
 int comm_new(MPI_Comm* newcomm, Pass pass) {
   called("comm_new");

@@ -94,6 +94,7 @@ program calls
   call persistent()
   call probing()
   call packing()
+  call external()
   call collective()
   call requests()
   call addresses()
@@ -427,6 +428,18 @@ contains
     position = 4
     call MPI_Unpack(packed, 4 * (n + 1), position, b, n, MPI_INTEGER, MPI_COMM_WORLD, ierr)
     call check(position == 4 * (n + 1) .and. all(b == a), 'Unpack')
+  end subroutine
+
+  subroutine external()
+    integer :: a(n), b(n), packed(n)
+    integer(MPI_ADDRESS_KIND) :: position
+    a = pattern(rank, 79)
+    position = 0
+    call MPI_Pack_external('external32', a, n, MPI_INTEGER, packed, 4_MPI_ADDRESS_KIND * n, position, ierr)
+    call check(position == 4 * n, 'Pack_external')
+    position = 0
+    call MPI_Unpack_external('external32', packed, 4_MPI_ADDRESS_KIND * n, position, b, n, MPI_INTEGER, ierr)
+    call check(position == 4 * n .and. all(b == a), 'Unpack_external')
   end subroutine
 
   subroutine collective()
