@@ -1,6 +1,7 @@
-// MPI_Bcast between tasks of one space. All ranks must come to the same decision from what is equal on all of
-// them: the communicator, the root, and the bytes that the type signature holds. How a rank's own datatype is
-// built plays no part: what cannot be decoded is packed and unpacked by the library.
+// MPI_Bcast and MPI_Barrier between tasks of one space. All ranks must come to the same decision from what is
+// equal on all of them: the communicator, and of a broadcast the root and the bytes that the type signature
+// holds. How a rank's own datatype is built plays no part: what cannot be decoded is packed and unpacked by the
+// library.
 #include "generated/pmpi.h"
 #include "mpi/requests.h"
 
@@ -41,6 +42,14 @@ int run(const Target& t, const Buffer& b, int root) {
 }
 
 }  // namespace
+
+int barrier(MPI_Comm comm, Pass pass) {
+  CommInfo* c = g_process.comms.find(comm);
+  if (c == nullptr || c->barrier == nullptr) return pass();
+  g_process.engine.stats().barriers++;
+  enter_barrier(g_process.engine, *c->barrier, c->rank, c->peer_count, c->slots);
+  return MPI_SUCCESS;
+}
 
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass) {
   CommInfo* c = g_process.comms.find(comm);

@@ -1,6 +1,7 @@
 #include "mpi/comm.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 #include "generated/pmpi.h"
@@ -26,13 +27,13 @@ void CommTable::open(Board* board, int* slot_of_world_rank, int world_size, bool
     int* slots = static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(world_size)));
     if (slots != nullptr) {
       std::copy_n(slot_of_world_rank, world_size, slots);
-      remember(MPI_COMM_WORLD, kWorldContext, rank, false, world_size, slots);
+      remember(MPI_COMM_WORLD, {kWorldContext, world_barrier()}, rank, false, world_size, slots);
     }
   }
   int* self = static_cast<int*>(malloc(sizeof(int)));
   if (self != nullptr) {
     *self = slot_of_world_rank[rank];
-    remember(MPI_COMM_SELF, kSelfContext, 0, false, 1, self);
+    remember(MPI_COMM_SELF, {kSelfContext, nullptr}, 0, false, 1, self);
   }
 }
 
@@ -47,11 +48,27 @@ void CommTable::release(CommInfo* c) {
   free(c);
 }
 
-bool CommTable::remember(MPI_Comm comm, uint32_t context, int rank, bool inter, int peer_count, int* slots) {
+// All members know MPI_COMM_WORLD without a message: the barrier of the first one that needs it serves all.
+Barrier* CommTable::world_barrier() {
+  Barrier* known = board_->world_barrier.load(std::memory_order_acquire);
+  if (known != nullptr) return known;
+  Barrier* mine = barriers_.take(world_size_);
+  if (mine == nullptr) {
+    fprintf(stderr, "tasuki: no memory for a barrier of %d ranks\n", world_size_);
+    abort();  // the other ranks count on this one
+  }
+  if (board_->world_barrier.compare_exchange_strong(known, mine, std::memory_order_acq_rel)) return mine;
+  barriers_.give(mine);
+  return known;
+}
+
+bool CommTable::remember(MPI_Comm comm, const Agreed& agreed, int rank, bool inter, int peer_count,
+                         int* slots) {
   CommInfo* c = static_cast<CommInfo*>(calloc(1, sizeof(CommInfo)));
   if (c == nullptr) return false;
   c->comm = comm;
-  c->context = context;
+  c->context = agreed.context;
+  c->barrier = agreed.barrier;
   c->rank = rank;
   c->inter = inter;
   c->peer_count = peer_count;
@@ -63,8 +80,11 @@ bool CommTable::remember(MPI_Comm comm, uint32_t context, int rank, bool inter, 
 // Called by the MPI library when the communicator is freed, by whatever call: its handle may be given to
 // another one next.
 int CommTable::forget(MPI_Comm comm, int, void*, void* extra) {
-  CommInfo* c = static_cast<CommTable*>(extra)->map_.erase(key_of(comm));
+  CommTable* table = static_cast<CommTable*>(extra);
+  CommInfo* c = table->map_.erase(key_of(comm));
   if (c != nullptr) {
+    // Every member has arrived in the last barrier, or this one would not be out of it.
+    if (c->rank == 0 && c->barrier != nullptr) table->barriers_.give(c->barrier);
     c->comm = MPI_COMM_NULL;
     release(c);
   }
@@ -90,21 +110,20 @@ int* CommTable::slots_of(MPI_Group group, int* count) {
   return ranks;
 }
 
-int CommTable::agree(MPI_Comm comm, bool inter, uint32_t* context) {
+int CommTable::agree(MPI_Comm comm, bool inter, int count, Agreed* agreed) {
   int rank = 0;
   pmpi().Comm_rank(comm, &rank);
   unsigned mine = rank == 0 ? board_->next_context.fetch_add(1, std::memory_order_relaxed) : 0;
   if (!inter) {
-    const int rc = pmpi().Bcast(&mine, 1, MPI_UNSIGNED, 0, comm);
-    *context = mine;
-    return rc;
+    if (rank == 0) *agreed = {mine, count > 1 ? barriers_.take(count) : nullptr};
+    return pmpi().Bcast(agreed, sizeof *agreed, MPI_BYTE, 0, comm);
   }
   // On an inter-communicator a reduction delivers the other group's result: send the proposal over, and get
   // one's own back.
   unsigned theirs = 0, ours = 0;
   int rc = pmpi().Allreduce(&mine, &theirs, 1, MPI_UNSIGNED, MPI_MAX, comm);
   if (rc == MPI_SUCCESS) rc = pmpi().Allreduce(&theirs, &ours, 1, MPI_UNSIGNED, MPI_MAX, comm);
-  *context = std::min(ours, theirs);
+  *agreed = {std::min(ours, theirs), nullptr};
   return rc;
 }
 
@@ -126,11 +145,11 @@ int CommTable::adopt(MPI_Comm comm) {
     free(local);
     if (slots == nullptr) return MPI_SUCCESS;
   }
-  uint32_t context = 0;
-  const int rc = agree(comm, inter != 0, &context);
+  Agreed agreed{};
+  const int rc = agree(comm, inter != 0, peer_count, &agreed);
   int rank = 0;
   pmpi().Comm_rank(comm, &rank);
-  if (rc != MPI_SUCCESS || !remember(comm, context, rank, inter != 0, peer_count, slots)) {
+  if (rc != MPI_SUCCESS || !remember(comm, agreed, rank, inter != 0, peer_count, slots)) {
     free(slots);
     return rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM;
   }

@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "mpi/barrier.h"
 #include "mpi/handle_map.h"
 
 namespace tasuki::mpi {
@@ -18,6 +19,7 @@ struct CommInfo {
   bool inter;
   int peer_count;               // ranks that can be addressed: the remote group of an inter-communicator
   int* slots;                   // by rank among the peers
+  Barrier* barrier;             // nullptr: barriers are the library's
   uint64_t attached_bytes;      // MPI_Comm_attach_buffer
   std::atomic<uint32_t> users;  // operations in progress, plus one while the communicator exists
 };
@@ -41,11 +43,18 @@ class CommTable {
 
  private:
   int* slots_of(MPI_Group group, int* count);
-  int agree(MPI_Comm comm, bool inter, uint32_t* context);
-  bool remember(MPI_Comm comm, uint32_t context, int rank, bool inter, int peer_count, int* slots);
+  // What the members of a communicator have in common.
+  struct Agreed {
+    uint32_t context;
+    Barrier* barrier;
+  };
+  int agree(MPI_Comm comm, bool inter, int count, Agreed* agreed);
+  Barrier* world_barrier();
+  bool remember(MPI_Comm comm, const Agreed& agreed, int rank, bool inter, int peer_count, int* slots);
   static int forget(MPI_Comm comm, int keyval, void* attribute, void* extra);
 
   HandleMap<CommInfo> map_;
+  BarrierPool barriers_;
   Board* board_ = nullptr;
   int* slot_of_world_rank_ = nullptr;
   int world_size_ = 0;

@@ -108,6 +108,7 @@ int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass);
 int comm_detach_buffer(MPI_Comm comm, Pass pass);
 
 // ---- collectives
+int barrier(MPI_Comm comm, Pass pass);
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass);
 
 // ---- datatypes and communicators

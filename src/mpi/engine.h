@@ -26,6 +26,7 @@ struct Stats {
   uint64_t found_receive;                  // sends that found their receive posted
   uint64_t ring_full;
   uint64_t broadcasts, broadcast_bytes;  // taken part in, as root or receiver
+  uint64_t barriers;
   TransferStats transfer;
 };
 
@@ -107,6 +108,9 @@ class Engine {
 
   // Moves small messages from the rings to the receives posted for them.
   void progress();
+
+  // Wakes another task that may sleep while it waits for what this one has just published.
+  void wake_task(int32_t slot) { wake(endpoint(slot)); }
 
   // Bytes of the user's buffer that buffered sends have released since the last call.
   uint64_t take_released();

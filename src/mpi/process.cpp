@@ -219,16 +219,16 @@ void print_statistics() {
   const Process& p = g_process;
   Stats s = g_process.engine.stats();
   char line[512];
-  const int n =
-      snprintf(line, sizeof line,
-               "tasuki: rank %d: sent=%lu sent_bytes=%lu received=%lu received_bytes=%lu inline=%lu "
-               "buffered=%lu rendezvous=%lu found_receive=%lu ring_full=%lu alone_bytes=%lu direct_bytes=%lu "
-               "pipelined_bytes=%lu claims_helped=%lu others_bytes=%lu thread_bytes=%lu broadcasts=%lu "
-               "broadcast_bytes=%lu remote_bytes=%lu external_bytes=%lu\n",
-               p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered,
-               s.rendezvous, s.found_receive, s.ring_full, s.transfer.alone_bytes, s.transfer.direct_bytes,
-               s.transfer.pipelined_bytes, s.transfer.claims_helped, s.transfer.others_bytes,
-               p.helpers.bytes(), s.broadcasts, s.broadcast_bytes, p.remote_bytes, p.external_bytes);
+  const int n = snprintf(
+      line, sizeof line,
+      "tasuki: rank %d: sent=%lu sent_bytes=%lu received=%lu received_bytes=%lu inline=%lu "
+      "buffered=%lu rendezvous=%lu found_receive=%lu ring_full=%lu alone_bytes=%lu direct_bytes=%lu "
+      "pipelined_bytes=%lu claims_helped=%lu others_bytes=%lu thread_bytes=%lu broadcasts=%lu "
+      "broadcast_bytes=%lu remote_bytes=%lu external_bytes=%lu barriers=%lu\n",
+      p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered, s.rendezvous,
+      s.found_receive, s.ring_full, s.transfer.alone_bytes, s.transfer.direct_bytes,
+      s.transfer.pipelined_bytes, s.transfer.claims_helped, s.transfer.others_bytes, p.helpers.bytes(),
+      s.broadcasts, s.broadcast_bytes, p.remote_bytes, p.external_bytes, s.barriers);
   if (n > 0) fwrite(line, 1, static_cast<size_t>(n), stderr);
 }
 

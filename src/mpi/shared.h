@@ -35,6 +35,7 @@ inline constexpr int32_t kAnyTag = -1;
 struct Endpoint;
 struct Request;
 struct Cell;
+struct Barrier;
 
 // Test-and-set lock for critical sections of some ten to some hundred nanoseconds. Yields its core when the
 // holder does not run (more ranks than cores is normal).
@@ -325,6 +326,7 @@ struct Board {
   std::atomic<Decision> membership;  // open until the set of members is frozen by its first reader
   std::atomic<Decision> world;       // whether the members form one MPI_COMM_WORLD (or a part of it)
   std::atomic<uint32_t> next_context;
+  std::atomic<Barrier*> world_barrier;  // of MPI_COMM_WORLD, made by the first that needs it
   JobBoard jobs;
   struct Member {
     std::atomic<Endpoint*> endpoint;  // registered before MPI_Init

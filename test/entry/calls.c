@@ -259,6 +259,7 @@ static void external(void) {
 static void collective(void) {
   int a[N];
   memcpy(a, filled(g_rank, 70), sizeof a);
+  F(Barrier)(MPI_COMM_WORLD);
   C(Bcast)(a, N, MPI_INT, 1, MPI_COMM_WORLD);
   CHECK(memcmp(a, filled(1, 70), sizeof a) == 0);
 }

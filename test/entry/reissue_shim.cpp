@@ -306,6 +306,11 @@ int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm c
   return pmpi().Bcast(buffer, narrow(count), type, root, comm);
 }
 
+int barrier(MPI_Comm comm, Pass) {
+  called("barrier");
+  return pmpi().Barrier(comm);
+}
+
 int type_commit(MPI_Datatype* type, Pass) {
   called("type_commit");
   return pmpi().Type_commit(type);
