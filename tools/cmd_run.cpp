@@ -70,7 +70,7 @@ int run_plain(const task::Job& job, const RunOptions& options, const std::vector
 // A plain process still takes part in its MPI job, whose other ranks talk to its shim.
 int fall_back(const task::Job& job, const task::Program& program, const RunOptions& options,
               const std::string& why) {
-  const bool require = options.require || setting_flag("TASUKI_REQUIRE");
+  const bool require = options.require || setting_flag("TASUKI_REQUIRE") || setting_flag("TASUKI_EVERYWHERE");
   log(require ? LogLevel::error : LogLevel::warning, "%s %s: %s", options.command[0].c_str(), why.c_str(),
       require ? "it cannot share the address space (--require)" : "it runs as a process of its own");
   if (require) return 1;

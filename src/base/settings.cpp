@@ -32,6 +32,9 @@ constexpr Setting kSettings[] = {
      "Polls of a waiting rank before it gives its core away; used when ranks outnumber cores."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,
      "on: a program that cannot share the address space is an error, not a plain process."},
+    {"TASUKI_EVERYWHERE", SettingKind::flag, "off", nullptr,
+     "on, on every host: you promise that every rank of the job runs under tasuki run; then MPI_Bcast is "
+     "Tasuki's between hosts too. Implies TASUKI_REQUIRE."},
     {"TASUKI_JOIN_TIMEOUT", SettingKind::count, "5", nullptr,
      "Seconds that the ranks of a node wait for one of theirs that does not come."},
     {"TASUKI_MAPPINGS", SettingKind::count, "400", nullptr,

@@ -53,6 +53,7 @@ int barrier(MPI_Comm comm, Pass pass) {
 
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass) {
   CommInfo* c = g_process.comms.find(comm);
+  if (c == nullptr && g_process.spans.on()) return span_bcast(buffer, count, type, root, comm, pass);
   if (c == nullptr || c->inter || c->peer_count < 2 || root < 0 || root >= c->peer_count || count <= 0 ||
       buffer == MPI_IN_PLACE)
     return pass();

@@ -65,25 +65,60 @@ bool Broadcaster::send(const Group& group, const layout::Region& source) {
   }
   Broadcast* b = take();
   if (b == nullptr) return false;
-  const bool buffered = n <= kBroadcastBuffer;
-  if (buffered) layout::pack(b->data, source, 0, n);
-  b->source = buffered ? layout::Region{b->data, n, layout::byte_layout()} : source;
-  b->bytes = n;
+  if (n > kBroadcastBuffer) {
+    publish(group, b, source, n);
+    close(b);
+    return true;
+  }
+  layout::pack(b->data, source, 0, n);
+  publish(group, b, {b->data, n, layout::byte_layout()}, n);
+  b->readers.fetch_sub(1, std::memory_order_release);
+  return true;
+}
+
+void Broadcaster::publish(const Group& group, Broadcast* b, const layout::Region& source, uint64_t ready) {
+  b->source = source;
+  b->bytes = layout::bytes(source);
+  b->ready.store(ready, std::memory_order_relaxed);
   b->readers.store(static_cast<uint32_t>(group.count), std::memory_order_release);
   char address[sizeof b];
   memcpy(address, &b, sizeof b);
   tell(group, kAddress, address, sizeof b);
-  if (!buffered) {
-    // Here for nothing else: with a core to itself this task helps at every look.
-    const bool helps = !engine_->options().wait.oversubscribed;
-    engine_->wait_for([&] {
-      if (b->readers.load(std::memory_order_acquire) == 1) return true;
-      if (helps) engine_->help_others();
-      return false;
-    });
-  }
+}
+
+Broadcast* Broadcaster::open(const Group& group, const layout::Region& source, uint64_t ready) {
+  Broadcast* b = take();
+  if (b != nullptr) publish(group, b, source, ready);
+  return b;
+}
+
+void Broadcaster::advance(const Group& group, Broadcast* b, uint64_t ready) {
+  b->ready.store(ready, std::memory_order_release);
+  if (!engine_->options().wait.oversubscribed) return;  // then nobody sleeps
+  for (int i = 0; i < group.count; i++)
+    if (i != group.rank) engine_->wake_task(group.slots[i]);
+}
+
+void Broadcaster::close(Broadcast* b) {
+  // Here for nothing else: with a core to itself this task helps at every look.
+  const bool helps = !engine_->options().wait.oversubscribed;
+  engine_->wait_for([&] {
+    if (b->readers.load(std::memory_order_acquire) == 1) return true;
+    if (helps) engine_->help_others();
+    return false;
+  });
   b->readers.fetch_sub(1, std::memory_order_release);
-  return true;
+}
+
+void Broadcaster::copy_as_it_comes(const Broadcast& b, const layout::Region& destination, uint64_t n) {
+  for (uint64_t done = 0; done < n;) {
+    uint64_t ready = 0;
+    const auto more = [&] { return (ready = b.ready.load(std::memory_order_acquire)) > done; };
+    if (!more()) engine_->wait_for(more);
+    ready = std::min(ready, n);
+    layout::unpack(destination, done, ready - done, b.source.base + done);
+    done = ready;
+  }
 }
 
 bool Broadcaster::receive(const Group& group, int root, const layout::Region& destination, uint64_t* bytes) {
@@ -108,7 +143,9 @@ bool Broadcaster::receive(const Group& group, int root, const layout::Region& de
   memcpy(&b, message, sizeof b);
   *bytes = b->bytes;
   const uint64_t n = std::min(*bytes, room);
-  if (n >= kShareFrom)
+  if (b->ready.load(std::memory_order_acquire) < b->bytes)
+    copy_as_it_comes(*b, destination, n);
+  else if (n >= kShareFrom)
     engine_->copy(destination, b->source, n);
   else if (n != 0)
     layout::copy(destination, b->source, 0, n);

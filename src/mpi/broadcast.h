@@ -25,6 +25,8 @@ struct alignas(kLine) Broadcast {
   Endpoint* root;
   // Receivers that may still read, plus one while the root uses the structure; 0: free.
   alignas(kLine) std::atomic<uint32_t> readers;
+  // Bytes of `source` that are there; the rest arrives while receivers copy (a message between hosts).
+  alignas(kLine) std::atomic<uint64_t> ready;
   alignas(kLine) char data[kBroadcastBuffer];
 };
 
@@ -45,6 +47,11 @@ class Broadcaster {
 
   // The root's part. On return `source` may be changed. False, with nothing sent, when memory is exhausted.
   bool send(const Group& group, const layout::Region& source);
+  // The root's part in steps, for data that arrive bit by bit in a dense buffer: tells the receivers, then
+  // tells them how much has come, then waits until all have copied everything. nullptr: as false.
+  Broadcast* open(const Group& group, const layout::Region& source, uint64_t ready);
+  void advance(const Group& group, Broadcast* b, uint64_t ready);
+  void close(Broadcast* b);
   // A receiver's part: fills `destination` as far as both reach. *bytes: what the root sent. False, with
   // nothing received, when memory is exhausted.
   bool receive(const Group& group, int root, const layout::Region& destination, uint64_t* bytes);
@@ -54,6 +61,8 @@ class Broadcaster {
   static constexpr uint32_t kMost = 64;
   Broadcast* take();
   Broadcast* take_free();
+  void copy_as_it_comes(const Broadcast& b, const layout::Region& destination, uint64_t n);
+  void publish(const Group& group, Broadcast* b, const layout::Region& source, uint64_t ready);
   void tell(const Group& group, int32_t kind, const char* data, uint32_t bytes);
 
   Engine* engine_;

@@ -38,6 +38,9 @@ class CommTable {
   // members are here. Returns an MPI error code.
   int adopt(MPI_Comm comm);
 
+  // By rank in MPI_COMM_WORLD; -1: not a member.
+  const int* world_slots() const { return slot_of_world_rank_; }
+
   static void retain(CommInfo* c) { c->users.fetch_add(1, std::memory_order_relaxed); }
   static void release(CommInfo* c);
 

@@ -26,6 +26,7 @@ struct Stats {
   uint64_t found_receive;                  // sends that found their receive posted
   uint64_t ring_full;
   uint64_t broadcasts, broadcast_bytes;  // taken part in, as root or receiver
+  uint64_t spanning;                     // broadcasts between hosts
   uint64_t barriers;
   TransferStats transfer;
 };

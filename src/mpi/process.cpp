@@ -141,6 +141,7 @@ int teardown(MPI_Comm, int, void*, void*) {
   pmpi().Comm_free(&p.quiet_comm);
   pmpi().Grequest_complete(p.never_done);
   free_complete(&p.never_done);
+  p.spans.close();
   p.types.close();
   p.comms.close();
   return MPI_SUCCESS;
@@ -224,11 +225,11 @@ void print_statistics() {
       "tasuki: rank %d: sent=%lu sent_bytes=%lu received=%lu received_bytes=%lu inline=%lu "
       "buffered=%lu rendezvous=%lu found_receive=%lu ring_full=%lu alone_bytes=%lu direct_bytes=%lu "
       "pipelined_bytes=%lu claims_helped=%lu others_bytes=%lu thread_bytes=%lu broadcasts=%lu "
-      "broadcast_bytes=%lu remote_bytes=%lu external_bytes=%lu barriers=%lu\n",
+      "broadcast_bytes=%lu spanning=%lu remote_bytes=%lu external_bytes=%lu barriers=%lu\n",
       p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered, s.rendezvous,
       s.found_receive, s.ring_full, s.transfer.alone_bytes, s.transfer.direct_bytes,
       s.transfer.pipelined_bytes, s.transfer.claims_helped, s.transfer.others_bytes, p.helpers.bytes(),
-      s.broadcasts, s.broadcast_bytes, p.remote_bytes, p.external_bytes, s.barriers);
+      s.broadcasts, s.broadcast_bytes, s.spanning, p.remote_bytes, p.external_bytes, s.barriers);
   if (n > 0) fwrite(line, 1, static_cast<size_t>(n), stderr);
 }
 
@@ -260,7 +261,9 @@ namespace delegate {
 int init(Pass pass) {
   const task::TaskSlot* slot = enroll();
   const int rc = pass();
-  if (rc == MPI_SUCCESS && slot != nullptr) activate(slot);
+  if (rc != MPI_SUCCESS) return rc;
+  if (slot != nullptr) activate(slot);
+  if (setting_flag("TASUKI_EVERYWHERE")) g_process.spans.open(g_on && formats_agree());
   return rc;
 }
 

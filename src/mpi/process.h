@@ -13,6 +13,7 @@
 #include "mpi/engine.h"
 #include "mpi/handle_map.h"
 #include "mpi/helpers.h"
+#include "mpi/span.h"
 
 namespace tasuki::mpi {
 
@@ -29,6 +30,7 @@ struct Process {
   Broadcaster broadcaster{engine};
   HelperThreads helpers;
   CommTable comms;
+  SpanTable spans;
   TypeTable types;
   HandleMap<Request> requests;            // by the MPI_Request that stands for it
   SpinLock message_lock;                  // spare_messages

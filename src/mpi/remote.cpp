@@ -108,7 +108,8 @@ struct Blocks {
 };
 Blocks g_blocks;
 
-// nullptr: no memory.
+}  // namespace
+
 char* take_block(uint64_t bytes) {
   uint64_t capacity = kSmallestBlock;
   while (capacity < bytes) capacity *= 2;
@@ -135,8 +136,6 @@ char* take_block(uint64_t bytes) {
   }
   return reinterpret_cast<char*>(b) + kHeader;
 }
-
-}  // namespace
 
 void give_block(char* data) {
   Block* b = reinterpret_cast<Block*>(data - kHeader);

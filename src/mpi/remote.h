@@ -69,6 +69,9 @@ int test(Request* r, int* flag, MPI_Status* status);
 // MPI_Request_get_status. What it calls complete the user may read.
 int get_status(Request* r, int* flag, MPI_Status* status);
 int cancel(Request* r);
+
+// Memory for packed bytes, kept for the next message; nullptr: no memory.
+char* take_block(uint64_t bytes);
 void give_block(char* packed);
 
 }  // namespace tasuki::mpi::remote
