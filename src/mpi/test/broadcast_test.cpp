@@ -94,6 +94,35 @@ TEST(Broadcast, EverySizeFromEveryRoot) {
   }
 }
 
+// The data come bit by bit, some before a receiver looks and some while it waits, asleep or not.
+TEST(Broadcast, ReceiversCopyWhatHasCome) {
+  for (const bool oversubscribed : {true, false}) {
+    World w(3, oversubscribed);
+    w.run([&](int rank) {
+      constexpr uint64_t kBytes = 500'000, kStep = 70'000;
+      const std::vector<char> expected = pattern(kBytes, 3);
+      for (int round = 0; round < 5; round++) {
+        std::vector<char> v(kBytes, 0);
+        if (rank != 1) {
+          EXPECT_EQ(w.broadcast(rank, 1, dense(v)), kBytes);
+          ASSERT_EQ(v, expected);
+          continue;
+        }
+        Broadcast* b = w.broadcaster(1).open(w.group(1), dense(v), 0);
+        ASSERT_NE(b, nullptr);
+        for (uint64_t done = 0; done < kBytes;) {
+          const uint64_t n = std::min(kStep, kBytes - done);
+          memcpy(&v[done], &expected[done], n);
+          done += n;
+          if (round % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          w.broadcaster(1).advance(w.group(1), b, done);
+        }
+        w.broadcaster(1).close(b);
+      }
+    });
+  }
+}
+
 // The root's elements are strided, a receiver's are dense, or strided otherwise.
 TEST(Broadcast, BothSidesTypedDifferently) {
   World w(3);
