@@ -110,15 +110,18 @@ void Broadcaster::close(Broadcast* b) {
   b->readers.fetch_sub(1, std::memory_order_release);
 }
 
-void Broadcaster::copy_as_it_comes(const Broadcast& b, const layout::Region& destination, uint64_t n) {
+// False if the rest never comes.
+bool Broadcaster::copy_as_it_comes(const Broadcast& b, const layout::Region& destination, uint64_t n) {
   for (uint64_t done = 0; done < n;) {
     uint64_t ready = 0;
     const auto more = [&] { return (ready = b.ready.load(std::memory_order_acquire)) > done; };
     if (!more()) engine_->wait_for(more);
+    if (ready == kBroken) return false;
     ready = std::min(ready, n);
     layout::unpack(destination, done, ready - done, b.source.base + done);
     done = ready;
   }
+  return true;
 }
 
 bool Broadcaster::receive(const Group& group, int root, const layout::Region& destination, uint64_t* bytes) {
@@ -143,8 +146,9 @@ bool Broadcaster::receive(const Group& group, int root, const layout::Region& de
   memcpy(&b, message, sizeof b);
   *bytes = b->bytes;
   const uint64_t n = std::min(*bytes, room);
-  if (b->ready.load(std::memory_order_acquire) < b->bytes)
-    copy_as_it_comes(*b, destination, n);
+  bool good = true;
+  if (b->ready.load(std::memory_order_acquire) != b->bytes)
+    good = copy_as_it_comes(*b, destination, n);
   else if (n >= kShareFrom)
     engine_->copy(destination, b->source, n);
   else if (n != 0)
@@ -152,7 +156,7 @@ bool Broadcaster::receive(const Group& group, int root, const layout::Region& de
   Endpoint* owner = b->root;
   // The root waits for all receivers, or for a structure that is free.
   if (b->readers.fetch_sub(1, std::memory_order_acq_rel) <= 2) wake(owner);
-  return true;
+  return good;
 }
 
 }  // namespace tasuki::mpi

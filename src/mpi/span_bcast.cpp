@@ -14,7 +14,8 @@
 namespace tasuki::mpi {
 namespace {
 
-// Below, the library is as fast (two hosts, contiguous, Open MPI: 32 KiB 45 us and 54); above, leaders would need as much memory again for typed data.
+// Below, the library is as fast (two hosts, contiguous, Open MPI: 32 KiB 45 us and 54); above, leaders would need
+// as much memory again for typed data.
 constexpr uint64_t kLeast = 64 << 10;
 constexpr uint64_t kMost = 1 << 30;
 constexpr int kTag = 1;
@@ -89,7 +90,7 @@ class SpanBroadcast {
     uint64_t sent = 0;
     const layout::Region to = opaque_ ? stream() : region_;
     if (!g_process.broadcaster.receive(s_.local, s_.local_rank[leader(s_.node)], to, &sent))
-      return MPI_ERR_NO_MEM;
+      return MPI_ERR_OTHER;
     return opaque_ ? unpack_by_library() : MPI_SUCCESS;
   }
 
@@ -109,10 +110,11 @@ class SpanBroadcast {
     }
     int rc = schedule_ == nullptr ? MPI_ERR_NO_MEM : exchange(schedule_->steps[static_cast<size_t>(s_.node)]);
     if (local_ != nullptr) {
-      // Also after an error: those who wait for the rest must not wait for ever.
-      g_process.broadcaster.advance(s_.local, local_, bytes_);
+      // Those who wait for the rest must not wait for ever.
+      if (rc != MPI_SUCCESS && !is_root) g_process.broadcaster.advance(s_.local, local_, kBroken);
       g_process.broadcaster.close(local_);
     }
+    if (rc != MPI_SUCCESS) block_ = nullptr;  // messages may still be under way in it
     if (rc == MPI_SUCCESS && !is_root && opaque_) rc = unpack_by_library();
     return rc;
   }

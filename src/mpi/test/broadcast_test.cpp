@@ -123,6 +123,22 @@ TEST(Broadcast, ReceiversCopyWhatHasCome) {
   }
 }
 
+TEST(Broadcast, ReceiversAreToldThatTheRestNeverComes) {
+  World w(2);
+  w.run([&](int rank) {
+    std::vector<char> v(100'000, 'x');
+    if (rank == 1) {
+      uint64_t bytes = 0;
+      EXPECT_FALSE(w.broadcaster(1).receive(w.group(1), 0, dense(v), &bytes));
+      return;
+    }
+    Broadcast* b = w.broadcaster(0).open(w.group(0), dense(v), 5000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    w.broadcaster(0).advance(w.group(0), b, kBroken);
+    w.broadcaster(0).close(b);
+  });
+}
+
 // The root's elements are strided, a receiver's are dense, or strided otherwise.
 TEST(Broadcast, BothSidesTypedDifferently) {
   World w(3);
