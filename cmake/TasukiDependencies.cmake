@@ -11,6 +11,7 @@ endfunction()
 
 tasuki_need_header(CLI/CLI.hpp libcli11-dev)
 tasuki_need_header(nlohmann/json.hpp nlohmann-json3-dev)
+tasuki_need_header(toml++/toml.h libtomlplusplus-dev)
 
 if(TASUKI_TESTS)
   find_package(GTest QUIET)

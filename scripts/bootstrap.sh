@@ -26,6 +26,7 @@ mpich                command  mpirun.mpich
 libmpich-dev         command  mpicc.mpich
 libcli11-dev         header   CLI/CLI.hpp
 nlohmann-json3-dev   header   nlohmann/json.hpp
+libtomlplusplus-dev  header   toml++/toml.h
 libfmt-dev           header   fmt/core.h
 libgtest-dev         header   gtest/gtest.h
 libhwloc-dev         header   hwloc.h

@@ -116,6 +116,9 @@ void add_patterns(CLI::App* cmd, SweepCommand* c, const std::string& flag, const
          "With " + flag +
              ": a further MPI library, NAME=MPIRUN,PROGRAM; PROGRAM is bench/measure/ddt built for it")
       ->take_all();
+  cmd->add_flag(
+      "--touch", c->ddt.touch,
+      "With " + flag + ": write what is sent before, and read what was received after each message");
   cmd->add_option("--iters", c->ddt.iterations, "With " + flag + ": repetitions of each row and job")
       ->check(CLI::PositiveNumber);
 }

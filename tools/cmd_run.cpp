@@ -19,6 +19,7 @@
 #include "task/program.h"
 #include "task/proxy.h"
 #include "tools/command.h"
+#include "tools/tune.h"
 
 namespace tasuki::tool {
 namespace {
@@ -103,6 +104,7 @@ int run(const RunOptions& options) {
   const std::vector<std::string> environment = current_environment();
   const task::Job job = options.tasks > 0 ? task::Job() : task::read_job(environment);
   if (!setting_flag("TASUKI")) return run_plain(job, options, environment);
+  set_costs_of_machine(job.local_rank == 0);
 
   task::Program program = task::find_program(options.command, getenv("PATH"));
   if (program.can_share()) program.why_plain = limit_per_space();

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   tool::add_doctor(app, &exit_code);
   tool::add_layout(app, &exit_code);
   tool::add_bench(app, &exit_code);
+  tool::add_tune(app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

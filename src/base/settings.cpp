@@ -17,6 +17,11 @@ constexpr Setting kSettings[] = {
      "on: each rank prints at MPI_Finalize what was moved and how."},
     {"TASUKI_PROTOCOL", SettingKind::choice, "auto", "auto|eager|direct|pipelined",
      "How typed and large messages inside the node are copied; auto chooses by layout and size."},
+    {"TASUKI_TUNE", SettingKind::text, "auto", nullptr,
+     "The file with this machine's constants of the cost model, made by `tasuki tune`; auto: "
+     "~/.config/tasuki/tune.toml, if it is there; off: the built-in constants."},
+    {"TASUKI_COSTS", SettingKind::text, "", nullptr,
+     "The constants themselves, as `tasuki run` hands them to the ranks; set, no file is read."},
     {"TASUKI_EAGER", SettingKind::bytes, "64KiB", nullptr,
      "A standard-mode send up to this size completes without its receive."},
     {"TASUKI_CHUNK", SettingKind::bytes, "64KiB", nullptr,

@@ -6,15 +6,10 @@
 #include <type_traits>
 
 #include "mpi/queues.h"
+#include "mpi/ring.h"
 
 namespace tasuki::mpi {
 namespace {
-
-// Messages up to this size are put into a cell at once when the receiver is not in a call of MPI: packing
-// them costs less than waiting for it. When it is, it copies them straight from the sender's memory: 2 KiB
-// back and forth 0.68 us against 1.65 us through a cell, 1000 B 0.68 us against 1.2 us in ring slots (Open
-// MPI and MPICH alike; on a slower pair of cores; on a faster pair 0.3 against 0.65 and 0.42).
-constexpr uint64_t kCellFromRing = 4 << 10;
 
 // Polls that a buffered-mode candidate waits for its receive before it is packed: in proportion to what
 // packing costs, so that the sum is at most about twice the better of both.
@@ -34,40 +29,6 @@ void deliver_packed(Request* r, const char* data, int32_t source_rank, int32_t t
   set_result(r, source_rank, tag, bytes);
   if (r->status_bytes != 0) layout::unpack(r->region, 0, r->status_bytes, data);
   complete(r);
-}
-
-bool slot_is_full(const Ring& ring) {
-  const uint32_t head = ring.head.load(std::memory_order_relaxed);
-  return ring.slots[head % kRingSlots].sequence.load(std::memory_order_acquire) == lap_of(head);
-}
-
-// Writes an inline message behind its header, which the caller publishes afterwards.
-void write_inline(Ring& ring, uint32_t at, const char* data, uint32_t bytes) {
-  const uint32_t first = std::min(bytes, kHeadBytes);
-  memcpy(ring.slots[at % kRingSlots].head.data, data, first);
-  for (uint32_t done = first; done < bytes;) {
-    RingSlot& slot = ring.slots[++at % kRingSlots];
-    const uint32_t n = std::min(bytes - done, kBodyBytes);
-    slot.sequence.store(0, std::memory_order_relaxed);
-    memcpy(slot.body, data + done, n);
-    done += n;
-  }
-}
-
-void read_inline(const Ring& ring, uint32_t at, char* data, uint32_t bytes) {
-  const uint32_t first = std::min(bytes, kHeadBytes);
-  memcpy(data, ring.slots[at % kRingSlots].head.data, first);
-  for (uint32_t done = first; done < bytes;) {
-    const uint32_t n = std::min(bytes - done, kBodyBytes);
-    memcpy(data + done, ring.slots[++at % kRingSlots].body, n);
-    done += n;
-  }
-}
-
-Cell* cell_at(const Ring& ring, uint32_t at) {
-  Cell* cell;
-  memcpy(&cell, ring.slots[at % kRingSlots].head.data, sizeof cell);
-  return cell;
 }
 
 // Receives the inline message at the head of a ring.
@@ -342,8 +303,7 @@ bool Engine::start_send(Request* r, Mode mode) {
     return true;
   }
   if (mode == Mode::buffered ||
-      (may_buffer && n <= kCellFromRing &&
-       (r->queue->waiting.load(std::memory_order_relaxed) == 0 || finely_scattered(r->region)))) {
+      (may_buffer && n <= options_.transfer.from.buffer_up_to && buffer_at_once(r))) {
     Cell* cell = packed_cell(r);
     if (cell != nullptr) {
       send_cell(r, cell);
@@ -357,6 +317,15 @@ bool Engine::start_send(Request* r, Mode mode) {
   r->bufferable = may_buffer && mode == Mode::standard;
   match_or_queue(r);
   return true;
+}
+
+// A receiver that waits in a call of MPI copies straight from the sender's memory: 2 KiB back and forth 0.68 us against 1.65 us through
+// a cell, 1000 B 0.68 us against 1.2 us in ring slots (Open MPI and MPICH alike; on a slower pair of cores; on a faster pair 0.3
+// against 0.65 and 0.42). One that is elsewhere gets a small message in a cell: packing it costs less than waiting for it.
+bool Engine::buffer_at_once(const Request* r) const {
+  if (r->queue->waiting.load(std::memory_order_relaxed) == 0) return true;
+  return layout::run_count(r->region.layout) > 1 &&
+         pack_at_source(options_.transfer.costs, layout::footprint(r->region));
 }
 
 void Engine::match_or_queue(Request* r) {

@@ -152,6 +152,7 @@ class Engine {
   Cell* packed_cell(const Request* r);
   Cell* take_cell(uint64_t bytes);
   void match_or_queue(Request* r);
+  bool buffer_at_once(const Request* r) const;
   bool buffer_queued_send(Request* r);
   void drain(Endpoint* e, int32_t sender);
   void drain_for(int32_t source);

@@ -50,6 +50,15 @@ bool wait_at_most(int64_t milliseconds, Done done) {
   return true;
 }
 
+Costs chosen_costs() {
+  Costs costs = kBuiltInCosts;
+  const char* text = setting_text("TASUKI_COSTS");
+  if (*text != 0 && !parse_costs(text, &costs))
+    log(LogLevel::warning,
+        "TASUKI_COSTS=%s is not understood (see `tasuki tune`); using the built-in constants", text);
+  return costs;
+}
+
 Board* shared_board(task::Space* space) {
   std::atomic<void*>& root = space->roots[task::kRootMpi];
   void* existing = root.load(std::memory_order_acquire);
@@ -61,6 +70,7 @@ Board* shared_board(task::Space* space) {
   board->magic = kBoardMagic;
   board->family = kFamily;
   board->task_count = space->task_count;
+  board->costs = chosen_costs();
   board->next_context.store(16, std::memory_order_relaxed);  // below: contexts that need no agreement
   if (root.compare_exchange_strong(existing, board, std::memory_order_acq_rel)) return board;
   os::unmap(memory, size);
@@ -152,6 +162,8 @@ Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
   o.eager_bytes = setting_bytes("TASUKI_EAGER");
   o.transfer.protocol = static_cast<Protocol>(setting_choice("TASUKI_PROTOCOL"));
   o.transfer.claim_bytes = setting_bytes("TASUKI_CHUNK");
+  o.transfer.costs = g_process.board->costs;
+  o.transfer.from = thresholds(o.transfer.costs);
   o.wait.spins = static_cast<uint32_t>(setting_count("TASUKI_SPIN"));
   o.wait.oversubscribed = slot->space->job_task_count > slot->space->core_count ||
                           slot->space->task_count > slot->space->core_count;

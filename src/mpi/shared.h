@@ -23,6 +23,7 @@
 #include <cstdint>
 
 #include "layout/layout.h"
+#include "mpi/cost.h"
 #include "task/space.h"
 
 namespace tasuki::mpi {
@@ -315,7 +316,7 @@ struct alignas(kLine) Endpoint {
   const Peer& peer(int32_t of_slot) const { return reinterpret_cast<const Peer*>(this + 1)[of_slot]; }
 };
 
-inline constexpr uint64_t kBoardMagic = 0x6472616f62704b54;
+inline constexpr uint64_t kBoardMagic = 0x6472616f62714b54;
 
 enum class Decision : uint32_t { open, deciding, accelerated, off };
 
@@ -327,6 +328,7 @@ struct Board {
   std::atomic<Decision> world;       // whether the members form one MPI_COMM_WORLD (or a part of it)
   std::atomic<uint32_t> next_context;
   std::atomic<Barrier*> world_barrier;  // of MPI_COMM_WORLD, made by the first that needs it
+  Costs costs;  // of the task that made the board: all choose by the same constants
   JobBoard jobs;
   struct Member {
     std::atomic<Endpoint*> endpoint;  // registered before MPI_Init

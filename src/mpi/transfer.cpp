@@ -7,39 +7,12 @@
 namespace tasuki::mpi {
 namespace {
 
-// Below this many bytes the second side copies alone: joining costs the first side about two cache line
-// transfers (0.2 us), in which one core copies this much.
-constexpr uint64_t kShareFrom = 6 << 10;
 // A pipelined transfer needs some units to overlap its two stages.
 constexpr uint64_t kPipelineFrom = 2 << 10;
-// Runs up to this size, sparse on both sides, are cheaper through a dense buffer: what crosses between the
-// cores is then full lines instead of one line a run. Measured back and forth with every byte written before
-// and read after each message, times faster than plain MPICH directly and pipelined: 4-byte runs (SPECFEM3D_oc,
-// 12.9 KB) 2.8 and 9.0; 12-byte runs (SPECFEM3D_cm, 178 KB) 3.2 and 9.4; 8-byte runs a line apart (NAS_MG_x, 32 KB)
-// 1.2 and 1.3; 16-byte runs (WRF_x_vec, 63 KB) 1.3 and 1.4, but 5.9 and 2.4 when nothing touches them between.
-constexpr uint64_t kFineRun = 12;
-// From here on idle tasks are told: that is four writes to shared lines, some 0.2 us.
-constexpr uint64_t kAnnounceFrom = 64 << 10;
 constexpr uint64_t kMostPipelined = uint64_t{kStagingBytes} << 30;
 // Short messages are cut finer, so that unpacking begins early.
 constexpr uint64_t kUnitsInPipeline = 8;
 constexpr uint64_t kSmallestInPipeline = 1 << 10;
-
-// Bytes of memory that the region spreads over, for each byte that it carries.
-bool sparse(const layout::Region& r) {
-  const uint64_t payload = layout::size(r.layout);
-  const int64_t span = r.count > 1 ? layout::extent(r.layout) : layout::true_extent(r.layout);
-  const uint64_t distance = static_cast<uint64_t>(span < 0 ? -span : span);
-  return layout::run_count(r.layout) > 1 ? distance >= 2 * payload : distance >= 4 * payload;
-}
-
-}  // namespace
-
-bool finely_scattered(const layout::Region& r) {
-  return layout::typical_run(r.layout) <= kFineRun && sparse(r);
-}
-
-namespace {
 
 TransferMode choose(const TransferPolicy& policy, const layout::Region& source,
                     const layout::Region& destination, uint64_t bytes) {
@@ -53,9 +26,18 @@ TransferMode choose(const TransferPolicy& policy, const layout::Region& source,
     case Protocol::automatic:
       break;
   }
-  if (bytes >= kPipelineFrom && finely_scattered(source) && finely_scattered(destination))
-    return TransferMode::pipelined;
-  return bytes >= kShareFrom ? TransferMode::direct : TransferMode::alone;
+  if (layout::run_count(source.layout) == 1 && layout::run_count(destination.layout) == 1)
+    return bytes >= policy.from.share_dense_from ? TransferMode::direct : TransferMode::alone;
+  switch (cheapest(policy.costs, layout::footprint(source), layout::footprint(destination))) {
+    case Way::pipelined:
+      if (bytes >= kPipelineFrom) return TransferMode::pipelined;
+      break;
+    case Way::direct:
+      return TransferMode::direct;
+    case Way::alone:
+      break;
+  }
+  return TransferMode::alone;
 }
 
 End first_end(const Transfer& t) {
@@ -226,7 +208,7 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
 
   uint64_t claims = 0;
   if (mode == TransferMode::direct) {
-    if (bytes >= kAnnounceFrom) announce(board, t);
+    if (bytes >= policy.from.announce_from) announce(board, t);
     direct_side(t, second_end(t), true, &stats->direct_bytes, &claims);
     withdraw(board, t);
   } else if (second_is_source) {

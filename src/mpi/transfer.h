@@ -3,9 +3,11 @@
 //
 // Where both layouts are finely scattered a direct copy loses (Shimada et al. 2016, section 5.1, NAS_MG_x):
 // there the source's side packs and the destination's side unpacks, each touching sparse lines of its own
-// memory only.
+// memory only. The cost model (cost.h) says where. The side that arrives second chooses, and what it chose is part of the
+// transfer: the two need not agree beforehand.
 #pragma once
 
+#include "mpi/cost.h"
 #include "mpi/job.h"
 #include "mpi/shared.h"
 
@@ -16,6 +18,8 @@ enum class Protocol : int { automatic, eager, direct, pipelined };  // the order
 struct TransferPolicy {
   Protocol protocol;
   uint64_t claim_bytes;  // the most that one task claims and copies at a time
+  Costs costs = kBuiltInCosts;
+  Thresholds from = thresholds(kBuiltInCosts);  // of `costs`
 };
 
 struct TransferStats {
@@ -23,10 +27,6 @@ struct TransferStats {
   uint64_t claims_helped;                               // made as the first side
   uint64_t others_bytes;                                // copied for messages and packs of other tasks
 };
-
-// Its bytes lie so thinly in memory that to fetch them from another core's cache costs more than to have that
-// core pack them.
-bool finely_scattered(const layout::Region& r);
 
 // Moves `bytes` packed bytes from `source` to `destination` and completes both requests. Called by the side
 // that arrived second, after it has taken `first` out of its queue; exactly one of the two requests is a

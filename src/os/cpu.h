@@ -15,6 +15,15 @@ inline void cpu_relax() {
 #endif
 }
 
+// Asks for a cache line that will be written; a no-operation on processors that lack it.
+inline void fetch_to_write(const void* p) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(p)));
+#else
+  __builtin_prefetch(p, 1);
+#endif
+}
+
 // Gives the core to another runnable thread, if there is one.
 inline void cpu_yield() {
   sched_yield();

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""What `tasuki run` makes of the files of `tasuki tune`: its own, another machine's, broken ones, none.
+
+    tune_test.py TASUKI
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+tasuki = sys.argv[1]
+folder = pathlib.Path(tempfile.mkdtemp(prefix="tasuki-tune-"))
+failures = []
+
+
+def check(what, good, detail=""):
+    print("ok  " if good else "FAIL", what)
+    if not good:
+        failures.append(what)
+        print(detail)
+
+
+def run(home=folder / "nowhere", **settings):
+    """The constants that a task gets, or None, and what was said."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TASUKI") and k != "XDG_CONFIG_HOME"}
+    environment |= {"HOME": str(home), **settings}
+    done = subprocess.run([tasuki, "run", "-n", "1", "env"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+                          timeout=60)
+    found = [line.split("=", 1)[1] for line in done.stdout.splitlines() if line.startswith("TASUKI_COSTS=")]
+    check("the program runs", done.returncode == 0, done.stderr)
+    return (found[0] if found else None), done.stderr
+
+
+def numbers(constants):
+    return {k: float(v) for k, v in (word.split("=") for word in constants.split())}
+
+
+def measured(directory):
+    """`tasuki tune` measures, prints, and writes what it printed."""
+    done = subprocess.run([tasuki, "tune", "--output", str(directory / "tune.toml")], stdout=subprocess.PIPE, text=True, timeout=240)
+    check("tasuki tune ends well", done.returncode == 0, done.stdout)
+    check("it shows its constants", "staged_byte" in done.stdout and "handshake" in done.stdout, done.stdout)
+    return directory / "tune.toml"
+
+
+def main():
+    if len(os.sched_getaffinity(0)) < 2:
+        done = subprocess.run([tasuki, "tune", "--dry-run"], stderr=subprocess.PIPE, text=True, timeout=60)
+        check("one core is not enough, and it says so", done.returncode == 1 and "one core" in done.stderr, done.stderr)
+        return
+    good = measured(folder)
+    constants, said = run(TASUKI_TUNE=str(good))
+    check("its own file is used, silently", constants is not None and said == "", said)
+    check("all constants are positive", constants is not None and all(v > 0 for v in numbers(constants).values()), constants)
+
+    home = folder / "home"
+    (home / ".config" / "tasuki").mkdir(parents=True)
+    shutil.copy(good, home / ".config" / "tasuki" / "tune.toml")
+    check("so is the one at home", run(home)[0] == constants)
+    check("and the one of XDG_CONFIG_HOME", run(XDG_CONFIG_HOME=str(home / ".config"))[0] == constants)
+    check("off leaves it alone", run(home, TASUKI_TUNE="off") == (None, ""))
+    check("constants given by hand win", run(home, TASUKI_COSTS="line=1")[0] == "line=1")
+    check("without a file nothing is said", run() == (None, ""))
+
+    text = good.read_text()
+    cpu = next(line for line in text.splitlines() if line.startswith("cpu"))
+    for name, content, words in [
+            ("foreign", text.replace(cpu, "cpu = 'Z80'"), "another machine"),
+            ("broken", text + "\n]", "line "),
+            ("short", "\n".join(line for line in text.splitlines() if not line.startswith("line")), "costs.line"),
+            ("absurd", "\n".join("line = -4.0" if line.startswith("line") else line for line in text.splitlines()), "not times"),
+            ("newer", text.replace("format = 1", "format = 2"), "format"),
+            ("empty", "", "format")]:
+        file = folder / (name + ".toml")
+        file.write_text(content)
+        constants, said = run(TASUKI_TUNE=str(file))
+        check(f"{name}: not used, and why is said once", constants is None and said.count("is not used") == 1 and words in said, said)
+    constants, said = run(TASUKI_TUNE=str(folder / "none.toml"))
+    check("a file that is named must be there", constants is None and "No such file" in said, said)
+
+    done = subprocess.run([tasuki, "tune", "--output", "/proc/none/tune.toml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=240)
+    check("a file that cannot be written is an error", done.returncode == 1 and "/proc/none/tune.toml" in done.stderr, done.stderr)
+
+
+try:
+    main()
+finally:
+    shutil.rmtree(folder)
+sys.exit(1 if failures else 0)
