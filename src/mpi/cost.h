@@ -7,8 +7,8 @@
 //
 // A line that its owner has touched since the last message has to be fetched from that core's cache; one that nobody has touched is
 // still in the cache of the core that copied it last, because claims come from fixed ends (job.h). Whether a program touches its
-// buffers between messages the layer cannot know. Programs mostly do, benchmarks mostly don't; so a way's weight is the product of its
-// time for untouched buffers and twice that for touched ones, and no choice is far from the better one in either case.
+// buffers between messages the layer cannot know, and the best way differs by that: a way's weight is the product of its times in both
+// cases, so that what is chosen is never far from the better one in either.
 #pragma once
 
 #include <cstddef>

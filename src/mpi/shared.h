@@ -153,9 +153,9 @@ inline constexpr uint64_t kStagingBytes = 8192;
 // consumer.
 struct Staging {
   std::atomic<uint32_t> busy;                     // taken by a transfer
-  alignas(kLine) std::atomic<uint32_t> packed;    // units put in
+  alignas(kLine) std::atomic<uint32_t> packed;    // units put in, and
+  uint32_t unit[kStagingSlots];                   //   which they are
   alignas(kLine) std::atomic<uint32_t> unpacked;  // units taken out
-  uint32_t unit[kStagingSlots];
   alignas(kLine) char data[kStagingSlots][kStagingBytes];
 };
 
