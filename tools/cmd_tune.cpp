@@ -121,12 +121,16 @@ int tune(const std::string& output, bool dry) {
   Result<TunePair*> made = TunePair::make();
   if (!made.ok()) return fail(made.status());
   const std::unique_ptr<TunePair> pair(made.value());
-  for (const std::string& note : bench::load_notes()) printf("note: %s\n", note.c_str());
+  const bool busy = !bench::load_notes().empty();
   const Costs here =
       pair->costs([](const std::string& what) { fprintf(stderr, "tune: %s\n", what.c_str()); });
   print_costs(mpi::kBuiltInCosts, here);
   print_changes(mpi::kBuiltInCosts, here);
   print_check(pair.get(), here);
+  if (busy)
+    printf(
+        "\nnote: the machine was busy, and the constants may be far off; run this again when nothing else "
+        "runs\n");
   if (dry) return 0;
   if (Status s = write_tune_file(file, here); !s.ok()) return fail(s);
   printf("\nwritten to %s; `tasuki run` uses it%s\n", file.c_str(),
