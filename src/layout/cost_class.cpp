@@ -1,4 +1,4 @@
-// What a layout costs, in the words of the message layer's choices (mpi/transfer.cpp): how long its runs are,
+// What a layout costs, in the words of the message layer's choices (mpi/cost.h): how long its runs are,
 // and how many bytes of memory it spreads over for each byte that it carries.
 #include <cstdio>
 
@@ -47,10 +47,9 @@ Cost cost_of(const Layout* l) {
         facts + (run > kFineRun
                      ? "the loop over the runs costs as much as the bytes; both sides of a message share it"
                      : "the runs are short, but a cache line holds several")};
-  return {
-      CostClass::finely_scattered,
-      facts +
-          "a cache line is moved for each run: messages between two such sides go through a dense buffer"};
+  return {CostClass::finely_scattered, facts +
+                                           "a cache line is moved for each run: messages between two such "
+                                           "sides may go through a dense buffer"};
 }
 
 }  // namespace tasuki::layout
