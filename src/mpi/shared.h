@@ -328,7 +328,7 @@ struct Board {
   std::atomic<Decision> world;       // whether the members form one MPI_COMM_WORLD (or a part of it)
   std::atomic<uint32_t> next_context;
   std::atomic<Barrier*> world_barrier;  // of MPI_COMM_WORLD, made by the first that needs it
-  Costs costs;  // of the task that made the board: all choose by the same constants
+  Costs costs;                          // of the task that made the board: all choose by the same constants
   JobBoard jobs;
   struct Member {
     std::atomic<Endpoint*> endpoint;  // registered before MPI_Init

@@ -108,7 +108,8 @@ class SpanBroadcast {
       local_ = g_process.broadcaster.open(s_.local, is_root && !opaque_ ? region_ : stream(), ready_);
       if (local_ == nullptr) return MPI_ERR_NO_MEM;
     }
-    int rc = schedule_ == nullptr ? MPI_ERR_NO_MEM : exchange(schedule_->steps[static_cast<size_t>(s_.node)]);
+    int rc =
+        schedule_ == nullptr ? MPI_ERR_NO_MEM : exchange(schedule_->steps(static_cast<uint32_t>(s_.node)));
     if (local_ != nullptr) {
       // Those who wait for the rest must not wait for ever.
       if (rc != MPI_SUCCESS && !is_root) g_process.broadcaster.advance(s_.local, local_, kBroken);

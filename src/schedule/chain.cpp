@@ -6,17 +6,20 @@
 namespace tasuki::schedule {
 namespace {
 
-Result<Schedule> make_chain(const Parameters& p) {
-  Schedule s = empty_broadcast(kChain.name, p.ranks);
-  Tree tree = make_tree(p.ranks);
-  for (uint32_t r = 0; r < p.ranks; r++)
-    if (r != p.root) tree.parent[r] = (r + p.ranks - 1) % p.ranks;
-  pipeline(s, tree, 0, p.bytes, p);
-  return s;
+Result<Outline> outline(const Parameters& p) {
+  return broadcast_outline(p, {0, p.bytes});
+}
+
+void emit(const Parameters& p, uint32_t rank, uint32_t, uint32_t round, std::vector<Step>& out) {
+  Place place;
+  if (rank != p.root) place.parent = rank_before(rank, 1, p.ranks);
+  const uint32_t next = rank_after(rank, 1, p.ranks);
+  if (next != p.root) place.children.push_back({next, kAnyNic});
+  pipeline(place, {0, 0, p.bytes}, p.segment, round, out);
 }
 
 }  // namespace
 
-const Algorithm kChain{"chain", "broadcast", "pipelined chain", false, &make_chain};
+const Algorithm kChain{"chain", "broadcast", "pipelined chain", false, &outline, &emit};
 
 }  // namespace tasuki::schedule

@@ -1,46 +1,49 @@
 #include "schedule/tree.h"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace tasuki::schedule {
+namespace {
 
-Tree make_tree(uint32_t ranks) {
-  return {std::vector<uint32_t>(ranks, kNoParent), std::vector<int16_t>(ranks, kAnyNic)};
+uint64_t segment_bytes(uint64_t segment, uint64_t bytes) {
+  return segment == 0 ? bytes : std::min(segment, bytes);
 }
 
-Schedule empty_broadcast(const char* algorithm, uint32_t ranks) {
-  Schedule s;
-  s.algorithm = algorithm;
-  s.buffers = {"data"};
-  s.steps.resize(ranks);
-  return s;
-}
+}  // namespace
 
-void pipeline(Schedule& s, const Tree& tree, uint64_t offset, uint64_t bytes, const Parameters& p) {
-  const uint32_t lane = s.lanes++;
-  if (bytes == 0) return;
-  const uint32_t ranks = static_cast<uint32_t>(tree.parent.size());
-  std::vector<std::vector<uint32_t>> children(ranks);
-  for (uint32_t r = 0; r < ranks; r++)
-    if (tree.parent[r] != kNoParent) children[tree.parent[r]].push_back(r);
-  const uint64_t segment = p.segment == 0 ? bytes : std::min(p.segment, bytes);
-  const uint64_t segments = (bytes - 1) / segment + 1;
-  for (uint32_t r = 0; r < ranks; r++) {
-    const bool receives = tree.parent[r] != kNoParent;
-    // Round k: receive segment k, send segment k - 1; the root has them all and sends segment k.
-    const uint64_t lag = receives ? 1 : 0;
-    for (uint64_t k = 0; k < segments + lag; k++) {
-      const auto step = [&](Action action, uint32_t peer, uint64_t number, int16_t nic) {
-        const uint64_t at = number * segment;
-        s.steps[r].push_back({action, 0, nic, peer, lane, static_cast<uint32_t>(k),
-                              action == Action::send ? p.gap : 0, offset + at,
-                              std::min(segment, bytes - at)});
-      };
-      if (receives && k < segments) step(Action::receive, tree.parent[r], k, kAnyNic);
-      if (k < lag) continue;
-      for (const uint32_t child : children[r]) step(Action::send, child, k - lag, tree.nic[child]);
+Result<Outline> broadcast_outline(const Parameters& p, const std::vector<uint64_t>& bounds) {
+  Outline outline{{{"data", p.bytes}}, {}};
+  for (size_t lane = 0; lane + 1 < bounds.size(); lane++) {
+    const uint64_t bytes = bounds[lane + 1] - bounds[lane];
+    if (bytes == 0 || p.ranks == 1) {
+      outline.rounds.push_back(0);
+      continue;
     }
+    const uint64_t rounds = (bytes - 1) / segment_bytes(p.segment, bytes) + 2;
+    if (rounds > UINT32_MAX)
+      return Status::error(EINVAL, "segments of " + std::to_string(p.segment) + " bytes are too many for " +
+                                       std::to_string(p.bytes) + " bytes");
+    outline.rounds.push_back(static_cast<uint32_t>(rounds));
   }
+  return outline;
+}
+
+void pipeline(const Place& place, Range range, uint64_t segment, uint32_t round, std::vector<Step>& out) {
+  segment = segment_bytes(segment, range.bytes);
+  const uint64_t segments = (range.bytes - 1) / segment + 1;
+  const auto piece = [&](uint64_t number) {
+    const uint64_t at = number * segment;
+    return Range{range.buffer, range.offset + at, std::min(segment, range.bytes - at)};
+  };
+  // Round k: receive segment k, send segment k - 1; the root has them all and sends segment k.
+  const bool receives = place.parent != kNoPeer;
+  if (receives && round < segments) out.push_back(receive_step(place.parent, piece(round)));
+  if (receives && round == 0) return;
+  const uint64_t number = receives ? round - 1 : round;
+  if (number >= segments) return;
+  for (const Place::Child& child : place.children)
+    out.push_back(send_step(child.rank, piece(number), child.nic));
 }
 
 }  // namespace tasuki::schedule

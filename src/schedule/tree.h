@@ -3,22 +3,25 @@
 
 #include <vector>
 
-#include "schedule/schedule.h"
+#include "schedule/steps.h"
 
 namespace tasuki::schedule {
 
-inline constexpr uint32_t kNoParent = UINT32_MAX;
-
-struct Tree {
-  std::vector<uint32_t> parent;  // by rank; kNoParent: the root
-  std::vector<int16_t> nic;      // by rank: how its parent reaches it
+// A rank's place in a tree.
+struct Place {
+  struct Child {
+    uint32_t rank;
+    int16_t nic;  // that reaches it
+  };
+  uint32_t parent = kNoPeer;  // kNoPeer: the root
+  std::vector<Child> children;
 };
-Tree make_tree(uint32_t ranks);
 
-Schedule empty_broadcast(const char* algorithm, uint32_t ranks);
+// One tree a lane, lane k with what lies between bounds[k] and bounds[k + 1] of the message.
+Result<Outline> broadcast_outline(const Parameters& p, const std::vector<uint64_t>& bounds);
 
-// Lets `bytes` from `offset` of buffer 0 flow down the tree in a lane of its own, in segments (0: whole): a
-// rank receives a segment while it hands the one before it on to all its children.
-void pipeline(Schedule& s, const Tree& tree, uint64_t offset, uint64_t bytes, const Parameters& p);
+// Round `round` of what flows down a tree in segments (0: whole): a rank receives a segment while it hands
+// the one before it on to all its children. `range` is the lane's part of the message.
+void pipeline(const Place& place, Range range, uint64_t segment, uint32_t round, std::vector<Step>& out);
 
 }  // namespace tasuki::schedule

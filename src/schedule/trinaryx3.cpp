@@ -17,6 +17,9 @@
 // third one, so there the trees go one way round. With directions +x, +y, -x in turn for `a`, and the
 // direction left of it for `b`: from the root along a, all of that row; from its nodes along b, all of those
 // columns; and from the last node of every row along a once more, into the root's column.
+//
+// The nic of a send is the number of its direction, 2 * dimension and one more for the negative one, so that
+// sends in different directions use different injection ports where a node has enough of them.
 #include <array>
 #include <cerrno>
 
@@ -27,6 +30,12 @@ namespace tasuki::schedule {
 namespace {
 
 constexpr uint32_t kTrees = 3;
+
+struct Direction {
+  size_t dimension;
+  bool positive;
+  bool operator==(const Direction&) const = default;
+};
 
 // The shape without dimensions of extent 1, and coordinates as distances from the root in positive direction.
 class Torus {
@@ -54,13 +63,14 @@ class Torus {
   bool has_positive_neighbour(uint32_t rank, size_t d) const {
     return wraps_ || coordinate(rank, d) + 1 < dims_[d].extent;
   }
-  uint32_t neighbour(uint32_t rank, size_t d, bool positive) const {
-    const Dimension& x = dims_[d];
-    const uint32_t c = coordinate(rank, d), to = (c + (positive ? 1 : x.extent - 1)) % x.extent;
+  uint32_t neighbour(uint32_t rank, Direction way) const {
+    const Dimension& x = dims_[way.dimension];
+    const uint32_t c = coordinate(rank, way.dimension);
+    const uint32_t to = (c + (way.positive ? 1 : x.extent - 1)) % x.extent;
     return rank - c * x.stride + to * x.stride;
   }
-  int16_t nic(size_t d, bool positive) const {
-    return static_cast<int16_t>(2 * dims_[d].number + (positive ? 0 : 1));
+  int16_t nic(Direction way) const {
+    return static_cast<int16_t>(2 * dims_[way.dimension].number + (way.positive ? 0 : 1));
   }
 
  private:
@@ -73,69 +83,60 @@ class Torus {
   bool wraps_;
 };
 
-// The link in direction (d, positive) that leads to `rank`.
-void reach(Tree& tree, const Torus& torus, uint32_t rank, size_t d, bool positive) {
-  tree.parent[rank] = torus.neighbour(rank, d, !positive);
-  tree.nic[rank] = torus.nic(d, positive);
-}
-
-Tree cyclic_tree(const Torus& torus, const Parameters& p, size_t k) {
-  Tree tree = make_tree(p.ranks);
+// By which link a rank other than the root is reached in tree k of three dimensions or more.
+Direction reached_cyclic(const Torus& torus, uint32_t rank, size_t k) {
   const size_t n = torus.dimensions();
-  for (uint32_t r = 0; r < p.ranks; r++) {
-    if (r == p.root) continue;
-    if (torus.distance(r, k) == 0) {
-      reach(tree, torus, r, k, !torus.has_positive_neighbour(r, k));
-      continue;
-    }
-    size_t last = k;  // the last dimension, in the tree's order, in which the node differs from the root
-    for (size_t i = 1; i < n; i++)
-      if (torus.distance(r, (k + i) % n) != 0) last = (k + i) % n;
-    reach(tree, torus, r, last, torus.outward_is_positive(r, last));
-  }
-  return tree;
+  if (torus.distance(rank, k) == 0) return {k, !torus.has_positive_neighbour(rank, k)};
+  size_t last = k;  // the last dimension, in the tree's order, in which the node differs from the root
+  for (size_t i = 1; i < n; i++)
+    if (torus.distance(rank, (k + i) % n) != 0) last = (k + i) % n;
+  return {last, torus.outward_is_positive(rank, last)};
 }
 
-struct Direction {
-  size_t dimension;
-  bool positive;
-};
-
-Tree one_way_tree(const Torus& torus, const Parameters& p, Direction a, Direction b) {
-  Tree tree = make_tree(p.ranks);
-  for (uint32_t r = 0; r < p.ranks; r++) {
-    if (r == p.root) continue;
-    const bool along_b = torus.distance(r, a.dimension) != 0 && torus.distance(r, b.dimension) != 0;
-    const Direction way = along_b ? b : a;
-    reach(tree, torus, r, way.dimension, way.positive);
-  }
-  return tree;
+// The same of two dimensions.
+Direction reached_one_way(const Torus& torus, uint32_t rank, size_t k) {
+  constexpr std::array<Direction, 4> kTurn{{{0, true}, {1, true}, {0, false}, {1, false}}};
+  const Direction a = kTurn[k], b = kTurn[k + 1];
+  return torus.distance(rank, a.dimension) != 0 && torus.distance(rank, b.dimension) != 0 ? b : a;
 }
 
-Result<Schedule> make_trinaryx3(const Parameters& p) {
+Direction reached(const Torus& torus, uint32_t rank, size_t tree) {
+  return torus.dimensions() == 2 ? reached_one_way(torus, rank, tree) : reached_cyclic(torus, rank, tree);
+}
+
+Result<Outline> outline(const Parameters& p) {
   const Torus torus(p);
   if (p.ranks > 1 && torus.dimensions() < 2)
     return Status::error(EINVAL, "trinaryx3: needs at least two dimensions with more than one node");
   if (torus.dimensions() == 2 && (!p.wraps || torus.extent(0) < 3 || torus.extent(1) < 3))
     return Status::error(
         EINVAL, "trinaryx3: three disjoint trees in two dimensions need a torus of at least 3x3 nodes");
-  Schedule s = empty_broadcast(kTrinaryx3.name, p.ranks);
-  constexpr std::array<Direction, 4> kTurn{{{0, true}, {1, true}, {0, false}, {1, false}}};
-  uint64_t offset = 0;
-  for (uint32_t k = 0; k < kTrees; k++) {
-    const uint64_t end = p.bytes / kTrees * (k + 1) + p.bytes % kTrees * (k + 1) / kTrees;
-    Tree tree = torus.dimensions() == 0   ? make_tree(p.ranks)
-                : torus.dimensions() == 2 ? one_way_tree(torus, p, kTurn[k], kTurn[k + 1])
-                                          : cyclic_tree(torus, p, k);
-    pipeline(s, tree, offset, end - offset, p);
-    offset = end;
+  std::vector<uint64_t> bounds;
+  for (uint32_t k = 0; k <= kTrees; k++) bounds.push_back(part_begin(p.bytes, k, kTrees));
+  return broadcast_outline(p, bounds);
+}
+
+void emit(const Parameters& p, uint32_t rank, uint32_t lane, uint32_t round, std::vector<Step>& out) {
+  const Torus torus(p);
+  Place place;
+  if (rank != p.root) {
+    const Direction way = reached(torus, rank, lane);
+    place.parent = torus.neighbour(rank, {way.dimension, !way.positive});
   }
-  return s;
+  for (size_t d = 0; d < torus.dimensions(); d++)
+    for (const bool positive : {true, false}) {
+      const Direction way{d, positive};
+      const uint32_t child = torus.neighbour(rank, way);
+      if (child != p.root && reached(torus, child, lane) == way)
+        place.children.push_back({child, torus.nic(way)});
+    }
+  const uint64_t begin = part_begin(p.bytes, lane, kTrees), end = part_begin(p.bytes, lane + 1, kTrees);
+  pipeline(place, {0, begin, end - begin}, p.segment, round, out);
 }
 
 }  // namespace
 
-const Algorithm kTrinaryx3{"trinaryx3", "broadcast", "three disjoint pipelines on a torus or mesh", true,
-                           &make_trinaryx3};
+const Algorithm kTrinaryx3{"trinaryx3", "broadcast", "three disjoint pipelines on a torus or mesh",
+                           true,        &outline,    &emit};
 
 }  // namespace tasuki::schedule

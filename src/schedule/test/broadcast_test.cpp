@@ -2,128 +2,27 @@
 // nobody sends what it has not got, and that every rank gets every byte once.
 #include <gtest/gtest.h>
 
-#include <map>
 #include <set>
-#include <string>
 
-#include "schedule/schedule.h"
+#include "schedule/test/execution.h"
 
 namespace tasuki::schedule {
 namespace {
 
-std::string text(const Parameters& p) {
-  std::string s = std::to_string(p.ranks) + " ranks, root " + std::to_string(p.root) + ", " +
-                  std::to_string(p.bytes) + " bytes in " + std::to_string(p.segment);
-  for (const uint32_t e : p.shape) s += " x" + std::to_string(e);
-  return s + (p.wraps ? " torus" : " mesh");
-}
-
-Schedule made(const char* name, const Parameters& p) {
-  const Algorithm* a = find(name);
-  EXPECT_NE(a, nullptr) << name;
-  Result<Schedule> s = make(*a, p);
-  EXPECT_TRUE(s.ok()) << s.status().message();
-  return s.ok() ? s.value() : Schedule{};
-}
-
-class Execution {
- public:
-  Execution(const Schedule& s, const Parameters& p) : has_(p.ranks, std::vector<int>(p.bytes, 0)) {
-    has_[p.root].assign(p.bytes, 1);
-    for (uint32_t r = 0; r < p.ranks; r++)
-      for (const Step& step : s.steps[r]) {
-        Lane& lane = lanes_[{r, step.lane}];
-        if (!lane.steps.empty()) {
-          EXPECT_LE(lane.steps.back()->round, step.round);
-        }
-        EXPECT_LT(step.lane, s.lanes);
-        EXPECT_LT(step.buffer, s.buffers.size());
-        EXPECT_NE(step.peer, r);
-        EXPECT_GT(step.bytes, 0u);
-        EXPECT_LE(step.offset + step.bytes, p.bytes);
-        lane.steps.push_back(&step);
-      }
-  }
-
-  void run() {
-    while (pass()) {
-    }
-    for (const auto& [key, lane] : lanes_)
-      EXPECT_EQ(lane.begin, lane.steps.size())
-          << "rank " << key.first << " lane " << key.second << " is stuck";
-    for (size_t r = 0; r < has_.size(); r++)
-      for (size_t i = 0; i < has_[r].size(); i++) {
-        ASSERT_EQ(has_[r][i], 1) << "rank " << r << " byte " << i;
-      }
-  }
-
- private:
-  struct Lane {
-    std::vector<const Step*> steps;
-    size_t begin = 0;           // of the current round
-    std::set<size_t> finished;  // in it
-  };
-
-  size_t end_of_round(const Lane& lane) const {
-    size_t i = lane.begin;
-    while (i < lane.steps.size() && lane.steps[i]->round == lane.steps[lane.begin]->round) i++;
-    return i;
-  }
-
-  // The first started, unfinished step of the lane towards the peer.
-  size_t open_step(const Lane& lane, Action action, uint32_t peer) const {
-    for (size_t i = lane.begin; i < end_of_round(lane); i++)
-      if (!lane.finished.contains(i) && lane.steps[i]->action == action && lane.steps[i]->peer == peer)
-        return i;
-    return SIZE_MAX;
-  }
-
-  void finish(Lane& lane, size_t step) {
-    lane.finished.insert(step);
-    if (lane.finished.size() < end_of_round(lane) - lane.begin) return;
-    lane.begin = end_of_round(lane);
-    lane.finished.clear();
-  }
-
-  // Looks at every lane once; true if a message was delivered.
-  bool pass() {
-    bool any = false;
-    for (auto& [key, lane] : lanes_) {
-      const std::vector<const Step*>& steps = lane.steps;
-      for (size_t i = lane.begin; i < steps.size() && i < end_of_round(lane); i++) {
-        if (steps[i]->action != Action::send || lane.finished.contains(i)) continue;
-        if (open_step(lane, Action::send, steps[i]->peer) != i) continue;  // messages do not overtake
-        Lane& other = lanes_[{steps[i]->peer, key.second}];
-        const size_t j = open_step(other, Action::receive, key.first);
-        if (j == SIZE_MAX) continue;
-        deliver(key.first, *steps[i], *other.steps[j]);
-        finish(other, j);
-        finish(lane, i);
-        any = true;
-        break;
-      }
-    }
-    return any;
-  }
-
-  void deliver(uint32_t from, const Step& send, const Step& receive) {
-    ASSERT_EQ(send.bytes, receive.bytes);
-    ASSERT_EQ(send.offset, receive.offset);
-    for (uint64_t i = send.offset; i < send.offset + send.bytes; i++) {
-      EXPECT_EQ(has_[from][i], 1) << "rank " << from << " sends a byte that it has not got";
-      has_[send.peer][i]++;
-    }
-  }
-
-  std::vector<std::vector<int>> has_;
-  std::map<std::pair<uint32_t, uint32_t>, Lane> lanes_;
-};
-
 void execute(const char* name, const Parameters& p) {
   SCOPED_TRACE(std::string(name) + ": " + text(p));
   const Schedule s = made(name, p);
-  ASSERT_EQ(s.steps.size(), p.ranks);
-  Execution(s, p).run();
+  ASSERT_EQ(s.ranks(), p.ranks);
+  Execution e(s);
+  for (uint64_t i = 0; i < p.bytes; i++) e.buffer(p.root, "data")[i] = {1, i, 0};
+  e.run();
+  for (uint32_t r = 0; r < p.ranks; r++)
+    for (uint64_t i = 0; i < p.bytes; i++) {
+      const Cell& got = e.buffer(r, "data")[i];
+      ASSERT_EQ(got.who, 1u) << "rank " << r << " byte " << i;
+      ASSERT_EQ(got.index, i) << "rank " << r;
+      ASSERT_EQ(got.writes, r == p.root ? 0u : 1u) << "rank " << r << " byte " << i;
+    }
 }
 
 TEST(Registry, NamesAreUniqueAndFound) {
@@ -134,6 +33,8 @@ TEST(Registry, NamesAreUniqueAndFound) {
   }
   for (const char* name : {"binomial", "chain", "binary_tree", "trinaryx3"})
     EXPECT_TRUE(names.contains(name));
+  EXPECT_EQ(find("pwx"), find("pairwise"));
+  EXPECT_FALSE(names.contains("pwx"));
   EXPECT_EQ(find("nothing"), nullptr);
 }
 
@@ -143,6 +44,19 @@ TEST(Registry, WrongParametersAreNamed) {
   };
   EXPECT_NE(message("chain", {.ranks = 0}).find("rank"), std::string::npos);
   EXPECT_NE(message("chain", {.ranks = 4, .root = 4}).find("root 4"), std::string::npos);
+  EXPECT_NE(message("ring", {.ranks = 1u << 31, .bytes = uint64_t{1} << 40}).find("too many"),
+            std::string::npos);
+  EXPECT_NE(message("chain", {.ranks = 2, .bytes = uint64_t{1} << 40, .segment = 1}).find("segments"),
+            std::string::npos);
+  for (const Parameters& p :
+       {Parameters{.ranks = 8, .shape = {4, 2}}, Parameters{.ranks = 8, .shape = {2, 2, 2}},
+        Parameters{.ranks = 9, .shape = {3, 3}, .wraps = false}})
+    EXPECT_NE(message("a2at", p).find("square torus"), std::string::npos);
+  EXPECT_NE(message("a2at", {.ranks = 4}).find("shape"), std::string::npos);
+  for (const char* name : {"ring-allreduce", "recursive-doubling"}) {
+    EXPECT_NE(message(name, {.ranks = 4, .bytes = 9, .element = 8}).find("elements of 8"), std::string::npos);
+    EXPECT_NE(message(name, {.ranks = 4, .bytes = 9, .element = 0}).find("elements of 0"), std::string::npos);
+  }
   EXPECT_NE(message("trinaryx3", {.ranks = 4}).find("shape"), std::string::npos);
   EXPECT_NE(message("trinaryx3", {.ranks = 4, .shape = {3, 2}}).find("6 nodes"), std::string::npos);
   EXPECT_NE(message("trinaryx3", {.ranks = 8, .shape = {4, 2}}).find("3x3"), std::string::npos);
@@ -216,7 +130,7 @@ TEST(Trinaryx3, TreesShareNoDirectedLink) {
       const Schedule s = made("trinaryx3", p);
       std::set<std::pair<uint32_t, uint32_t>> links;
       for (uint32_t r = 0; r < n; r++)
-        for (const Step& step : s.steps[r]) {
+        for (const Step& step : s.steps(r)) {
           if (step.action != Action::send) continue;
           ASSERT_EQ(neighbour(shape, r, step.nic), step.peer) << r;
           ASSERT_TRUE(links.insert({r, step.peer}).second) << r << " to " << step.peer;
@@ -230,8 +144,8 @@ TEST(Trinaryx3, TreesShareNoDirectedLink) {
 TEST(Trinaryx3, SmallestShapesAndGap) {
   execute("trinaryx3", {.ranks = 1, .bytes = 9, .shape = {1, 1}});
   const Schedule s = made("trinaryx3", {.ranks = 9, .bytes = 90, .segment = 10, .shape = {3, 3}, .gap = 5});
-  EXPECT_EQ(s.lanes, 3u);
-  for (const std::vector<Step>& steps : s.steps)
+  EXPECT_EQ(s.lanes(), 3u);
+  for (const std::vector<Step>& steps : materialise(s))
     for (const Step& step : steps) EXPECT_EQ(step.gap, step.action == Action::send ? 5u : 0u);
 }
 
