@@ -13,6 +13,14 @@ tasuki_need_header(CLI/CLI.hpp libcli11-dev)
 tasuki_need_header(nlohmann/json.hpp nlohmann-json3-dev)
 tasuki_need_header(toml++/toml.h libtomlplusplus-dev)
 
+# The simulator's ranks are fibers. Linked statically where that is possible: the tasuki command then needs nothing at run time.
+tasuki_need_header(boost/context/detail/fcontext.hpp libboost-context-dev)
+find_library(TASUKI_BOOST_CONTEXT NAMES libboost_context.a boost_context)
+mark_as_advanced(TASUKI_BOOST_CONTEXT)
+if(NOT TASUKI_BOOST_CONTEXT)
+  message(FATAL_ERROR "libboost_context not found. On Debian: apt-get install libboost-context-dev")
+endif()
+
 if(TASUKI_TESTS)
   find_package(GTest QUIET)
   if(NOT GTest_FOUND)

@@ -28,6 +28,7 @@ libcli11-dev         header   CLI/CLI.hpp
 nlohmann-json3-dev   header   nlohmann/json.hpp
 libtomlplusplus-dev  header   toml++/toml.h
 libfmt-dev           header   fmt/core.h
+libboost-context-dev header   boost/context/detail/fcontext.hpp
 libgtest-dev         header   gtest/gtest.h
 libhwloc-dev         header   hwloc.h
 END

@@ -1,0 +1,17 @@
+// The two models behind simulate().
+#pragma once
+
+#include "netsim/network.h"
+
+namespace tasuki::netsim {
+
+Result<Results> run_packet_model(const Machine& machine, const Topology& topology, Driver& driver,
+                                 const Options& options);
+Result<Results> run_flow_model(const Machine& machine, const Topology& topology, Driver& driver,
+                               const Options& options);
+
+// Results::ideal: of bytes by class of links, and of the busiest node.
+Time ideal_time(const Machine& machine, const std::vector<uint32_t>& class_links,
+                const std::vector<double>& load, double busiest_node);
+
+}  // namespace tasuki::netsim

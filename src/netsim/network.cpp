@@ -1,0 +1,45 @@
+#include "netsim/network.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <new>
+
+#include "netsim/clock.h"
+#include "netsim/models.h"
+
+namespace tasuki::netsim {
+
+Result<Results> simulate(const Machine& machine, const Topology& topology, Driver& driver,
+                         const Options& options) {
+  Status status = check_machine(machine);
+  if (!status.ok()) return status;
+  if (options.bins < 2) return Status::error(EINVAL, "what is recorded over time needs at least 2 bins");
+  try {
+    return options.model == Model::flow ? run_flow_model(machine, topology, driver, options)
+                                        : run_packet_model(machine, topology, driver, options);
+  } catch (const std::bad_alloc&) {
+    return Status::error(
+        ENOMEM,
+        "not enough memory for this simulation; use a smaller machine or shorter messages, or --model flow");
+  }
+}
+
+Time ideal_time(const Machine& machine, const std::vector<uint32_t>& class_links,
+                const std::vector<double>& load, double busiest_node) {
+  double ideal = busiest_node / (machine.nics * std::min(machine.link_bandwidth, machine.dma_bandwidth));
+  for (size_t c = 0; c < load.size(); c++)
+    if (class_links[c] != 0) ideal = std::max(ideal, load[c] / (class_links[c] * machine.link_bandwidth));
+  return static_cast<Time>(std::llround(ideal * 1e12));
+}
+
+Time zero_load_latency(const Machine& machine, uint32_t hops, uint64_t bytes) {
+  const Clock c(machine);
+  const uint64_t wire = machine.wire_bytes_of(std::min<uint64_t>(bytes, machine.payload_bytes()));
+  const Tick read = std::max(c.by_dma(wire), c.in_memory(wire));
+  const Tick write =
+      std::max({hops == 0 ? c.by_dma(wire) : c.on_link(wire), c.by_dma(wire), c.in_memory(wire)});
+  return (read + c.enter + hops * c.hop + c.leave + write) * c.tick;
+}
+
+}  // namespace tasuki::netsim
