@@ -16,7 +16,9 @@ void add_settings(CLI::App& app, int* exit_code);
 void add_doctor(CLI::App& app, int* exit_code);
 void add_layout(CLI::App& app, int* exit_code);
 void add_bench(CLI::App& app, int* exit_code);
+void add_sim(CLI::App& app, int* exit_code);
 void add_tune(CLI::App& app, int* exit_code);
+void add_simcc(CLI::App& app, int* exit_code);
 
 // `tasuki bench startup`, a subcommand of `bench`.
 void add_bench_startup(CLI::App* bench, int* exit_code);

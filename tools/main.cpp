@@ -40,7 +40,9 @@ int main(int argc, char** argv) {
   tool::add_doctor(app, &exit_code);
   tool::add_layout(app, &exit_code);
   tool::add_bench(app, &exit_code);
+  tool::add_sim(app, &exit_code);
   tool::add_tune(app, &exit_code);
+  tool::add_simcc(app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
