@@ -105,7 +105,8 @@ int run_schedule(const SimCommand& c) {
   for (const std::string& s : c.settings) report.settings.push_back({"set", s});
   report.sequences = &x.sequences;
   // Counted from 1, as by --sequences and by the paper.
-  for (size_t i = 0; i < x.sequences.size(); i++) report.sequence_names.push_back("sequence " + std::to_string(i + 1));
+  for (size_t i = 0; i < x.sequences.size(); i++)
+    report.sequence_names.push_back("sequence " + std::to_string(i + 1));
   return write(c, report);
 }
 
