@@ -8,7 +8,7 @@
 // A line that its owner has touched since the last message has to be fetched from that core's cache; one that nobody has touched is
 // still in the cache of the core that copied it last, because claims come from fixed ends (job.h). Whether a program touches its
 // buffers between messages the layer cannot know, and the best way differs by that: a way's weight is the product of its times in both
-// cases, so that what is chosen is never far from the better one in either.
+// cases, the touched one squared, so that what is chosen is never far from the better one in either.
 #pragma once
 
 #include <cstddef>
