@@ -108,7 +108,7 @@ class Paper {
   void chart_of_time(const std::string& title, const PaperPoint& p, const std::string& note) {
     const PaperResult& r = points_.at(over_time(p));
     Chart chart{title, "time, ms", "throughput of a link, GB/s", {}, note, true, false, {}};
-    simmpi::Series mean{"mean", {}};
+    simmpi::Curve mean{"mean", {}};
     for (size_t c = 0; c < r.throughput.size(); c++) {
       chart.series.push_back({r.classes[c], {}});
       for (size_t b = 0; b < r.throughput[c].size(); b++) {

@@ -22,6 +22,7 @@
 
 #include "netsim/clock.h"
 #include "netsim/network.h"
+#include "netsim/random.h"
 #include "netsim/recorder.h"
 #include "netsim/wheel.h"
 
@@ -218,13 +219,5 @@ class Partition {
   int64_t in_network_ = 0;
   bool many_choices_;
 };
-
-// 64 well mixed bits: the counter-based random numbers and the hash of results.
-constexpr uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 }  // namespace tasuki::netsim

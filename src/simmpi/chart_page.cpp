@@ -54,7 +54,7 @@ class Drawing {
  public:
   explicit Drawing(const Chart& chart) : chart_(chart) {
     bool first = true;
-    for (const Series& s : chart.series)
+    for (const Curve& s : chart.series)
       for (const auto& [px, py] : s.points) {
         if (first) x_.low = x_.high = px, y_.low = y_.high = py;
         first = false;

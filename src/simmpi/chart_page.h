@@ -7,14 +7,14 @@
 
 namespace tasuki::simmpi {
 
-struct Series {
+struct Curve {
   std::string name;
   std::vector<std::pair<double, double>> points;
 };
 
 struct Chart {
   std::string title, x_label, y_label;
-  std::vector<Series> series;
+  std::vector<Curve> series;
   std::string note;       // below the chart: what the paper's figure shows, what differs
   bool from_zero = true;  // the y axis begins at 0
   bool bars = false;      // x are groups 0, 1, ...; their names:

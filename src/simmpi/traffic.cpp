@@ -5,23 +5,19 @@
 #include <cmath>
 #include <deque>
 
+#include "netsim/random.h"
+
 namespace tasuki::simmpi {
 namespace {
 
 using netsim::Machine;
 using netsim::Message;
+using netsim::mix;
 using netsim::Node;
 using netsim::Time;
 
 constexpr double kPerSecond = 1e12;
 
-// Random numbers by counter: the same for every number of threads.
-uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 double unit(uint64_t random) {
   return static_cast<double>(random >> 11) * 0x1p-53;
 }  // [0, 1)
