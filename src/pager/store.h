@@ -1,0 +1,44 @@
+// Where pages live when they are not in local memory: this process (tests, compressed caches), a file, or the
+// memory servers of an MPI job (src/dlm).
+//
+// A store is an array of slots of one unit each (`unit_bytes`). The pager decides which page is in which slot;
+// a store only moves bytes. One thread, the pager's, makes all calls. Transfers complete in any order, but two
+// transfers of the same slot never overlap: the pager waits for the first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tasuki::pager {
+
+using Slot = uint64_t;
+using Ticket = uint64_t;
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual size_t unit_bytes() const = 0;
+  // Slots that exist: the memory lent by all servers. Nothing is held for a slot before its first put.
+  virtual uint64_t slots() const = 0;
+  // The longest run of slots, from `slot` on, that one transfer may cover: runs never cross servers.
+  virtual uint64_t run_limit(Slot slot) const = 0;
+
+  // Starts to move `units` consecutive slots to or from memory, which is the caller's again once progress()
+  // has reported the ticket. get() of a slot that was never put is a caller's error.
+  virtual Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) = 0;
+  virtual Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) = 0;
+  // The contents are needed no more; the memory behind the slots may go back to the system.
+  virtual Status release(Slot slot, uint32_t units) = 0;
+
+  // Adds the tickets that completed since the last call. Never blocks. An error is final: the contents of a
+  // slot are lost, and the text says which server and what to do.
+  virtual Status progress(std::vector<Ticket>* completed) = 0;
+  // True while transfers are under way: the pager then calls progress() without sleeping between.
+  virtual bool busy() const = 0;
+};
+
+}  // namespace tasuki::pager
