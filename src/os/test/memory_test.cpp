@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "os/host_memory.h"
+#include "os/mapping.h"
+#include "os/memory_file.h"
+
+namespace tasuki::os {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t bytes_in_memory(int fd) {
+  struct stat s;
+  return fstat(fd, &s) == 0 ? static_cast<uint64_t>(s.st_blocks) * 512 : UINT64_MAX;
+}
+
+TEST(MemoryFile, TakesMemoryAsItIsWrittenAndGivesItBack) {
+  const size_t size = size_t{64} << 30;  // more than any test machine has: nothing may be reserved
+  Result<Fd> file = memory_file(size);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const int fd = file.value().get();
+  char* p = static_cast<char*>(map_memory_file(fd, size));
+  ASSERT_NE(p, nullptr);
+  EXPECT_EQ(bytes_in_memory(fd), 0u);
+  memset(p + (size_t{1} << 30), 7, 8 * kPageSize);
+  const std::vector<char> page(kPageSize, 9);
+  EXPECT_EQ(write_at(fd, page.data(), page.size(), size - kPageSize), 0);
+  EXPECT_EQ(p[size - 1], 9);
+  EXPECT_EQ(bytes_in_memory(fd), 9 * kPageSize);
+  EXPECT_TRUE(punch_hole(fd, (size_t{1} << 30) + kPageSize, 7 * kPageSize));
+  EXPECT_EQ(bytes_in_memory(fd), 2 * kPageSize);
+  EXPECT_EQ(p[size_t{1} << 30], 7);
+  EXPECT_EQ(p[(size_t{1} << 30) + kPageSize], 0);
+  char beyond;
+  EXPECT_EQ(read_at(fd, &beyond, 1, size), ENODATA);
+  unmap(p, size);
+}
+
+TEST(MemoryFile, IsSharedThroughTheDescriptorOfAProcess) {
+  Result<Fd> file = memory_file(kPageSize);
+  ASSERT_TRUE(file.ok());
+  Result<Fd> second = open_descriptor_of(getpid(), file.value().get());
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  EXPECT_EQ(write_at(second.value().get(), "shared", 7, 100), 0);
+  char text[7];
+  EXPECT_EQ(read_at(file.value().get(), text, 7, 100), 0);
+  EXPECT_STREQ(text, "shared");
+  EXPECT_FALSE(open_descriptor_of(getpid(), 9999).ok());
+}
+
+TEST(MemoryFile, AboveTheLimitOfFileSizesIsAnErrorNotASignal) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = kPageSize;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  const Result<Fd> file = memory_file(2 * kPageSize);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(file.status().err(), EFBIG);
+}
+
+TEST(MemoryFile, UnnamedFileLeavesNothingInItsDirectory) {
+  char directory[] = "/tmp/tasuki-os-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  {
+    Result<Fd> file = unnamed_file(directory);
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    EXPECT_EQ(write_at(file.value().get(), "x", 1, 12345), 0);
+    EXPECT_TRUE(fs::is_empty(directory));
+  }
+  fs::remove(directory);
+  EXPECT_EQ(unnamed_file(directory).status().err(), ENOENT);
+}
+
+// A machine as files, at a root of its own.
+class Recorded : public ::testing::Test {
+ protected:
+  Recorded() {
+    char directory[] = "/tmp/tasuki-host-XXXXXX";
+    root_ = mkdtemp(directory);
+    write("proc/meminfo", "MemTotal:       33554432 kB\nMemFree: 1 kB\nMemAvailable:   16777216 kB\n");
+  }
+  ~Recorded() override { fs::remove_all(root_); }
+  void write(const std::string& path, const std::string& text) {
+    fs::create_directories((fs::path(root_) / path).parent_path());
+    std::ofstream(fs::path(root_) / path) << text;
+  }
+  std::string root_;
+};
+
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+
+TEST_F(Recorded, WithoutGroups) {
+  EXPECT_EQ(host_memory(root_).total, 32 * kGiB);
+  EXPECT_EQ(host_memory(root_).available, 16 * kGiB);
+  EXPECT_EQ(host_memory(root_ + "/nowhere").total, 0u);
+}
+
+TEST_F(Recorded, AParentsLimitCounts) {
+  write("proc/self/cgroup", "0::/job/step\n");
+  write("sys/fs/cgroup/job/step/memory.max", "max\n");
+  write("sys/fs/cgroup/job/memory.max", std::to_string(8 * kGiB) + "\n");
+  write("sys/fs/cgroup/job/memory.current", std::to_string(3 * kGiB) + "\n");
+  write("sys/fs/cgroup/job/memory.stat", "anon 1\ninactive_file " + std::to_string(kGiB) + "\n");
+  EXPECT_EQ(host_memory(root_).total, 8 * kGiB);
+  EXPECT_EQ(host_memory(root_).available, 6 * kGiB);
+}
+
+TEST_F(Recorded, VersionOneInAContainer) {
+  write("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/docker/abc\n0::/\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(4 * kGiB) + "\n");
+  write("sys/fs/cgroup/memory/memory.usage_in_bytes", std::to_string(5 * kGiB) + "\n");
+  EXPECT_EQ(host_memory(root_).total, 4 * kGiB);
+  EXPECT_EQ(host_memory(root_).available, 0u);
+}
+
+}  // namespace
+}  // namespace tasuki::os
