@@ -12,6 +12,7 @@ endfunction()
 tasuki_need_header(CLI/CLI.hpp libcli11-dev)
 tasuki_need_header(nlohmann/json.hpp nlohmann-json3-dev)
 tasuki_need_header(toml++/toml.h libtomlplusplus-dev)
+tasuki_need_header(xxhash.h libxxhash-dev)
 
 # The simulator's ranks are fibers. Linked statically where that is possible: the tasuki command then needs nothing at run time.
 tasuki_need_header(boost/context/detail/fcontext.hpp libboost-context-dev)

@@ -31,6 +31,7 @@ libfmt-dev           header   fmt/core.h
 libboost-context-dev header   boost/context/detail/fcontext.hpp
 libgtest-dev         header   gtest/gtest.h
 libhwloc-dev         header   hwloc.h
+libxxhash-dev        header   xxhash.h
 END
 }
 

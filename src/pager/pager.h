@@ -34,18 +34,19 @@ enum class Protocol {
           // next fault waits for that. The request leaves at the fault itself
   as2,    // the same with all MPI calls by one thread
 };
-enum class Replacement { clock, fifo, address };
+enum class ReplacementPolicy { clock, fifo, address };
 enum class Prefetch { automatic, off, sequential, strided, majority };
 // May a resident page keep its slot? cache: yes (clean pages leave without a transfer); exclusive: no, every
 // byte of the cluster counts; automatic: yes until slots run out.
 enum class Copies { automatic, cache, exclusive };
-enum class Faults { automatic, userfault, userfault_user_mode, signal };
+// automatic: the first of the following that is permitted. userfault_copy: as userfaultfd works before Linux 6.8.
+enum class Faults { automatic, userfault, userfault_user_mode, signal, userfault_copy };
 
 struct Options {
   uint64_t local_bytes = 0;  // for pages; what does not fit is in the store
   size_t page_bytes = 0;     // 0: automatic; else a multiple of 4096 up to 2 MiB
   Protocol protocol = Protocol::ahead;
-  Replacement replacement = Replacement::clock;
+  ReplacementPolicy replacement = ReplacementPolicy::clock;
   Prefetch prefetch = Prefetch::automatic;
   Copies copies = Copies::automatic;
   Faults faults = Faults::automatic;

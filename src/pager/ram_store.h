@@ -23,6 +23,7 @@ class RamStore final : public Store {
   Status release(Slot slot, uint32_t units) override;
   Status progress(std::vector<Ticket>* completed) override;
   bool busy() const override { return !pending_.empty(); }
+  bool direct() const override { return true; }
 
  private:
   // A transfer moves its bytes in progress(), not at once: a caller that uses its memory too early is found in

@@ -39,6 +39,10 @@ class Store {
   virtual Status progress(std::vector<Ticket>* completed) = 0;
   // True while transfers are under way: the pager then calls progress() without sleeping between.
   virtual bool busy() const = 0;
+
+  // Transfers are copies that the calling thread makes at the speed of memory. If not, the pager spends time on finding
+  // transfers that are not needed.
+  virtual bool direct() const { return false; }
 };
 
 }  // namespace tasuki::pager

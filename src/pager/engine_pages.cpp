@@ -1,0 +1,485 @@
+// What happens to a page: faults, transfers, eviction, and the order of these that the protocols ask for (DLM-MPI, section 3.3).
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "pager/engine.h"
+
+namespace tasuki::pager {
+namespace {
+
+// Transfers of pages that nobody waits for; more would stand in the way of one that somebody does.
+constexpr uint32_t kAheadInFlight = 8;
+
+class Timer {
+ public:
+  explicit Timer(double* sum) : sum_(sum), begin_(seconds()) {}
+  ~Timer() { *sum_ += seconds() - begin_; }
+
+ private:
+  double* sum_;
+  double begin_;
+};
+
+std::byte* address(const Region* region, uint64_t unit) {
+  return region->at + unit * kUnit;
+}
+
+void hash_of(const Pieces& pieces, uint64_t hash[2]) {
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  for (const Piece& p : pieces) XXH3_128bits_update(&state, p.at, p.units * kUnit);
+  const XXH128_hash_t h = XXH3_128bits_digest(&state);
+  hash[0] = h.low64;
+  hash[1] = h.high64;
+}
+
+}  // namespace
+
+PageId Engine::new_page(Region* region, uint64_t first, uint32_t units) {
+  PageId id;
+  if (free_pages_.empty()) {
+    id = static_cast<PageId>(pages_.size());
+    pages_.emplace_back();
+  } else {
+    id = free_pages_.back();
+    free_pages_.pop_back();
+  }
+  Page& page = pages_[id];
+  page.region = region;
+  page.first = first;
+  page.units = units;
+  page.state = PageState();
+  page.demanded = page.listed = page.predicted_write = page.hashed = page.unmapped = page.kept = false;
+  page.keep = page.transfers = 0;
+  page.alive = true;
+  for (uint64_t i = first; i < first + units; i++) region->page[i] = id;
+  return id;
+}
+
+void Engine::end_page(PageId id) {
+  Page& page = pages_[id];
+  for (uint64_t i = page.first; i < page.first + page.units; i++) page.region->page[i] = kNoPage;
+  page.alive = false;
+  page.pieces.clear();
+  page.waits.clear();
+  free_pages_.push_back(id);
+}
+
+void Engine::unlist(PageId id) {
+  if (pages_[id].listed) policy_->remove(id);
+  pages_[id].listed = false;
+}
+
+// False: the fault must wait until something else is over.
+bool Engine::fault(const os::FaultEvent& event, double since) {
+  Region* region = region_of(reinterpret_cast<void*>(event.address));
+  if (region == nullptr || !region->watched) return true;  // freed meanwhile: the program's own mistake
+  const uint64_t unit = (event.address - reinterpret_cast<uintptr_t>(region->at)) / kUnit;
+  const Wait wait{event.thread, since};
+  const PageId id = region->page[unit];
+  if (id != kNoPage) {
+    Page& page = pages_[id];
+    const State before = page.state.state;
+    const Action action = page.state.fault(event.write);
+    page.demanded = true;
+    if (before == State::resident) {
+      if (action == Action::unprotect) stats_.write_faults++;
+      if (action == Action::wake) {
+        if (mapper_->wake(address(region, unit), 1))
+          page.state.forget_stored();  // zeros now, by the program's own madvise
+        return true;
+      }
+    } else {
+      page.waits.push_back(wait);
+      if (before == State::limbo || before == State::leaving) stats_.rescues++;
+      if (before == State::limbo) {
+        limbo_.remove(id);
+        limbo_units_ -= page.units;
+      }
+    }
+    act(id, action);
+    return true;
+  }
+  if (single_swap() && (in_flight_ > 0 || held_ != kNoPage)) return false;
+  const FetchPlan plan = streams_.fault(region->id, &region->locality, unit, event.write);
+  if (!bring(region, unit, plan, event.write, &wait)) return false;
+  plan_ahead(region, plan);
+  return true;
+}
+
+void Engine::plan_ahead(Region* region, const FetchPlan& plan) {
+  if (plan.ahead_units == 0) return;
+  if (ahead_.size() >= 128) ahead_.pop_front();
+  const uint32_t page = plan.stride != 0 ? plan.units : std::max(plan.page, plan.units);
+  const uint64_t first = plan.stride != 0 ? plan.first : plan.ahead_first;
+  ahead_.push_back({region->id, first, plan.ahead_units, page, plan.backward, plan.write, plan.stride});
+}
+
+// One page of what was planned.
+bool Engine::read_ahead() {
+  if (ahead_.empty() || !deferred_.empty() || in_flight_ >= kAheadInFlight) return false;
+  Ahead& a = ahead_.front();
+  Region* region = region_by_id_.at(a.region);
+  FetchPlan plan;
+  plan.write = a.write;
+  if (a.stride != 0) {
+    const int64_t first = static_cast<int64_t>(a.first) + a.stride;
+    if (a.units == 0 || first < 0 || static_cast<uint64_t>(first) >= region->units) {
+      ahead_.pop_front();
+      return true;
+    }
+    a.units--;
+    a.first = static_cast<uint64_t>(first);
+    plan.first = a.first;
+    plan.units = a.page;
+  } else {
+    const uint32_t count = std::min(a.page, a.units);
+    plan.first = a.backward ? a.first + a.units - count : a.first;
+    plan.units = count;
+    a.units -= count;
+    if (!a.backward) a.first += count;
+  }
+  if (a.units == 0) ahead_.pop_front();
+  if (plan.first >= region->units) return true;
+  // The first unit of the page that is still away; what lies between resident ones comes piece by piece.
+  const uint64_t end = std::min(region->units, plan.first + plan.units);
+  for (uint64_t unit = plan.first; unit < end; unit++) {
+    if (region->page[unit] != kNoPage) continue;
+    if (!bring(region, unit, plan, false, nullptr)) return false;  // no memory: it was only a guess
+    unit = pages_[region->page[unit]].first + pages_[region->page[unit]].units - 1;
+  }
+  return true;
+}
+
+// Starts to fetch (or zeroes) the page of the plan with `unit`, as far as its units are in the same state.
+bool Engine::bring(Region* region, uint64_t unit, const FetchPlan& plan, bool write, const Wait* wait) {
+  const bool stored = region->slot[unit] != 0;
+  uint64_t first = unit, end = unit + 1;
+  const uint64_t low = std::min(plan.first, unit),
+                 high = std::min(region->units, std::max(plan.first + plan.units, unit + 1));
+  const auto joins = [&](uint64_t u) {
+    return region->page[u] == kNoPage && (region->slot[u] != 0) == stored;
+  };
+  while (first > low && joins(first - 1)) first--;
+  while (end < high && joins(end)) end++;
+  if (end - first > local_units_ / 8) {  // a page for a larger memory
+    first = std::max(first, unit - std::min<uint64_t>(unit, local_units_ / 16));
+    end = std::min(end, unit + std::max<uint64_t>(1, local_units_ / 16));
+  }
+  const auto units = static_cast<uint32_t>(end - first);
+  if (!make_room(units)) return false;
+  const PageId id = new_page(region, first, units);
+  Page& page = pages_[id];
+  if (!mapper_->take(units, &page.pieces)) {
+    end_page(id);
+    if (used_ == 0)
+      fail(Status::error(ENOMEM, "the system has no memory for the pages that are to be local (" +
+                                     std::to_string(options_.local_bytes) + " bytes); give the pager less"));
+    return false;
+  }
+  used_ += units;
+  page.demanded = wait != nullptr;
+  page.predicted_write = plan.write;
+  if (wait != nullptr) page.waits.push_back(*wait);
+  page.state.state = stored ? State::remote : State::untouched;
+  page.state.stored = stored;
+  if (wait == nullptr) stats_.prefetched += units * kUnit;
+  if (wait != nullptr && !stored) stats_.first_touches++;
+  act(id, wait != nullptr ? page.state.fault(write) : page.state.prefetch());
+  return true;
+}
+
+void Engine::act(PageId id, Action action) {
+  Page& page = pages_[id];
+  switch (action) {
+    case Action::none:
+      break;
+    case Action::zero:
+      for (const Piece& p : page.pieces)
+        if (!p.zero) memset(p.at, 0, p.units * kUnit);
+      completed(id);
+      break;
+    case Action::fetch:
+      transfer(id, true);
+      // The paper's cross protocol: a page leaves while this one comes.
+      if (options_.protocol == Protocol::cross) evict_surplus();
+      break;
+    case Action::map:
+      appear(id);
+      break;
+    case Action::unprotect:
+      mapper_->unprotect(address(page.region, page.first), page.units);
+      streams_.written(page.region->id, page.first);
+      break;
+    case Action::wake:
+      mapper_->wake(address(page.region, page.first), page.units);
+      break;
+    case Action::send:
+      if (!give_slots(&page)) {
+        fail(Status::error(ENOMEM, "internal: no slot for a page that must leave"));
+        return;
+      }
+      leaving_units_ += page.units;
+      transfer(id, false);
+      break;
+    case Action::keep:
+      limbo_.push_back(id);
+      limbo_units_ += page.units;
+      break;
+    case Action::drop:
+      break;
+  }
+}
+
+void Engine::appear(PageId id) {
+  Page& page = pages_[id];
+  if (!mapper_->maps_protected() || page.predicted_write) page.state.writable = page.state.dirty = true;
+  Status status;
+  {
+    const Timer timer(&stats_.map_seconds);
+    std::byte* at = address(page.region, page.first);
+    status = page.unmapped ? mapper_->remap(at, &page.pieces, page.state.writable)
+                           : mapper_->map(at, &page.pieces, page.state.writable);
+  }
+  if (!status.ok()) return fail(status);
+  page.unmapped = false;
+  page.listed = true;
+  resident_units_ += page.units;
+  resident_pages_++;
+  const uint64_t where = reinterpret_cast<uintptr_t>(address(page.region, page.first));
+  policy_->add(id, where);
+  if (!page.waits.empty()) {
+    const double now = seconds();
+    for (const Wait& w : page.waits) {
+      stats_.wait_page += now - w.since;
+      threads_[w.thread].wait_seconds += now - w.since;
+    }
+    page.waits.clear();
+  }
+}
+
+// Slots and buffers are both in pieces: one transfer for each stretch that is whole in both.
+void Engine::transfer(PageId id, bool in) {
+  Page& page = pages_[id];
+  const std::vector<uint32_t>& slots = page.region->slot;
+  page.since = seconds();
+  page.transfers = 1;  // held until all are started
+  in_flight_++;
+  (in ? stats_.swaps_in : stats_.swaps_out)++;
+  (in ? stats_.bytes_in : stats_.bytes_out) += page.units * kUnit;
+  uint64_t unit = page.first;
+  for (const Piece& piece : page.pieces) {
+    for (uint32_t done = 0; done < piece.units;) {
+      const Slot slot = slots[unit] - 1;
+      const uint64_t limit = std::min<uint64_t>(piece.units - done, store_->run_limit(slot));
+      uint32_t count = 1;
+      while (count < limit && slots[unit + count] == slots[unit] + count) count++;
+      std::byte* at = piece.at + done * kUnit;
+      const Status status = in ? store_->get(slot, count, at, id) : store_->put(slot, count, at, id);
+      if (!status.ok()) return fail(status);
+      page.transfers++;
+      done += count;
+      unit += count;
+    }
+  }
+  (in ? stats_.in_seconds : stats_.out_seconds) += store_->direct() ? seconds() - page.since : 0;
+  completed(id);
+}
+
+// A transfer of the page is over (or there was none to wait for).
+void Engine::completed(PageId id) {
+  Page& page = pages_[id];
+  const bool travelled = page.transfers > 0;
+  if (travelled && --page.transfers > 0) return;
+  if (travelled) in_flight_--;
+  if (page.state.state == State::arriving) {
+    if (travelled && !store_->direct()) {
+      stats_.in_seconds += seconds() - page.since;
+      hash_of(page.pieces, page.hash);
+      page.hashed = true;
+    }
+    if (travelled && options_.copies == Copies::exclusive) {
+      take_slots(page.region, page.first, page.units);
+      page.state.forget_stored();
+    }
+    switch (options_.protocol) {
+      case Protocol::ahead:
+        act(id, page.state.arrived());
+        break;
+      case Protocol::as1:
+      case Protocol::as2:
+        act(id, page.state.arrived());
+        evict_surplus();
+        break;
+      case Protocol::cs:
+      case Protocol::cross:
+        held_ = id;
+        evict_surplus();
+        break;
+    }
+  } else if (page.state.state == State::leaving) {
+    leaving_units_ -= page.units;
+    if (!store_->direct()) {
+      stats_.out_seconds += seconds() - page.since;
+      hash_of(page.pieces, page.hash);
+      page.hashed = true;
+    }
+    act(id, page.state.sent());
+  }
+  if (held_ != kNoPage && in_flight_ == 0) {
+    const PageId arrived = held_;
+    held_ = kNoPage;
+    act(arrived, pages_[arrived].state.arrived());
+  }
+}
+
+bool Engine::same_as_stored(Page* page) const {
+  if (!page->state.stored || !page->hashed || !page->state.dirty) return false;
+  uint64_t hash[2];
+  hash_of(page->pieces, hash);
+  return hash[0] == page->hash[0] && hash[1] == page->hash[1];
+}
+
+void Engine::evict(PageId id) {
+  Page& page = pages_[id];
+  unlist(id);
+  resident_units_ -= page.units;
+  resident_pages_--;
+  Status status;
+  {
+    const Timer timer(&stats_.map_seconds);
+    status = mapper_->unmap(address(page.region, page.first), page.units, &page.pieces);
+  }
+  if (!status.ok()) return fail(status);
+  page.unmapped = true;
+  const Action action = page.state.victim(!store_->direct() && same_as_stored(&page));
+  if (action == Action::keep) stats_.drops++;
+  act(id, action);
+}
+
+// False: there is nothing to evict.
+bool Engine::evict_one() {
+  for (uint64_t looked = 0; looked <= resident_units_; looked++) {
+    const PageId id = policy_->next();
+    if (id == kNoPage) return false;
+    if (pages_[id].keep == 0 && !pages_[id].kept) {
+      evict(id);
+      return true;
+    }
+    policy_->remove(id);
+    policy_->add(id, reinterpret_cast<uintptr_t>(address(pages_[id].region, pages_[id].first)));
+  }
+  return false;
+}
+
+// The protocols with one swap at a time keep one page's worth of memory free, so that the page that comes and the one that goes can both
+// be here.
+void Engine::evict_surplus() {
+  while (failure_.ok() && used_ - limbo_units_ - leaving_units_ + spare_ > local_units_)
+    if (!evict_one()) break;
+}
+
+bool Engine::reclaim_one() {
+  const PageId id = limbo_.front();
+  if (id == kNoPage) return false;
+  Page& page = pages_[id];
+  limbo_.remove(id);
+  limbo_units_ -= page.units;
+  used_ -= page.units;
+  page.state.reclaim();
+  mapper_->discard(address(page.region, page.first), page.units, &page.pieces);
+  end_page(id);
+  return true;
+}
+
+// False: memory is on its way, or all of it is pinned.
+bool Engine::make_room(uint32_t units) {
+  while (used_ + units > local_units_ || resident_pages_ >= page_limit_) {
+    if (resident_pages_ < page_limit_ && reclaim_one()) continue;
+    if (!failure_.ok() || !evict_one()) return false;
+    if (used_ + units > local_units_ && limbo_units_ == 0) {
+      if (!store_->direct()) return false;
+      progress();
+    }
+  }
+  return true;
+}
+
+// Memory that is free at once when the next fault comes.
+bool Engine::keep_room() {
+  if (single_swap() || !watching_) return false;
+  const uint64_t free = local_units_ - used_ + limbo_units_ + leaving_units_;
+  if (free >= high_ || (free >= low_ && !filling_)) {
+    filling_ = false;
+    return false;
+  }
+  filling_ = true;
+  return evict_one();
+}
+
+bool Engine::give_slots(Page* page) {
+  std::vector<uint32_t>& slots = page->region->slot;
+  for (uint64_t unit = page->first; unit < page->first + page->units;) {
+    if (slots[unit] != 0) {
+      unit++;
+      continue;
+    }
+    uint64_t end = unit + 1;
+    while (end < page->first + page->units && slots[end] == 0) end++;
+    uint64_t first = 0, count = 0;
+    if (unit > 0 && slots[unit - 1] != 0) {  // next to its neighbour, so that they can travel together
+      first = slots[unit - 1];
+      count = free_slots_.take_at(first, end - unit);
+    }
+    if (count == 0) count = free_slots_.take(end - unit, &first);
+    if (count == 0) {
+      if (!steal_slots()) return false;
+      continue;
+    }
+    for (uint64_t i = 0; i < count; i++) slots[unit + i] = static_cast<uint32_t>(first + i + 1);
+    unit += count;
+  }
+  return true;
+}
+
+void Engine::take_slots(Region* region, uint64_t first, uint64_t units) {
+  for (uint64_t unit = first; unit < first + units;) {
+    const uint32_t slot = region->slot[unit];
+    if (slot == 0) {
+      unit++;
+      continue;
+    }
+    uint64_t count = 1;
+    while (unit + count < first + units && region->slot[unit + count] == slot + count) count++;
+    for (uint64_t done = 0; done < count;) {
+      const auto part =
+          static_cast<uint32_t>(std::min<uint64_t>(count - done, store_->run_limit(slot - 1 + done)));
+      const Status status = store_->release(slot - 1 + done, part);
+      if (!status.ok()) fail(status);
+      done += part;
+    }
+    free_slots_.add(slot - 1, count);
+    std::fill_n(region->slot.begin() + static_cast<ptrdiff_t>(unit), count, 0);
+    unit += count;
+  }
+}
+
+// Slots of a resident page: it is written back when it leaves, whatever the program does with it.
+bool Engine::steal_slots() {
+  if (options_.copies == Copies::cache) return false;
+  for (size_t looked = 0; looked < pages_.size(); looked++) {
+    steal_hand_ = steal_hand_ + 1 < pages_.size() ? steal_hand_ + 1 : 0;
+    Page& page = pages_[steal_hand_];
+    if (!page.alive || page.state.state != State::resident || page.region->slot[page.first] == 0) continue;
+    take_slots(page.region, page.first, page.units);
+    page.state.forget_stored();
+    page.hashed = false;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace tasuki::pager

@@ -1,0 +1,75 @@
+// How pages appear and disappear under a running program, free of races with its threads: a page that has
+// disappeared can be neither read nor written, and a page that appears is complete.
+//
+//   move   userfaultfd and UFFDIO_MOVE (Linux 6.8): physical pages change their address; nothing is copied or cleared
+//   copy   userfaultfd with write protection (Linux 5.7): UFFDIO_COPY in; protect, send from where it is, then discard
+//   signal SIGSEGV and a memory file mapped twice: where userfaultfd is not permitted
+//
+// Ways that lose data, seen: copying a page and then discarding it (a write in between is lost); mprotect and then
+// filling through the same mapping (other threads read stale bytes).
+//
+// One thread calls all of it, except wait_for_fault's waker. Lengths are in units of 4 KiB.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "os/userfault.h"
+
+namespace tasuki::pager {
+
+inline constexpr size_t kUnit = 4096;
+
+struct Piece {  // of a buffer
+  std::byte* at = nullptr;
+  uint32_t units = 0;
+  bool zero = false;  // fresh from the system, all bytes 0
+};
+using Pieces = std::vector<Piece>;
+
+class Mapper {
+ public:
+  virtual ~Mapper() = default;
+
+  // Memory for a region: zero-filled, not watched. nullptr: none (errno).
+  virtual std::byte* reserve(size_t bytes, size_t alignment) = 0;
+  // From now on accesses to absent units are faults. Present ones are where they are: present[i] = 1.
+  virtual Status watch(std::byte* at, size_t bytes, uint8_t* present) = 0;
+  virtual void release(std::byte* at, size_t bytes, bool watched) = 0;
+
+  // Appends buffers of `units` units in all. False: no memory; nothing is taken.
+  virtual bool take(uint32_t units, Pieces* pieces) = 0;
+  virtual void give(Pieces* pieces) = 0;  // empties the list
+
+  // The page at `at` appears with the bytes of the buffer, which is used up; wakes who waits for it.
+  virtual Status map(std::byte* at, Pieces* pieces, bool writable) = 0;
+  // The page disappears; its bytes are in *pieces until remap or discard, and may be read there.
+  virtual Status unmap(std::byte* at, uint32_t units, Pieces* pieces) = 0;
+  virtual Status remap(std::byte* at, Pieces* pieces, bool writable) = 0;
+  virtual void discard(std::byte* at, uint32_t units, Pieces* pieces) = 0;
+  virtual void unprotect(std::byte* at, uint32_t units) = 0;
+  // A fault on a unit that should be there: wakes the thread; if the program itself discarded the unit
+  // (madvise), a zero unit takes its place, and the result is true.
+  virtual bool wake(std::byte* at, uint32_t units) = 0;
+
+  // Can map() make a page appear read-only? If not, every mapped page counts as written.
+  virtual bool maps_protected() const = 0;
+  // Can a region that the program has used be watched from now on? If not, it is watched from its beginning.
+  virtual bool watches_late() const { return true; }
+  virtual uint64_t page_limit() const { return UINT64_MAX; }  // of resident pages
+  virtual bool serves_kernel() const = 0;                     // faults of system calls too
+  virtual const char* name() const = 0;
+
+  // Faults that wait; 0: none now.
+  virtual size_t faults(os::FaultEvent* events, size_t max) = 0;
+  virtual int descriptor() const = 0;  // readable when there are faults
+};
+
+Result<std::unique_ptr<Mapper>> make_userfault_mapper(bool user_mode_only);
+Result<std::unique_ptr<Mapper>> make_copy_mapper(bool user_mode_only);
+Result<std::unique_ptr<Mapper>> make_signal_mapper();
+
+}  // namespace tasuki::pager
