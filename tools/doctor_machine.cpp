@@ -1,6 +1,5 @@
 // doctor: kernel, limits, cores and memory of this machine, as a task would meet them.
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -17,6 +16,7 @@
 #include <fstream>
 #include <limits>
 
+#include "pager/pager.h"
 #include "task/preload.h"
 #include "tools/command.h"
 #include "tools/doctor.h"
@@ -134,16 +134,18 @@ void examine_kernel(Report* report) {
        never ? "transparent huge pages are off: more page faults in large buffers" : "transparent: " + mode,
        never ? "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled" : ""});
 
-  const int uffd = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC));
-  const int user_uffd =
-      uffd >= 0 ? -1 : static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
-  if (uffd >= 0) close(uffd);
-  if (user_uffd >= 0) close(user_uffd);
-  report->push_back({section, "userfaultfd", uffd >= 0 || user_uffd >= 0 ? Verdict::ok : Verdict::note,
-                     uffd >= 0        ? "for all faults"
-                     : user_uffd >= 0 ? "for faults of user code only (unprivileged)"
-                                      : std::string("not available: ") + strerror(errno),
-                     ""});
+  const std::vector<pager::FaultWay> ways = pager::fault_ways();
+  const auto used =
+      std::find_if(ways.begin(), ways.end(), [](const pager::FaultWay& way) { return way.reason.empty(); });
+  if (used == ways.end()) {
+    report->push_back({section, "cluster memory", Verdict::problem,
+                       "page faults cannot be caught: " + ways.back().reason, ""});
+  } else {
+    report->push_back(
+        {section, "cluster memory", used->serves_kernel ? Verdict::ok : Verdict::note,
+         used->name + (used->serves_kernel ? "" : "; system calls on absent pages go through wrappers"),
+         used == ways.begin() ? "" : "the first choice: " + ways.front().reason});
+  }
 
   const std::string core = first_line("/proc/sys/kernel/core_pattern");
   rlimit limit{};

@@ -24,18 +24,48 @@ namespace {
 // How long the engine looks for the next fault before it sleeps: a woken thread costs the program more than that.
 constexpr double kSpin = 50e-6;
 
+struct Way {
+  const char* name;
+  bool serves_kernel;
+  Faults faults;  // that asks for it
+  std::function<Result<std::unique_ptr<Mapper>>()> make;
+};
+const std::vector<Way>& ways() {
+  static const std::vector<Way> all = {
+      {"userfaultfd, pages moved", true, Faults::userfault, [] { return make_userfault_mapper(false); }},
+      {"userfaultfd, pages copied", true, Faults::userfault, [] { return make_copy_mapper(false); }},
+      {"userfaultfd (faults of user code), pages moved", false, Faults::userfault_user_mode,
+       [] { return make_userfault_mapper(true); }},
+      {"userfaultfd (faults of user code), pages copied", false, Faults::userfault_user_mode,
+       [] { return make_copy_mapper(true); }},
+      {"SIGSEGV, pages mapped", false, Faults::signal, [] { return make_signal_mapper(); }},
+  };
+  return all;
+}
+
+// The first way that works; the error is the first one's.
 Result<std::unique_ptr<Mapper>> make_mapper(Faults faults) {
-  if (faults == Faults::signal) return make_signal_mapper();
   if (faults == Faults::userfault_copy) return make_copy_mapper(false);
-  const bool user_only = faults == Faults::userfault_user_mode;
-  Result<std::unique_ptr<Mapper>> mapper = make_userfault_mapper(user_only);
-  if (!mapper.ok() && mapper.status().err() == ENOSYS) mapper = make_copy_mapper(user_only);
-  if (mapper.ok() || faults != Faults::automatic) return mapper;
-  mapper = make_mapper(Faults::userfault_user_mode);
-  return mapper.ok() ? std::move(mapper) : make_signal_mapper();
+  Status refused;
+  for (const Way& way : ways()) {
+    if (faults != Faults::automatic && faults != way.faults) continue;
+    Result<std::unique_ptr<Mapper>> mapper = way.make();
+    if (mapper.ok()) return mapper;
+    if (refused.ok()) refused = mapper.status();
+  }
+  return refused;
 }
 
 }  // namespace
+
+std::vector<FaultWay> fault_ways() {
+  std::vector<FaultWay> all;
+  for (const Way& way : ways()) {
+    const Result<std::unique_ptr<Mapper>> mapper = way.make();
+    all.push_back({way.name, mapper.ok() ? "" : mapper.status().message(), way.serves_kernel});
+  }
+  return all;
+}
 
 size_t Pager::unit_bytes(const Options&) {
   return kUnit;

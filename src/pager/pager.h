@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "pager/store.h"
@@ -64,6 +65,14 @@ struct ThreadStats {
   uint64_t faults = 0;
   double wait_seconds = 0;
 };
+
+// A way to catch faults, and whether this machine permits it; the first that it permits is used.
+struct FaultWay {
+  std::string name;    // "userfaultfd, pages moved"
+  std::string reason;  // why it cannot be used here, empty if it can
+  bool serves_kernel;  // faults of system calls too
+};
+std::vector<FaultWay> fault_ways();
 
 enum class Advice { normal, sequential, random, will_need, done_with, keep_local };
 
