@@ -47,6 +47,46 @@ constexpr Setting kSettings[] = {
      "it."},
     {"TASUKI_LAYOUT_SEED", SettingKind::count, "0", nullptr,
      "Not 0: tasks are loaded at random addresses derived from this number."},
+    {"TASUKI_DLM_CONFIG", SettingKind::text, "", nullptr,
+     "Cluster memory: a TOML file with these settings (page-size = \"64KiB\"). Command line and environment "
+     "count more."},
+    {"TASUKI_DLM_MEMFILE", SettingKind::text, "", nullptr,
+     "Cluster memory: a file with the MiB of each rank, a line a rank; the first line is for rank 0's "
+     "pages."},
+    {"TASUKI_DLM_LOCAL", SettingKind::text, "auto", nullptr,
+     "Cluster memory: bytes for pages on rank 0; auto: half of what the host has left, divided by its "
+     "ranks."},
+    {"TASUKI_DLM_MEMORY", SettingKind::text, "auto", nullptr,
+     "Cluster memory: bytes that each server lends; auto: as for TASUKI_DLM_LOCAL, on its host."},
+    {"TASUKI_DLM_PAGE_SIZE", SettingKind::text, "auto", nullptr,
+     "Cluster memory: page size, a multiple of 4KiB up to 2MiB; auto: found out while the program runs."},
+    {"TASUKI_DLM_PROTOCOL", SettingKind::choice, "ahead", "ahead|cs|cross|as1|as2",
+     "Cluster memory: the order of request, receiving and sending a page."},
+    {"TASUKI_DLM_REPLACEMENT", SettingKind::choice, "clock", "clock|fifo|address",
+     "Cluster memory: which page leaves next."},
+    {"TASUKI_DLM_PREFETCH", SettingKind::choice, "auto", "auto|off|sequential|strided|majority",
+     "Cluster memory: which pages are fetched before they are asked for."},
+    {"TASUKI_DLM_COPIES", SettingKind::choice, "auto", "auto|cache|exclusive",
+     "Cluster memory: do servers keep a page that was fetched? exclusive: no, every byte counts; auto: as "
+     "long "
+     "as there is room."},
+    {"TASUKI_DLM_FAULTS", SettingKind::choice, "auto", "auto|userfault|userfault-user|signal",
+     "Cluster memory: how accesses to absent pages are caught; auto: the best that is permitted."},
+    {"TASUKI_DLM_REPLICAS", SettingKind::count, "1", nullptr,
+     "Cluster memory: 2: every page is kept by two servers, and half of the memory is left."},
+    {"TASUKI_DLM_FILL", SettingKind::choice, "rank", "rank|interleave",
+     "Cluster memory: servers fill one after the other, or all alike."},
+    {"TASUKI_DLM_COMPRESS", SettingKind::choice, "none", "none|lz4",
+     "Cluster memory: pages travel and are kept compressed."},
+    {"TASUKI_DLM_CHECKSUM", SettingKind::flag, "off", nullptr,
+     "Cluster memory: on: a page that comes back is compared with the one that left."},
+    {"TASUKI_DLM_WINDOW", SettingKind::choice, "auto", "auto|on|off",
+     "Cluster memory: rank 0 copies to and from the memory of servers on its own host without messages."},
+    {"TASUKI_DLM_TIMEOUT", SettingKind::count, "60", nullptr,
+     "Cluster memory: seconds after which a server that does not answer is given up; 0: never."},
+    {"TASUKI_DLM_STATS", SettingKind::text, "off", nullptr,
+     "Cluster memory: on: print counters and times at the end; a name ending in .json or .html: write them "
+     "there."},
 };
 
 const Setting* find(std::string_view name) {
@@ -55,6 +95,30 @@ const Setting* find(std::string_view name) {
   log(LogLevel::error, "internal: setting %.*s is not in the table", static_cast<int>(name.size()),
       name.data());
   abort();
+}
+
+// The environment's value if it parses, else the default's; the table's defaults always parse (unit-tested).
+template <typename T, typename Parse>
+T read(const Setting& s, const char* accepted, Parse parse) {
+  T value{};
+  const char* text = getenv(s.name);
+  if (text != nullptr && *text != '\0') {
+    if (parse(std::string_view(text), &value)) return value;
+    log(LogLevel::warning, "%s=%s is not understood (accepted: %s); using %s", s.name, text, accepted,
+        s.default_value);
+  }
+  parse(std::string_view(s.default_value), &value);
+  return value;
+}
+
+}  // namespace
+
+std::span<const Setting> settings() {
+  return kSettings;
+}
+
+const Setting& setting(std::string_view name) {
+  return *find(name);
 }
 
 bool parse_flag(std::string_view text, bool* value) {
@@ -77,26 +141,6 @@ bool parse_choice(std::string_view text, std::string_view choices, int* index) {
     choices = bar == std::string_view::npos ? std::string_view() : choices.substr(bar + 1);
   }
   return false;
-}
-
-// The environment's value if it parses, else the default's; the table's defaults always parse (unit-tested).
-template <typename T, typename Parse>
-T read(const Setting& s, const char* accepted, Parse parse) {
-  T value{};
-  const char* text = getenv(s.name);
-  if (text != nullptr && *text != '\0') {
-    if (parse(std::string_view(text), &value)) return value;
-    log(LogLevel::warning, "%s=%s is not understood (accepted: %s); using %s", s.name, text, accepted,
-        s.default_value);
-  }
-  parse(std::string_view(s.default_value), &value);
-  return value;
-}
-
-}  // namespace
-
-std::span<const Setting> settings() {
-  return kSettings;
 }
 
 bool parse_bytes(std::string_view text, uint64_t* value) {

@@ -30,7 +30,13 @@ int64_t setting_count_or_auto(std::string_view name);  // -1: auto
 const char* setting_text(std::string_view name);       // the raw text, never nullptr
 int setting_choice(std::string_view name);             // index into the table's choices
 
+const Setting& setting(std::string_view name);
+
 // Parses "64KiB" and the like; returns false on anything else, including overflow.
 bool parse_bytes(std::string_view text, uint64_t* value);
+bool parse_flag(std::string_view text, bool* value);
+bool parse_count(std::string_view text, uint64_t* value);
+// The index of `text` in choices as the table has them.
+bool parse_choice(std::string_view text, std::string_view choices, int* index);
 
 }  // namespace tasuki
