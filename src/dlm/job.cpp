@@ -1,0 +1,316 @@
+#include "dlm/job.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include "base/log.h"
+#include "dlm/mpi_call.h"
+#include "dlm/server.h"
+#include "os/host_memory.h"
+#include "os/mapping.h"
+#include "os/memory_file.h"
+
+namespace tasuki::dlm {
+namespace {
+
+const char* level_name(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE:
+      return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+      return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "MPI_THREAD_SERIALIZED";
+    default:
+      return "MPI_THREAD_MULTIPLE";
+  }
+}
+
+Status initialise(bool* here) {
+  int initialised = 0, finalised = 0, level = 0;
+  PMPI_Initialized(&initialised);
+  PMPI_Finalized(&finalised);
+  if (finalised != 0)
+    return Status::error(EPERM,
+                         "dlm_startup after MPI_Finalize: MPI cannot be used any more; call it before");
+  if (initialised != 0) {
+    PMPI_Query_thread(&level);
+    if (level != MPI_THREAD_MULTIPLE)
+      return Status::error(EPERM, std::string("the program has initialised MPI with ") + level_name(level) +
+                                      ", but a thread of its own calls MPI for the cluster memory: leave out "
+                                      "MPI_Init, or use MPI_Init_thread with MPI_THREAD_MULTIPLE");
+    *here = false;
+    return {};
+  }
+  Status status =
+      mpi_status(PMPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread");
+  if (!status.ok()) return status;
+  *here = true;
+  log(LogLevel::debug, "cluster memory: MPI gives %s%s", level_name(level),
+      level < MPI_THREAD_FUNNELED ? "; asked for was MPI_THREAD_FUNNELED, and one thread makes all calls"
+                                  : "");
+  return {};
+}
+
+std::string in_words(uint64_t bytes) {
+  char text[40];
+  snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+  return text;
+}
+
+// What a server lends, as it has it itself.
+struct Loan {
+  os::Fd file;
+  void* memory = nullptr;
+};
+
+// Where only this process uses it, private memory: it may have huge pages.
+Status make_loan(uint64_t bytes, bool share, Loan* loan, std::string* note) {
+  if (bytes == 0) return {};
+  if (share) {
+    Result<os::Fd> file = os::memory_file(bytes + os::kPageSize);
+    if (file.ok())
+      loan->file = std::move(file.value());
+    else
+      *note = file.status().message();
+  }
+  loan->memory = loan->file.valid() ? os::map_memory_file(loan->file.get(), bytes) : os::map_memory(bytes);
+  if (loan->memory == nullptr)
+    return Status::error(ENOMEM, "no address space for " + in_words(bytes) + " (ulimit -v?)");
+  if (!loan->file.valid()) os::allow_huge_pages(loan->memory, bytes);
+  return {};
+}
+
+// Rank 0's side of a memory file; an error is the reason why there is no window.
+Result<std::unique_ptr<WindowMemory>> open_window(const Offer& offer, size_t unit_bytes) {
+  Result<os::Fd> file = os::open_descriptor_of(static_cast<pid_t>(offer.pid), offer.file);
+  if (!file.ok()) return file.status();
+  // The number of a process means another one in another pid namespace.
+  uint64_t cookie = 0;
+  if (os::read_at(file.value().get(), &cookie, sizeof cookie, offer.bytes) != 0 || cookie != offer.cookie)
+    return Status::error(ESRCH, "its processes are numbered differently (another container?)");
+  return WindowMemory::create(std::move(file.value()), unit_bytes, offer.bytes / unit_bytes);
+}
+
+void copy_text(const std::string& from, char* to, size_t size) {
+  snprintf(to, size, "%s", from.c_str());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> Job::connect() {
+  std::unique_ptr<Job> job(new Job);
+  Status status = initialise(&job->initialised_here_);
+  if (status.ok()) status = mpi_status(PMPI_Comm_dup(MPI_COMM_WORLD, &job->comm_), "MPI_Comm_dup");
+  if (status.ok()) status = job->look_around();
+  if (!status.ok()) return status;
+  return job;
+}
+
+Status Job::look_around() {
+  PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  PMPI_Comm_rank(comm_, &rank_);
+  PMPI_Comm_size(comm_, &size_);
+  char name[MPI_MAX_PROCESSOR_NAME] = "";
+  int length = 0;
+  PMPI_Get_processor_name(name, &length);
+  host_.assign(name, static_cast<size_t>(length));
+  Status status =
+      mpi_status(PMPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host_comm_),
+                 "MPI_Comm_split_type");
+  if (!status.ok()) return status;
+  PMPI_Comm_set_errhandler(host_comm_, MPI_ERRORS_RETURN);
+  PMPI_Comm_size(host_comm_, &host_ranks_);
+  int root_here = rank_ == 0 ? 1 : 0;
+  status =
+      mpi_status(PMPI_Allreduce(MPI_IN_PLACE, &root_here, 1, MPI_INT, MPI_MAX, host_comm_), "MPI_Allreduce");
+  on_root_host_ = root_here != 0;
+  // Launchers bind ranks to cores of their own; a thread of ours may have to go to another rank's.
+  os::current_cpu_set(&host_cores_);
+  if (status.ok())
+    status =
+        mpi_status(PMPI_Allreduce(MPI_IN_PLACE, host_cores_.bits, sizeof host_cores_.bits / sizeof(uint64_t),
+                                  MPI_UINT64_T, MPI_BOR, host_comm_),
+                   "MPI_Allreduce");
+  // Rank 0 has two threads that compute and page, a server one.
+  crowded_ = os::count_cores(host_cores_) < host_ranks_ + root_here;
+  return status;
+}
+
+// Collective on a host: the bytes that this rank takes. What was asked for is scaled down where all ranks of
+// the host together want more than it has.
+Status Job::share_out(uint64_t wanted, uint64_t* bytes, std::string* note) {
+  const os::HostMemory memory = os::host_memory();
+  *bytes = wanted != 0 ? wanted : memory.available / 2 / static_cast<uint64_t>(host_ranks_);
+  // In MiB: the sum of many absurd sizes must not wrap around.
+  uint64_t sum = *bytes >> 20;
+  Status status =
+      mpi_status(PMPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, host_comm_), "MPI_Allreduce");
+  const uint64_t total = memory.total >> 20;
+  if (!status.ok() || total == 0 || sum <= total) return status;
+  const uint64_t given = static_cast<uint64_t>(static_cast<double>(*bytes) * static_cast<double>(total) /
+                                               static_cast<double>(sum));
+  *note = "has " + in_words(memory.total) + " for its ranks, not the " + in_words(sum << 20) +
+          " that were asked for: this one gives " + in_words(given);
+  *bytes = given;
+  return {};
+}
+
+void Job::refuse(int exit_code) {
+  Plan plan = {};
+  plan.magic = kMagic;
+  plan.version = kVersion;
+  plan.end = exit_code;
+  PMPI_Bcast(&plan, sizeof plan, MPI_BYTE, 0, comm_);
+}
+
+Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size_t unit_bytes,
+                                                    uint64_t* local) {
+  Plan plan = {};
+  plan.magic = kMagic;
+  plan.version = kVersion;
+  plan.end = -1;
+  plan.unit_bytes = unit_bytes;
+  plan.share = options.window != Window::off ? 1 : 0;
+  Status status = mpi_status(PMPI_Bcast(&plan, sizeof plan, MPI_BYTE, 0, comm_), "MPI_Bcast");
+  if (!status.ok()) return status;
+
+  std::vector<uint64_t> wanted(static_cast<size_t>(size_), options.memory);
+  wanted[0] = 0;
+  if (!options.memfile.empty()) wanted = options.memfile;
+  if (options.pager.local_bytes != 0) wanted[0] = options.pager.local_bytes;
+  uint64_t mine = 0;
+  std::string note;
+  status = mpi_status(PMPI_Scatter(wanted.data(), 1, MPI_UINT64_T, &mine, 1, MPI_UINT64_T, 0, comm_),
+                      "MPI_Scatter");
+  if (status.ok()) status = share_out(mine, local, &note);
+  if (!note.empty()) log(LogLevel::warning, "rank 0 on %s %s", host_.c_str(), note.c_str());
+
+  std::vector<Offer> offers(static_cast<size_t>(size_));
+  Offer own = {};
+  if (status.ok())
+    status = mpi_status(
+        PMPI_Gather(&own, sizeof own, MPI_BYTE, offers.data(), sizeof own, MPI_BYTE, 0, comm_), "MPI_Gather");
+  if (!status.ok()) return status;
+
+  std::vector<Lender> lenders;
+  std::vector<Deal> deals(static_cast<size_t>(size_), Deal{-1, 0});
+  std::vector<std::string> names;
+  for (int rank = 1; rank < size_; rank++) {
+    const Offer& offer = offers[static_cast<size_t>(rank)];
+    Lender lender;
+    lender.name = "rank " + std::to_string(rank) + " on " + offer.host;
+    lender.slots = offer.bytes / unit_bytes;
+    std::string why = offer.text;
+    if (offer.error != 0 && status.ok())
+      status = Status::error(offer.error, "memory server " + lender.name + ": " + offer.text);
+    if (offer.error == 0 && offer.file >= 0) {
+      Result<std::unique_ptr<WindowMemory>> window = open_window(offer, unit_bytes);
+      if (window.ok()) {
+        lender.window = std::move(window.value());
+        deals[static_cast<size_t>(rank)].shared = 1;
+        why.clear();
+      } else {
+        why = window.status().message();
+      }
+    }
+    const bool missing = offer.on_root_host != 0 && lender.window == nullptr && lender.slots > 0;
+    if (missing && options.window == Window::on && status.ok())
+      status = Status::error(EPERM, "--window on: no window to the memory of " + lender.name + ": " + why);
+    if (missing && options.window == Window::automatic)
+      log(LogLevel::info, "no window to the memory of %s (%s): it takes part by messages",
+          lender.name.c_str(), why.c_str());
+    names.push_back(lender.name);
+    lenders.push_back(std::move(lender));
+  }
+  if (status.ok() && options.replicas > 1 && size_ < 3 && size_ > 1)
+    status = Status::error(EINVAL,
+                           "--replicas 2 needs two memory servers, but the job has one: start it with "
+                           "at least 3 ranks");
+  if (!status.ok())
+    for (Deal& deal : deals) deal.end = 1;
+  Deal deal;
+  const Status dealt =
+      mpi_status(PMPI_Scatter(deals.data(), sizeof deal, MPI_BYTE, &deal, sizeof deal, MPI_BYTE, 0, comm_),
+                 "MPI_Scatter");
+  if (status.ok()) status = dealt;
+  if (!status.ok()) return status;
+  auto courier = std::make_unique<Courier>(comm_, std::move(names), unit_bytes, crowded_, options.timeout_s);
+  return std::make_unique<ClusterStore>(std::move(lenders), std::move(courier), unit_bytes, options.fill,
+                                        options.replicas);
+}
+
+Result<int> Job::serve() {
+  Plan plan = {};
+  Status status = mpi_status(PMPI_Bcast(&plan, sizeof plan, MPI_BYTE, 0, comm_), "MPI_Bcast");
+  if (!status.ok()) return status;
+  if (plan.magic != kMagic || plan.version != kVersion)
+    return Status::error(EPROTO, "rank 0 runs another version of this library than rank " +
+                                     std::to_string(rank_) + " on " + host_ +
+                                     ": install the same everywhere");
+  if (plan.end >= 0) return plan.end;
+
+  uint64_t wanted = 0, bytes = 0;
+  status =
+      mpi_status(PMPI_Scatter(nullptr, 1, MPI_UINT64_T, &wanted, 1, MPI_UINT64_T, 0, comm_), "MPI_Scatter");
+  if (!status.ok()) return status;
+  std::string note, why;
+  status = share_out(wanted, &bytes, &note);
+  if (!status.ok()) return status;
+  bytes -= bytes % plan.unit_bytes;
+  if (!note.empty()) log(LogLevel::warning, "rank %d on %s %s", rank_, host_.c_str(), note.c_str());
+
+  Loan loan;
+  const Status made = make_loan(bytes, plan.share != 0 && on_root_host_, &loan, &why);
+  Offer offer = {};
+  offer.error = made.err();
+  offer.file = loan.file.get();
+  offer.pid = getpid();
+  offer.bytes = bytes;
+  offer.on_root_host = on_root_host_ ? 1 : 0;
+  copy_text(host_, offer.host, sizeof offer.host);
+  copy_text(made.ok() ? why : made.message(), offer.text, sizeof offer.text);
+  if (loan.file.valid()) {
+    std::random_device random;
+    offer.cookie = uint64_t{random()} << 32 | random();
+    os::write_at(loan.file.get(), &offer.cookie, sizeof offer.cookie, bytes);
+  }
+  status =
+      mpi_status(PMPI_Gather(&offer, sizeof offer, MPI_BYTE, nullptr, 0, MPI_BYTE, 0, comm_), "MPI_Gather");
+  Deal deal = {};
+  if (status.ok())
+    status =
+        mpi_status(PMPI_Scatter(nullptr, 0, MPI_BYTE, &deal, sizeof deal, MPI_BYTE, 0, comm_), "MPI_Scatter");
+  if (!status.ok()) return status;
+  if (deal.end >= 0) return deal.end;
+
+  Server::Memory memory;
+  memory.unit_bytes = plan.unit_bytes;
+  memory.slots = bytes / plan.unit_bytes;
+  memory.file = loan.file.get();
+  if (deal.shared == 0)
+    memory.at = static_cast<std::byte*>(loan.memory);
+  else
+    os::unmap(loan.memory, bytes);
+  // Where rank 0 uses the memory itself, the only message is the last one.
+  Server server(comm_, memory,
+                Idle(!crowded_ && deal.shared == 0, deal.shared == 0 ? 1'000'000 : 20'000'000));
+  return server.run();
+}
+
+void Job::disconnect() {
+  if (host_comm_ != MPI_COMM_NULL) PMPI_Comm_free(&host_comm_);
+  if (comm_ != MPI_COMM_NULL) PMPI_Comm_free(&comm_);
+  if (initialised_here_) PMPI_Finalize();
+}
+
+void Job::abort(int exit_code) {
+  PMPI_Abort(comm_ == MPI_COMM_NULL ? MPI_COMM_WORLD : comm_, exit_code);
+  _exit(exit_code);
+}
+
+}  // namespace tasuki::dlm

@@ -1,0 +1,171 @@
+#include "dlm/server.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "dlm/mpi_call.h"
+#include "os/memory_file.h"
+
+namespace tasuki::dlm {
+
+Server::Server(MPI_Comm comm, const Memory& memory, Idle idle)
+    : comm_(comm), memory_(memory), idle_(idle), headers_(kHeaders * kMostHeaderBytes) {}
+
+Result<int> Server::run() {
+  const pid_t parent = getppid();
+  requests_.resize(kHeaders, MPI_REQUEST_NULL);
+  for (size_t i = 0; i < kHeaders; i++) {
+    Status status = mpi_status(PMPI_Recv_init(&headers_[i * kMostHeaderBytes], kMostHeaderBytes, MPI_BYTE, 0,
+                                              kHeaderTag, comm_, &requests_[i]),
+                               "MPI_Recv_init");
+    if (status.ok()) status = mpi_status(PMPI_Start(&requests_[i]), "MPI_Start");
+    if (!status.ok()) return status;
+  }
+  while (!goodbye_ || !active_.empty() || !deferred_.empty()) {
+    bool found = false;
+    Status status = poll(&found);
+    if (!status.ok()) return status;
+    if (found) {
+      idle_.active();
+      continue;
+    }
+    idle_.wait();
+    // A launcher that was killed cannot end its ranks.
+    if (idle_.asleep() && getppid() != parent)
+      return Status::error(ECHILD, "the process that started this memory server is gone");
+  }
+  Status status = close();
+  if (!status.ok()) return status;
+  return exit_code_;
+}
+
+Status Server::poll(bool* found) {
+  int count = 0;
+  indices_.resize(requests_.size());
+  Status status = mpi_status(PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
+                                           indices_.data(), MPI_STATUSES_IGNORE),
+                             "MPI_Testsome");
+  if (!status.ok() || count <= 0) return status;
+  *found = true;
+  // From the back: what ended leaves its place to the last one.
+  std::sort(indices_.begin(), indices_.begin() + count, std::greater<>());
+  bool ended = false;
+  for (int i = 0; i < count; i++) {
+    const size_t index = static_cast<size_t>(indices_[static_cast<size_t>(i)]);
+    if (index < kHeaders) {
+      arrived_[index] = true;
+      continue;
+    }
+    requests_[index] = requests_.back();
+    requests_.pop_back();
+    active_[index - kHeaders] = active_.back();
+    active_.pop_back();
+    ended = true;
+  }
+  if (ended) status = start_deferred();
+  // Receives are matched in the order in which they were posted, though they may complete in another one.
+  while (status.ok() && arrived_[next_header_]) {
+    const size_t index = static_cast<size_t>(next_header_);
+    arrived_[index] = false;
+    next_header_ = (next_header_ + 1) % kHeaders;
+    status = handle(&headers_[index * kMostHeaderBytes]);
+    if (status.ok()) status = mpi_status(PMPI_Start(&requests_[index]), "MPI_Start");
+  }
+  return status;
+}
+
+Status Server::handle(const std::byte* message) {
+  Operation operation;
+  memcpy(&operation.header, message, sizeof(Header));
+  const Header header = operation.header;
+  switch (header.op) {
+    case Op::get:
+    case Op::put:
+      return enqueue(operation);
+    case Op::release:
+      for (uint32_t i = 0; i < header.count; i++) {
+        Range range;
+        memcpy(&range, message + sizeof(Header) + i * sizeof(Range), sizeof range);
+        operation.header.slot = range.slot;
+        // In pieces whose length fits; a conflict then holds up only one of them.
+        while (range.units > 0) {
+          operation.header.units = static_cast<uint32_t>(std::min<uint64_t>(range.units, 1u << 30));
+          Status status = enqueue(operation);
+          if (!status.ok()) return status;
+          operation.header.slot += operation.header.units;
+          range.units -= operation.header.units;
+        }
+      }
+      return {};
+    case Op::goodbye:
+      goodbye_ = true;
+      exit_code_ = static_cast<int>(header.slot);
+      return {};
+  }
+  return Status::error(EPROTO, "a message of unknown kind from rank 0");
+}
+
+Status Server::enqueue(const Operation& operation) {
+  const Header& h = operation.header;
+  if (h.slot > memory_.slots || h.units > memory_.slots - h.slot || memory_.at == nullptr)
+    return Status::error(EPROTO, "rank 0 asked for slots that this server does not have");
+  const auto blocks = [&](const Operation& other) { return other.conflicts(operation); };
+  if (std::any_of(active_.begin(), active_.end(), blocks) ||
+      std::any_of(deferred_.begin(), deferred_.end(), blocks)) {
+    deferred_.push_back(operation);
+    return {};
+  }
+  return start(operation);
+}
+
+Status Server::start(const Operation& operation) {
+  const Header& h = operation.header;
+  if (h.op == Op::release) {
+    release(h);
+    return {};
+  }
+  std::byte* at = memory_.at + h.slot * memory_.unit_bytes;
+  const int bytes = static_cast<int>(h.units * memory_.unit_bytes);
+  const int tag = static_cast<int>(h.tag);
+  MPI_Request request;
+  Status status = h.op == Op::put
+                      ? mpi_status(PMPI_Irecv(at, bytes, MPI_BYTE, 0, tag, comm_, &request), "MPI_Irecv")
+                      : mpi_status(PMPI_Isend(at, bytes, MPI_BYTE, 0, tag, comm_, &request), "MPI_Isend");
+  if (!status.ok()) return status;
+  requests_.push_back(request);
+  active_.push_back(operation);
+  return {};
+}
+
+Status Server::start_deferred() {
+  // In order, and none past an earlier one that it conflicts with.
+  std::deque<Operation> waiting;
+  waiting.swap(deferred_);
+  for (const Operation& operation : waiting) {
+    Status status = enqueue(operation);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+void Server::release(const Header& header) {
+  const size_t offset = header.slot * memory_.unit_bytes, bytes = header.units * memory_.unit_bytes;
+  if (memory_.file >= 0)
+    os::punch_hole(memory_.file, offset, bytes);
+  else
+    os::discard(memory_.at + offset, bytes);
+}
+
+Status Server::close() {
+  Status status;
+  for (size_t i = 0; i < kHeaders && status.ok(); i++) {
+    status = mpi_status(PMPI_Cancel(&requests_[i]), "MPI_Cancel");
+    if (status.ok()) status = mpi_status(PMPI_Wait(&requests_[i], MPI_STATUS_IGNORE), "MPI_Wait");
+    if (status.ok()) status = mpi_status(PMPI_Request_free(&requests_[i]), "MPI_Request_free");
+  }
+  return status;
+}
+
+}  // namespace tasuki::dlm

@@ -1,0 +1,69 @@
+// A memory server: a rank that keeps slots for rank 0 and does nothing else.
+//
+// Messages of rank 0 arrive in order; each names a run of slots. An operation starts at once unless an earlier
+// one that touches the same slots has not ended: then it waits for that one. So a get that follows a put sees
+// what was put, although rank 0's send may complete before this side has received.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "base/status.h"
+#include "dlm/idle.h"
+#include "dlm/wire.h"
+
+namespace tasuki::dlm {
+
+class Server {
+ public:
+  // `memory`: slots * unit bytes; nullptr if rank 0 uses it itself and only goodbye will come. `private_memory`:
+  // it may be given back with os::discard. else it is a memory file, `file`.
+  struct Memory {
+    std::byte* at = nullptr;
+    size_t unit_bytes = 0;
+    uint64_t slots = 0;
+    int file = -1;
+  };
+  Server(MPI_Comm comm, const Memory& memory, Idle idle);
+
+  // Until goodbye; the exit code. An error: of MPI, or the process that started this one is gone.
+  Result<int> run();
+
+ private:
+  static constexpr int kHeaders = 32;  // receives that are posted ahead
+  struct Operation {
+    Header header;
+    bool writes() const { return header.op != Op::get; }
+    bool conflicts(const Operation& other) const {
+      return (writes() || other.writes()) && header.slot < other.header.slot + other.header.units &&
+             other.header.slot < header.slot + header.units;
+    }
+  };
+
+  Status poll(bool* found);
+  Status handle(const std::byte* message);
+  Status enqueue(const Operation& operation);
+  Status start(const Operation& operation);
+  Status start_deferred();
+  void release(const Header& header);
+  Status close();
+
+  MPI_Comm comm_;
+  Memory memory_;
+  Idle idle_;
+  std::vector<std::byte> headers_;
+  int next_header_ = 0;
+  bool arrived_[kHeaders] = {};
+  std::vector<MPI_Request> requests_;  // the headers' receives, then those of active_
+  std::vector<Operation> active_;
+  std::deque<Operation> deferred_;
+  std::vector<int> indices_;
+  bool goodbye_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace tasuki::dlm
