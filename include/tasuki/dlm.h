@@ -41,9 +41,10 @@ int dlm_shutdown(void);
  * has no more; NULL for 0 bytes. Cost: no page travels before it is evicted for the first time. */
 void* dlm_alloc(size_t bytes);
 void* dlm_calloc(size_t count, size_t bytes);
-void* dlm_realloc(void* old, size_t bytes);                  /* as realloc; contents move by pages where possible */
-void* dlm_aligned_alloc(size_t alignment, size_t bytes);     /* alignment: a power of two, at most 1 GiB, else EINVAL */
-void dlm_free(void* p);                                      /* NULL is allowed; a foreign pointer ends the program */
+void* dlm_realloc(void* old, size_t bytes); /* as realloc; contents move by pages where possible */
+void* dlm_aligned_alloc(size_t alignment,
+                        size_t bytes); /* alignment: a power of two, at most 1 GiB, else EINVAL */
+void dlm_free(void* p);                /* NULL is allowed; a foreign pointer ends the program */
 
 /* As dlm_alloc with a page size of its own: a multiple of 4096 up to 2 MiB, or 0 for automatic. */
 void* dlm_alloc_paged(size_t bytes, size_t page_bytes);
@@ -63,26 +64,33 @@ int dlm_advise(void* p, size_t bytes, enum dlm_advice advice);
 
 /* Counters since dlm_startup. Times are in seconds, summed over the faults. */
 struct dlm_stats {
-  uint64_t page_bytes;       /* the unit of the counters below */
-  uint64_t local_bytes;      /* memory for pages on rank 0 */
-  uint64_t server_bytes;     /* memory lent by the servers */
-  uint64_t allocated_bytes;  /* handed out now */
-  uint64_t resident_bytes;   /* in local memory now */
-  uint64_t faults;           /* accesses that had to wait for the pager */
-  uint64_t first_touches;    /* of these: a page never written before; nothing travels */
-  uint64_t rescues;          /* of these: the page was leaving and came back without travelling */
-  uint64_t write_faults;     /* of these: first write to a page that the server also has */
+  uint64_t page_bytes;      /* the unit of the counters below */
+  uint64_t local_bytes;     /* memory for pages on rank 0 */
+  uint64_t server_bytes;    /* memory lent by the servers */
+  uint64_t allocated_bytes; /* handed out now */
+  uint64_t resident_bytes;  /* in local memory now */
+  uint64_t faults;          /* accesses that had to wait for the pager */
+  uint64_t first_touches;   /* of these: a page never written before; nothing travels */
+  uint64_t rescues;         /* of these: the page was leaving and came back without travelling */
+  uint64_t write_faults;    /* of these: first write to a page that the server also has */
   uint64_t swaps_in, bytes_in;
   uint64_t swaps_out, bytes_out;
-  uint64_t drops;            /* evictions without transfer: the server still had the page */
-  uint64_t prefetched;       /* bytes fetched before they were asked for */
-  double wait_previous;      /* faults waiting for the previous swap to end (for memory to become free) */
-  double wait_page;          /* faults waiting for their page */
-  double in_seconds;         /* receiving pages */
-  double out_seconds;        /* sending pages */
-  double map_seconds;        /* making pages appear and disappear */
+  uint64_t drops;       /* evictions without transfer: the server still had the page */
+  uint64_t prefetched;  /* bytes fetched before they were asked for */
+  double wait_previous; /* faults waiting for the previous swap to end (for memory to become free) */
+  double wait_page;     /* faults waiting for their page */
+  double in_seconds;    /* receiving pages */
+  double out_seconds;   /* sending pages */
+  double map_seconds;   /* making pages appear and disappear */
 };
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" /* a structure and a function of one name, as stat(2) has them */
+#endif
 int dlm_stats(struct dlm_stats* stats); /* 0; -1 with EINVAL before dlm_startup */
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 #ifdef __cplusplus
 }

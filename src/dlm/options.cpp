@@ -48,6 +48,7 @@ class Line {
       if (help.compare(0, subject.size(), subject) == 0) help.erase(0, subject.size());
       CLI::Option* option = app_.add_option((name == "memfile" ? "-f,--" : "--") + name, texts_[name], help);
       option->type_name(s->choices != nullptr ? s->choices : s->kind == SettingKind::flag ? "on|off" : "");
+      option->take_last();
       // --stats and --checksum alone mean on; CLI11 would take a default string for the missing value.
       if (s->kind == SettingKind::flag || name == "stats")
         option->expected(0, 1);

@@ -1,0 +1,162 @@
+// dlm.h, on top of the pager.
+#include "dlm/entry.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/log.h"
+#include "dlm/runtime.h"
+#include "tasuki/dlm.h"
+
+namespace tasuki::dlm {
+namespace {
+
+#define TASUKI_EXPORT extern "C" [[gnu::visibility("default")]]
+
+constexpr size_t kAlignment = 64;
+
+pager::Pager* running() {
+  return Runtime::instance().pager();
+}
+
+// Why there is no pager, once; then as if the cluster had no memory.
+void* unavailable(const char* function) {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true))
+    log(LogLevel::error, "%s: there is no cluster memory %s", function,
+        Runtime::instance().started() ? "in a forked child, nor after dlm_shutdown" : "before dlm_startup");
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* allocate(const char* function, size_t bytes, size_t alignment, size_t page_bytes) {
+  pager::Pager* pager = running();
+  if (pager == nullptr) return unavailable(function);
+  if (bytes == 0) return nullptr;
+  const Result<void*> p = pager->allocate(bytes, alignment, page_bytes);
+  if (p.ok()) return p.value();
+  errno = p.status().err();
+  return nullptr;
+}
+
+[[noreturn]] void foreign(const char* function, const void* p) {
+  log(LogLevel::error, "%s: %p is not the beginning of cluster memory that is in use", function, p);
+  abort();
+}
+
+}  // namespace
+
+TASUKI_EXPORT int dlm_startup(int* argc, char*** argv) {
+  Runtime::instance().start(argc, argv);
+  return 0;
+}
+
+TASUKI_EXPORT int dlm_shutdown(void) {
+  Runtime::instance().stop(false);
+  return 0;
+}
+
+TASUKI_EXPORT void* dlm_alloc(size_t bytes) {
+  return allocate("dlm_alloc", bytes, kAlignment, 0);
+}
+
+TASUKI_EXPORT void* dlm_calloc(size_t count, size_t bytes) {
+  size_t all = 0;
+  if (__builtin_mul_overflow(count, bytes, &all)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return allocate("dlm_calloc", all, kAlignment, 0);
+}
+
+TASUKI_EXPORT void* dlm_aligned_alloc(size_t alignment, size_t bytes) {
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > size_t{1} << 30) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return allocate("dlm_aligned_alloc", bytes, alignment > kAlignment ? alignment : kAlignment, 0);
+}
+
+TASUKI_EXPORT void* dlm_alloc_paged(size_t bytes, size_t page_bytes) {
+  return allocate("dlm_alloc_paged", bytes, kAlignment, page_bytes);
+}
+
+TASUKI_EXPORT void dlm_free(void* p) {
+  pager::Pager* pager = running();
+  // Afterwards, and in a child: the memory is gone anyway; destructors of static objects may come late.
+  if (p == nullptr || (pager == nullptr && Runtime::instance().started())) return;
+  const int saved = errno;
+  if (pager == nullptr || !pager->free(p).ok()) foreign("dlm_free", p);
+  errno = saved;
+}
+
+TASUKI_EXPORT void* dlm_realloc(void* old, size_t bytes) {
+  if (old == nullptr) return allocate("dlm_realloc", bytes, kAlignment, 0);
+  if (bytes == 0) {
+    dlm_free(old);
+    return nullptr;
+  }
+  pager::Pager* pager = running();
+  if (pager == nullptr) return unavailable("dlm_realloc");
+  const Result<void*> p = pager->reallocate(old, bytes);
+  if (p.ok()) return p.value();
+  if (p.status().err() == EINVAL) foreign("dlm_realloc", old);
+  errno = p.status().err();
+  return nullptr;
+}
+
+TASUKI_EXPORT int dlm_advise(void* p, size_t bytes, enum dlm_advice advice) {
+  pager::Pager* pager = running();
+  if (pager == nullptr || static_cast<unsigned>(advice) > DLM_KEEP_LOCAL) {
+    errno = EINVAL;
+    return -1;
+  }
+  const Status status = pager->advise(p, bytes, static_cast<pager::Advice>(advice));
+  if (status.ok()) return 0;
+  errno = status.err();
+  return -1;
+}
+
+TASUKI_EXPORT int dlm_stats(struct dlm_stats* stats) {
+  static_assert(sizeof(struct dlm_stats) == sizeof(pager::Stats), "the same fields in the same order");
+  pager::Pager* pager = running();
+  if (pager == nullptr || stats == nullptr) {
+    errno = EINVAL;
+    return -1;
+  }
+  const pager::Stats now = pager->stats();
+  memcpy(stats, &now, sizeof now);
+  return 0;
+}
+
+TASUKI_EXPORT void tasuki_dlm_start(void) {
+  Runtime::instance().start(nullptr, nullptr);
+}
+TASUKI_EXPORT int tasuki_dlm_running(void) {
+  return running() != nullptr ? 1 : 0;
+}
+TASUKI_EXPORT int tasuki_dlm_inside(void) {
+  return Runtime::instance().is_pager_thread() ? 1 : 0;
+}
+TASUKI_EXPORT size_t tasuki_dlm_size_of(const void* p) {
+  const pager::Pager* pager = running();
+  return pager != nullptr ? pager->size_of(p) : 0;
+}
+TASUKI_EXPORT int tasuki_dlm_touches(const void* p, size_t bytes) {
+  const pager::Pager* pager = running();
+  return pager != nullptr && pager->touches(p, bytes) ? 1 : 0;
+}
+TASUKI_EXPORT int tasuki_dlm_needs_pin(void) {
+  const pager::Pager* pager = running();
+  return pager != nullptr && pager->needs_pin() ? 1 : 0;
+}
+TASUKI_EXPORT size_t tasuki_dlm_pin(const void* p, size_t bytes, int write) {
+  pager::Pager* pager = running();
+  return pager != nullptr ? pager->pin(p, bytes, write != 0) : 0;
+}
+TASUKI_EXPORT void tasuki_dlm_unpin(const void* p, size_t bytes) {
+  if (pager::Pager* pager = running()) pager->unpin(p, bytes);
+}
+
+}  // namespace tasuki::dlm

@@ -1,0 +1,244 @@
+#include "dlm/runtime.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/log.h"
+#include "dlm/idle.h"
+#include "os/cpu.h"
+
+namespace tasuki::dlm {
+namespace {
+
+thread_local bool t_pager_thread = false;
+
+// The program's signals are not for the pager's thread: its handlers would run there.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+// exit() in a program that does not call dlm_shutdown. Registered when this library is loaded, so that it runs
+// after everything that the program registers itself: destructors of static objects may use cluster memory.
+void at_exit() {
+  Runtime::instance().stop(true);
+}
+[[gnu::constructor]] void register_exit() {
+  atexit(at_exit);
+}
+
+std::string program_name() {
+  return program_invocation_short_name;
+}
+
+const char* mpi_version() {
+  static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  PMPI_Get_library_version(text, &length);
+  text[strcspn(text, "\n,")] = 0;
+  for (char* c = text; *c != 0; c++)
+    if (*c == '\t') *c = ' ';
+  return text;
+}
+
+// What the program printed must not be lost when MPI ends it; a thread that holds the stream may wait for a page.
+void flush_stdout() {
+  if (ftrylockfile(stdout) != 0) return;
+  fflush(stdout);
+  funlockfile(stdout);
+}
+
+}  // namespace
+
+Runtime& Runtime::instance() {
+  static Runtime* const runtime = new Runtime;
+  return *runtime;
+}
+
+pager::Pager* Runtime::pager() const {
+  return state_ == State::running && getpid() == pid_ ? pager_.get() : nullptr;
+}
+
+bool Runtime::is_pager_thread() const {
+  return t_pager_thread;
+}
+
+void Runtime::start(int* argc, char*** argv) {
+  std::unique_lock lock(mutex_);
+  if (state_ != State::off) return;
+  state_ = State::starting;
+  pid_ = getpid();
+  begin_ns_ = now_ns();
+  int dashes = -1;
+  if (argc != nullptr && argv != nullptr)
+    for (int i = 1; i < *argc; i++)
+      if (strcmp((*argv)[i], "--") == 0) dashes = i;
+  if (dashes > 0) arguments_.assign(*argv + dashes + 1, *argv + *argc);
+  {
+    const SignalsBlocked blocked;
+    thread_ = std::thread([this] { thread_main(); });
+  }
+  changed_.wait(lock, [this] { return state_ != State::starting; });
+  if (state_ == State::running) {
+    if (dashes > 0) {
+      *argc = dashes;
+      (*argv)[dashes] = nullptr;
+    }
+    return;
+  }
+  lock.unlock();
+  thread_.join();
+  // The program's own MPI ends where it began.
+  if (job_ == nullptr || !job_->initialised_here()) {
+    int initialised = 0, finalised = 0;
+    PMPI_Initialized(&initialised);
+    PMPI_Finalized(&finalised);
+    if (initialised != 0 && finalised == 0) PMPI_Finalize();
+  }
+  if (job_ == nullptr || job_->rank() == 0) exit(exit_code_);
+  // A server. What the program printed before is shown, but nothing of it runs any more.
+  fflush(nullptr);
+  _exit(exit_code_);
+}
+
+void Runtime::fail(int exit_code) {
+  const std::lock_guard lock(mutex_);
+  exit_code_ = exit_code;
+  state_ = State::failed;
+  changed_.notify_all();
+}
+
+void Runtime::thread_main() {
+  t_pager_thread = true;
+  pthread_setname_np(pthread_self(), "tasuki-pager");
+  Result<std::unique_ptr<Job>> job = Job::connect();
+  if (!job.ok()) {
+    log(LogLevel::error, "%s", job.status().message().c_str());
+    return fail(1);
+  }
+  job_ = std::move(job.value());
+  if (job_->rank() == 0)
+    lead();
+  else
+    lend();
+}
+
+void Runtime::lend() {
+  const Result<int> code = job_->serve();
+  if (!code.ok()) {
+    // Rank 0 or its launcher is gone, or MPI failed: nothing that is collective may be called any more.
+    log(LogLevel::error, "memory server rank %d on %s: %s", job_->rank(), job_->host().c_str(),
+        code.status().message().c_str());
+    fflush(nullptr);
+    _exit(1);
+  }
+  job_->disconnect();
+  fail(code.value());
+}
+
+void Runtime::lead() {
+  // A launcher that gives this rank one core would have the program and its pager share it.
+  os::CpuSet own;
+  if (os::current_cpu_set(&own) < 2) os::use_cores(job_->host_cores());
+
+  Result<Options> read = read_options(arguments_, job_->size());
+  if (!read.ok() || read.value().help) {
+    if (read.ok())
+      fputs(options_help().c_str(), stdout);
+    else
+      log(LogLevel::error, "%s", read.status().message().c_str());
+    const int code = read.ok() ? 0 : 1;
+    job_->refuse(code);
+    job_->disconnect();
+    return fail(code);
+  }
+  Options& options = read.value();
+  const size_t unit = pager::Pager::unit_bytes(options.pager);
+  Result<std::unique_ptr<ClusterStore>> assembled = job_->assemble(options, unit, &options.pager.local_bytes);
+  if (!assembled.ok()) {
+    log(LogLevel::error, "%s", assembled.status().message().c_str());
+    job_->disconnect();
+    return fail(1);
+  }
+  ClusterStore& servers = *assembled.value();
+  Result<std::unique_ptr<pager::Pager>> created = pager::Pager::create(options.pager, &servers);
+  if (!created.ok()) {
+    log(LogLevel::error, "%s", created.status().message().c_str());
+    const Status said = servers.goodbye(1);
+    if (!said.ok()) job_->abort(1);
+    job_->disconnect();
+    return fail(1);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    pager_ = std::move(created.value());
+    state_ = State::running;
+    changed_.notify_all();
+  }
+  const Status served = pager_->serve();
+  if (!served.ok()) {
+    log(LogLevel::error, "cluster memory is lost: %s", served.message().c_str());
+    flush_stdout();
+    job_->abort(1);
+  }
+  conclude(servers, servers, options);
+}
+
+void Runtime::conclude(pager::Store&, ClusterStore& servers, const Options& options) {
+  if (options.stats) {
+    const Status written = write_report(make_report(servers, options), options.stats_file);
+    if (!written.ok()) log(LogLevel::error, "%s", written.message().c_str());
+  }
+  const Status said = servers.goodbye(0);
+  if (!said.ok()) {
+    log(LogLevel::error, "%s", said.message().c_str());
+    flush_stdout();
+    job_->abort(1);
+  }
+  job_->disconnect();
+}
+
+Report Runtime::make_report(const ClusterStore& servers, const Options& options) const {
+  Report report;
+  report.program = program_name();
+  report.mpi = mpi_version();
+  report.mechanism = pager_->mechanism();
+  const char* const protocols[] = {"ahead", "cs", "cross", "as1", "as2"};
+  report.protocol = protocols[static_cast<int>(options.pager.protocol)];
+  report.page_size =
+      options.pager.page_bytes == 0 ? "automatic" : std::to_string(options.pager.page_bytes / 1024) + " KiB";
+  report.seconds = static_cast<double>(now_ns() - begin_ns_) * 1e-9;
+  report.stats = pager_->stats();
+  report.threads = pager_->thread_stats();
+  for (const Lender& lender : servers.lenders())
+    report.servers.push_back({lender.name, lender.slots * servers.unit_bytes(), lender.window != nullptr,
+                              lender.bytes_in, lender.bytes_out});
+  return report;
+}
+
+void Runtime::stop(bool exiting) {
+  // exit() in the pager's own thread would wait for itself; in a forked child there is no such thread.
+  if (t_pager_thread || getpid() != pid_) return;
+  const std::lock_guard lock(stopping_);
+  if (state_ != State::running) return;
+  pager_->stop();
+  thread_.join();
+  state_ = State::ended;
+  if (!exiting) pager_.reset();
+}
+
+}  // namespace tasuki::dlm

@@ -1,0 +1,57 @@
+// The pager of a program: one thread that owns MPI, the store and the pager's loop; dlm.h is its face.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlm/job.h"
+#include "dlm/report.h"
+#include "pager/pager.h"
+
+namespace tasuki::dlm {
+
+class Runtime {
+ public:
+  // Never destroyed: exit() runs while other threads still use cluster memory.
+  static Runtime& instance();
+
+  // As dlm_startup: returns only on rank 0, and only when the pager serves. Takes "--" and what follows out of the
+  // arguments.
+  void start(int* argc, char*** argv);
+  // Ends the servers and MPI; a second call does nothing. `exiting`: the pager's memory stays, for threads that
+  // run until the very end.
+  void stop(bool exiting);
+
+  // nullptr: not started, ended, or a forked child.
+  pager::Pager* pager() const;
+  bool started() const { return state_ != State::off; }
+  bool is_pager_thread() const;
+
+ private:
+  enum class State { off, starting, running, failed, ended };
+
+  void thread_main();
+  void lead();
+  void lend();
+  void fail(int exit_code);
+  void conclude(pager::Store& store, ClusterStore& servers, const Options& options);
+  Report make_report(const ClusterStore& servers, const Options& options) const;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<State> state_{State::off};
+  int exit_code_ = 0;
+  std::vector<std::string> arguments_;
+  std::thread thread_;
+  std::unique_ptr<Job> job_;
+  std::unique_ptr<pager::Pager> pager_;
+  pid_t pid_ = 0;
+  int64_t begin_ns_ = 0;
+  std::mutex stopping_;
+};
+
+}  // namespace tasuki::dlm
