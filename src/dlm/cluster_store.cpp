@@ -21,7 +21,9 @@ ClusterStore::ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier>
     : lenders_(std::move(lenders)),
       courier_(std::move(courier)),
       unit_(unit_bytes),
-      map_(capacities(lenders_), fill, copies, kTurnBytes / unit_bytes) {}
+      map_(capacities(lenders_), fill, copies, kTurnBytes / unit_bytes),
+      direct_(std::all_of(lenders_.begin(), lenders_.end(),
+                          [](const Lender& l) { return l.window != nullptr; })) {}
 
 uint64_t ClusterStore::run_limit(pager::Slot slot) const {
   return std::min<uint64_t>(map_.run_limit(slot), kLongestMessage / unit_);

@@ -36,6 +36,7 @@ class ClusterStore final : public pager::Store {
   Status release(pager::Slot slot, uint32_t units) override;
   Status progress(std::vector<pager::Ticket>* completed) override;
   bool busy() const override { return !done_.empty() || courier_->busy(); }
+  bool direct() const override { return direct_; }
 
   const std::vector<Lender>& lenders() const { return lenders_; }
   std::string describe(pager::Slot slot) const;  // for messages: "slot 5 of rank 2 on host"
@@ -57,6 +58,7 @@ class ClusterStore final : public pager::Store {
   std::unique_ptr<Courier> courier_;
   size_t unit_;
   SlotMap map_;
+  bool direct_;      // no server is asked by message
   Ranges released_;  // not given back yet
   std::vector<Move> moves_;
   std::vector<uint32_t> free_moves_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "base/log.h"
 
@@ -367,6 +368,8 @@ Stats Engine::stats() const {
   Stats stats;
   run([&] {
     stats = stats_;
+    stats.in_seconds = coming_.busy;
+    stats.out_seconds = going_.busy;
     stats.allocated_bytes = allocated_units_ * kUnit;
     stats.resident_bytes = (watching_ ? resident_units_ : allocated_units_) * kUnit;
     return true;
@@ -384,25 +387,54 @@ std::vector<ThreadStats> Engine::thread_stats() const {
   return all;
 }
 
+// as2: all MPI calls are made by one thread and faults are caught by another (DLM-MPI, figure 8). In the other protocols one thread does both,
+// and a handover less.
+void Engine::catch_faults() {
+  pollfd fds[2] = {{mapper_->descriptor(), POLLIN, 0}, {catcher_end_.get(), POLLIN, 0}};
+  for (;;) {
+    poll(fds, 2, -1);
+    if ((fds[1].revents & POLLIN) != 0) return;
+    os::FaultEvent events[16];
+    const size_t n = mapper_->faults(events, 16);
+    if (n == 0) continue;
+    const std::lock_guard lock(mutex_);
+    caught_.insert(caught_.end(), events, events + n);
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
+  }
+}
+
+size_t Engine::next_faults(os::FaultEvent* events, size_t max) {
+  if (options_.protocol != Protocol::as2) return mapper_->faults(events, max);
+  const std::lock_guard lock(mutex_);
+  const size_t n = std::min(max, caught_.size());
+  std::copy_n(caught_.begin(), n, events);
+  caught_.erase(caught_.begin(), caught_.begin() + static_cast<ptrdiff_t>(n));
+  return n;
+}
+
 bool Engine::serve_faults() {
   bool any = false;
   // Those that had to wait, oldest first.
   for (size_t n = deferred_.size(); n > 0; n--) {
-    const Deferred d = deferred_.front();
+    Fault waiting = deferred_.front();
     deferred_.pop_front();
-    if (fault(d.event, d.since))
+    if (serve(&waiting))
       any = true;
     else
-      deferred_.push_back(d);
+      deferred_.push_back(waiting);
   }
   os::FaultEvent events[16];
-  const size_t n = mapper_->faults(events, 16);
+  const size_t n = next_faults(events, 16);
   const double now = n > 0 ? seconds() : 0;
   for (size_t i = 0; i < n; i++) {
     stats_.faults++;
     threads_[events[i].thread].tid = events[i].thread;
     threads_[events[i].thread].faults++;
-    if (!fault(events[i], now)) deferred_.push_back({events[i], now});
+    Fault fault;
+    fault.event = events[i];
+    fault.since = now;
+    if (!serve(&fault)) deferred_.push_back(fault);
   }
   return any || n > 0;
 }
@@ -427,14 +459,19 @@ void Engine::rest(bool idle) {
   const double now = seconds();
   if (idle_since_ == 0) idle_since_ = now;
   if (now - idle_since_ < kSpin) return;
-  pollfd fds[2] = {{mapper_->descriptor(), POLLIN, 0}, {event_.get(), POLLIN, 0}};
-  poll(fds, 2, kNever);
+  pollfd fds[2] = {{event_.get(), POLLIN, 0}, {mapper_->descriptor(), POLLIN, 0}};
+  poll(fds, options_.protocol == Protocol::as2 ? 1 : 2, kNever);
 }
 
 Status Engine::serve() {
   {
     const std::lock_guard lock(mutex_);
     serving_.store(true);
+  }
+  std::thread catcher;
+  if (options_.protocol == Protocol::as2) {
+    catcher_end_ = os::Fd(eventfd(0, EFD_CLOEXEC));
+    catcher = std::thread([this] { catch_faults(); });
   }
   while (!stop_.load(std::memory_order_relaxed) && failure_.ok()) {
     bool any = run_commands();
@@ -443,6 +480,11 @@ Status Engine::serve() {
     any = read_ahead() || any;
     any = keep_room() || any;
     rest(!any);
+  }
+  if (catcher.joinable()) {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(catcher_end_.get(), &one, sizeof one);
+    catcher.join();
   }
   std::unique_lock lock(mutex_);
   serving_.store(false);

@@ -20,6 +20,20 @@
 
 namespace tasuki::pager {
 
+double seconds();
+
+// Pages that travel in one direction, and the time during which there were any.
+struct Traffic {
+  uint32_t pages = 0;
+  double since = 0, busy = 0;
+  void begin() {
+    if (pages++ == 0) since = seconds();
+  }
+  void end() {
+    if (--pages == 0) busy += seconds() - since;
+  }
+};
+
 struct Region {
   uint32_t id = 0;
   std::byte* at = nullptr;
@@ -81,9 +95,11 @@ class Engine final : public Pager {
     std::function<bool()> work;  // true: done; false: call again after some progress
     bool done = false;
   };
-  struct Deferred {
+  struct Fault {  // a fault and what was decided about it, once, however often it must wait
     os::FaultEvent event;
-    double since;
+    double since = 0;
+    bool planned = false, waited = false;
+    FetchPlan plan;
   };
   struct Ahead {
     uint32_t region;
@@ -97,6 +113,8 @@ class Engine final : public Pager {
   void run(const std::function<bool()>& work) const;
   bool run_commands();
   bool serve_faults();
+  size_t next_faults(os::FaultEvent* events, size_t max);
+  void catch_faults();
   bool progress();
   void rest(bool idle);
   Result<void*> do_allocate(size_t bytes, size_t alignment, size_t page_bytes);
@@ -107,7 +125,7 @@ class Engine final : public Pager {
   bool single_swap() const { return options_.protocol != Protocol::ahead; }
 
   // engine_pages.cpp: what happens to a page
-  bool fault(const os::FaultEvent& event, double since);
+  bool serve(Fault* fault);
   bool bring(Region* region, uint64_t unit, const FetchPlan& plan, bool write, const Wait* wait);
   void act(PageId id, Action action);
   void appear(PageId id);
@@ -152,25 +170,25 @@ class Engine final : public Pager {
   bool watching_ = false, filling_ = false;
   uint32_t in_flight_ = 0;  // pages with transfers
   std::deque<Ahead> ahead_;
-  std::deque<Deferred> deferred_;
+  std::deque<Fault> deferred_;
   std::unordered_map<int, ThreadStats> threads_;
   std::vector<Ticket> tickets_;
   PageId held_ = kNoPage;  // cs, cross: arrived, but its swap is not over
   PageId steal_hand_ = 0;
   size_t commands_waiting_ = 0;
   double idle_since_ = 0;
+  Traffic coming_, going_;
   Stats stats_;
   Status failure_;
 
-  os::Fd event_;
+  os::Fd event_, catcher_end_;
   std::atomic<bool> stop_{false}, serving_{false};
   std::atomic<uintptr_t> lowest_{UINTPTR_MAX}, highest_{0};
   mutable std::mutex names_mutex_;
   mutable std::mutex mutex_;
   mutable std::condition_variable done_;
   mutable std::deque<Command*> commands_;
+  std::deque<os::FaultEvent> caught_;  // as2: by the catching thread, under mutex_
 };
-
-double seconds();
 
 }  // namespace tasuki::pager

@@ -81,6 +81,7 @@ size_t Engine::pin(const void* p, size_t bytes, bool write) {
   const auto* begin = static_cast<const std::byte*>(p);
   const size_t length = std::min(bytes, most);
   const auto* next = begin;  // pinned up to here
+  Fault fault;
   run([&] {
     while (next < begin + length) {
       Region* region = region_of(next);
@@ -93,9 +94,6 @@ size_t Engine::pin(const void* p, size_t bytes, bool write) {
         continue;
       }
       const uint64_t unit = static_cast<uint64_t>(next - region->at) / kUnit;
-      os::FaultEvent event;
-      event.address = reinterpret_cast<uintptr_t>(next);
-      event.write = write;
       const PageId id = region->page[unit];
       const bool ready =
           id != kNoPage && pages_[id].state.state == State::resident && (!write || pages_[id].state.writable);
@@ -103,7 +101,12 @@ size_t Engine::pin(const void* p, size_t bytes, bool write) {
         const bool waits = id != kNoPage && (pages_[id].state.state == State::arriving ||
                                              pages_[id].state.state == State::leaving);
         if (waits) pages_[id].state.fault(write);
-        if (waits || !fault(event, seconds())) return false;
+        if (waits) return false;
+        if (fault.event.address != reinterpret_cast<uintptr_t>(next)) fault = Fault();
+        fault.event.address = reinterpret_cast<uintptr_t>(next);
+        fault.event.write = write;
+        fault.since = seconds();
+        if (!serve(&fault)) return false;
         continue;
       }
       pages_[id].keep++;

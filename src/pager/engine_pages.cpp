@@ -74,11 +74,18 @@ void Engine::unlist(PageId id) {
 }
 
 // False: the fault must wait until something else is over.
-bool Engine::fault(const os::FaultEvent& event, double since) {
+bool Engine::serve(Fault* fault) {
+  const os::FaultEvent& event = fault->event;
   Region* region = region_of(reinterpret_cast<void*>(event.address));
   if (region == nullptr || !region->watched) return true;  // freed meanwhile: the program's own mistake
   const uint64_t unit = (event.address - reinterpret_cast<uintptr_t>(region->at)) / kUnit;
-  const Wait wait{event.thread, since};
+  if (fault->waited) {
+    const double now = seconds();
+    stats_.wait_previous += now - fault->since;
+    fault->since = now;
+  }
+  fault->waited = true;
+  const Wait wait{event.thread, fault->since};
   const PageId id = region->page[unit];
   if (id != kNoPage) {
     Page& page = pages_[id];
@@ -104,9 +111,10 @@ bool Engine::fault(const os::FaultEvent& event, double since) {
     return true;
   }
   if (single_swap() && (in_flight_ > 0 || held_ != kNoPage)) return false;
-  const FetchPlan plan = streams_.fault(region->id, &region->locality, unit, event.write);
-  if (!bring(region, unit, plan, event.write, &wait)) return false;
-  plan_ahead(region, plan);
+  if (!fault->planned) fault->plan = streams_.fault(region->id, &region->locality, unit, event.write);
+  fault->planned = true;
+  if (!bring(region, unit, fault->plan, event.write, &wait)) return false;
+  plan_ahead(region, fault->plan);
   return true;
 }
 
@@ -120,37 +128,44 @@ void Engine::plan_ahead(Region* region, const FetchPlan& plan) {
 
 // One page of what was planned.
 bool Engine::read_ahead() {
-  if (ahead_.empty() || !deferred_.empty() || in_flight_ >= kAheadInFlight) return false;
-  Ahead& a = ahead_.front();
-  Region* region = region_by_id_.at(a.region);
+  if (ahead_.empty() || !deferred_.empty() || coming_.pages >= kAheadInFlight) return false;
+  Ahead rest = ahead_.front();
+  Region* region = region_by_id_.at(rest.region);
   FetchPlan plan;
-  plan.write = a.write;
-  if (a.stride != 0) {
-    const int64_t first = static_cast<int64_t>(a.first) + a.stride;
-    if (a.units == 0 || first < 0 || static_cast<uint64_t>(first) >= region->units) {
+  plan.write = rest.write;
+  if (rest.stride != 0) {
+    const int64_t first = static_cast<int64_t>(rest.first) + rest.stride;
+    if (first < 0 || static_cast<uint64_t>(first) >= region->units) {
       ahead_.pop_front();
       return true;
     }
-    a.units--;
-    a.first = static_cast<uint64_t>(first);
-    plan.first = a.first;
-    plan.units = a.page;
+    rest.units--;
+    rest.first = plan.first = static_cast<uint64_t>(first);
+    plan.units = rest.page;
   } else {
-    const uint32_t count = std::min(a.page, a.units);
-    plan.first = a.backward ? a.first + a.units - count : a.first;
-    plan.units = count;
-    a.units -= count;
-    if (!a.backward) a.first += count;
+    plan.units = std::min(rest.page, rest.units);
+    plan.first = rest.backward ? rest.first + rest.units - plan.units : rest.first;
+    rest.units -= plan.units;
+    if (!rest.backward) rest.first += plan.units;
   }
-  if (a.units == 0) ahead_.pop_front();
-  if (plan.first >= region->units) return true;
-  // The first unit of the page that is still away; what lies between resident ones comes piece by piece.
+  // What lies between units that are here already comes piece by piece.
   const uint64_t end = std::min(region->units, plan.first + plan.units);
   for (uint64_t unit = plan.first; unit < end; unit++) {
-    if (region->page[unit] != kNoPage) continue;
-    if (!bring(region, unit, plan, false, nullptr)) return false;  // no memory: it was only a guess
-    unit = pages_[region->page[unit]].first + pages_[region->page[unit]].units - 1;
+    const PageId id = region->page[unit];
+    if (id != kNoPage) {
+      unit = pages_[id].first + pages_[id].units - 1;
+    } else if (!bring(region, unit, plan, false, nullptr)) {
+      // It was only a guess; where memory is on its way, it is still a good one.
+      if (in_flight_ == 0) ahead_.pop_front();
+      return false;
+    } else {
+      unit = pages_[region->page[unit]].first + pages_[region->page[unit]].units - 1;
+    }
   }
+  if (rest.units == 0 || plan.first >= region->units)
+    ahead_.pop_front();
+  else
+    ahead_.front() = rest;
   return true;
 }
 
@@ -265,7 +280,7 @@ void Engine::appear(PageId id) {
 void Engine::transfer(PageId id, bool in) {
   Page& page = pages_[id];
   const std::vector<uint32_t>& slots = page.region->slot;
-  page.since = seconds();
+  (in ? coming_ : going_).begin();
   page.transfers = 1;  // held until all are started
   in_flight_++;
   (in ? stats_.swaps_in : stats_.swaps_out)++;
@@ -285,7 +300,6 @@ void Engine::transfer(PageId id, bool in) {
       unit += count;
     }
   }
-  (in ? stats_.in_seconds : stats_.out_seconds) += store_->direct() ? seconds() - page.since : 0;
   completed(id);
 }
 
@@ -296,8 +310,8 @@ void Engine::completed(PageId id) {
   if (travelled && --page.transfers > 0) return;
   if (travelled) in_flight_--;
   if (page.state.state == State::arriving) {
+    if (travelled) coming_.end();
     if (travelled && !store_->direct()) {
-      stats_.in_seconds += seconds() - page.since;
       hash_of(page.pieces, page.hash);
       page.hashed = true;
     }
@@ -322,8 +336,8 @@ void Engine::completed(PageId id) {
     }
   } else if (page.state.state == State::leaving) {
     leaving_units_ -= page.units;
+    going_.end();
     if (!store_->direct()) {
-      stats_.out_seconds += seconds() - page.since;
       hash_of(page.pieces, page.hash);
       page.hashed = true;
     }
@@ -397,15 +411,20 @@ bool Engine::reclaim_one() {
 
 // False: memory is on its way, or all of it is pinned.
 bool Engine::make_room(uint32_t units) {
-  while (used_ + units > local_units_ || resident_pages_ >= page_limit_) {
-    if (resident_pages_ < page_limit_ && reclaim_one()) continue;
-    if (!failure_.ok() || !evict_one()) return false;
-    if (used_ + units > local_units_ && limbo_units_ == 0) {
-      if (!store_->direct()) return false;
-      progress();
+  while (failure_.ok()) {
+    if (resident_pages_ >= page_limit_) {
+      if (!evict_one()) return false;
+      continue;
     }
+    if (used_ + units <= local_units_) return true;
+    if (reclaim_one()) continue;
+    // No more than is needed: whoever waits asks again and again.
+    if (used_ + units > local_units_ + leaving_units_ && !evict_one()) return false;
+    if (limbo_units_ > 0) continue;
+    if (!store_->direct()) return false;
+    progress();
   }
-  return true;
+  return false;
 }
 
 // Memory that is free at once when the next fault comes.

@@ -31,9 +31,9 @@ enum class Protocol {
   ahead,  // evict ahead of need with watermarks, many transfers in flight
   cs,     // conservative serial: request, receive, send, then go on
   cross,  // request, send while the page is on its way, receive, then go on
-  as1,    // aggressive serial: the program goes on when its page is there, then one page is sent away; the
-          // next fault waits for that. The request leaves at the fault itself
-  as2,    // the same with all MPI calls by one thread
+  as1,  // aggressive serial: the program goes on when its page is there, then one page is sent away; the next fault
+        // waits for that
+  as2,  // the same, where the thread that catches faults hands them over to the one that makes all MPI calls
 };
 enum class ReplacementPolicy { clock, fifo, address };
 enum class Prefetch { automatic, off, sequential, strided, majority };

@@ -16,8 +16,10 @@ Streams::Stream* Streams::continued_by(uint32_t region, const Locality& locality
   const uint64_t near = std::max<uint64_t>(2, locality.fixed != 0 ? locality.fixed : locality.granule / 2);
   for (Stream& s : streams_) {
     if (!s.used || s.region != region) continue;
-    if (!s.backward && unit >= s.next && unit < s.next + near) return &s;
-    if ((s.backward || s.streak == 0) && unit < s.first && unit + near >= s.first) {
+    // What was fetched ahead may be gone again, or never have come for lack of memory.
+    if (!s.backward && unit > s.at && unit < s.next + near) return &s;
+    if (s.backward && unit < s.at && unit + near >= s.first) return &s;
+    if (s.streak == 0 && unit < s.first && unit + near >= s.first) {
       s.backward = true;
       return &s;
     }
@@ -38,6 +40,7 @@ FetchPlan Streams::go_on(Stream* s, Locality* locality, uint64_t unit, bool writ
   s->streak++;
   s->age = clock_;
   s->writes = write || s->writes;
+  s->at = unit;
 
   const uint32_t page =
       locality->fixed != 0
@@ -95,7 +98,7 @@ FetchPlan Streams::begin(uint32_t region, Locality* locality, uint64_t unit, boo
   plan.first = unit - unit % page;
   plan.units = page;
   plan.write = write;
-  *oldest = {region, true, false, write, plan.first, plan.first + page, page, 0, clock_};
+  *oldest = {region, true, false, write, plan.first, plan.first + page, unit, page, 0, clock_};
 
   plan.stride = locality->advice == Advice::random ? 0 : stride_of(*locality);
   if (plan.stride != 0) plan.ahead_units = std::min<uint32_t>(8, window_limit() / page);

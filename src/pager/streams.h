@@ -57,6 +57,7 @@ class Streams {
     uint32_t region = 0;
     bool used = false, backward = false, writes = false;
     uint64_t first = 0, next = 0;  // fetched: [first, next)
+    uint64_t at = 0;               // the last fault
     uint32_t window = 0, streak = 0;
     uint64_t age = 0;
   };

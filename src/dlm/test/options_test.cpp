@@ -85,8 +85,8 @@ TEST_F(OptionsTest, EveryChoiceIsTheOneItIsCalled) {
   EXPECT_EQ(pager_of("protocol", "cross").pager.protocol, pager::Protocol::cross);
   EXPECT_EQ(pager_of("protocol", "as1").pager.protocol, pager::Protocol::as1);
   EXPECT_EQ(pager_of("protocol", "as2").pager.protocol, pager::Protocol::as2);
-  EXPECT_EQ(pager_of("replacement", "fifo").pager.replacement, pager::Replacement::fifo);
-  EXPECT_EQ(pager_of("replacement", "address").pager.replacement, pager::Replacement::address);
+  EXPECT_EQ(pager_of("replacement", "fifo").pager.replacement, pager::ReplacementPolicy::fifo);
+  EXPECT_EQ(pager_of("replacement", "address").pager.replacement, pager::ReplacementPolicy::address);
   EXPECT_EQ(pager_of("prefetch", "off").pager.prefetch, pager::Prefetch::off);
   EXPECT_EQ(pager_of("prefetch", "sequential").pager.prefetch, pager::Prefetch::sequential);
   EXPECT_EQ(pager_of("prefetch", "strided").pager.prefetch, pager::Prefetch::strided);
