@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -143,7 +144,7 @@ Status Job::look_around() {
 
 // Collective on a host: the bytes that this rank takes. What was asked for is scaled down where all ranks of
 // the host together want more than it has.
-Status Job::share_out(uint64_t wanted, uint64_t* bytes, std::string* note) {
+Status Job::share_out(uint64_t wanted, uint64_t* bytes) {
   const os::HostMemory memory = os::host_memory();
   *bytes = wanted != 0 ? wanted : memory.available / 2 / static_cast<uint64_t>(host_ranks_);
   // In MiB: the sum of many absurd sizes must not wrap around.
@@ -152,11 +153,15 @@ Status Job::share_out(uint64_t wanted, uint64_t* bytes, std::string* note) {
       mpi_status(PMPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, host_comm_), "MPI_Allreduce");
   const uint64_t total = memory.total >> 20;
   if (!status.ok() || total == 0 || sum <= total) return status;
-  const uint64_t given = static_cast<uint64_t>(static_cast<double>(*bytes) * static_cast<double>(total) /
-                                               static_cast<double>(sum));
-  *note = "has " + in_words(memory.total) + " for its ranks, not the " + in_words(sum << 20) +
-          " that were asked for: this one gives " + in_words(given);
-  *bytes = given;
+  const double share = static_cast<double>(total) / static_cast<double>(sum);
+  *bytes = static_cast<uint64_t>(static_cast<double>(*bytes) * share);
+  int host_rank = 0;
+  PMPI_Comm_rank(host_comm_, &host_rank);
+  if (host_rank == 0)
+    log(LogLevel::warning,
+        "%s has %" PRIu64 " MiB, not the %" PRIu64
+        " MiB that its ranks are to give: each gives %.0f %% of that",
+        host_.c_str(), total, sum, 100 * share);
   return {};
 }
 
@@ -184,11 +189,9 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
   if (!options.memfile.empty()) wanted = options.memfile;
   if (options.pager.local_bytes != 0) wanted[0] = options.pager.local_bytes;
   uint64_t mine = 0;
-  std::string note;
   status = mpi_status(PMPI_Scatter(wanted.data(), 1, MPI_UINT64_T, &mine, 1, MPI_UINT64_T, 0, comm_),
                       "MPI_Scatter");
-  if (status.ok()) status = share_out(mine, local, &note);
-  if (!note.empty()) log(LogLevel::warning, "rank 0 on %s %s", host_.c_str(), note.c_str());
+  if (status.ok()) status = share_out(mine, local);
 
   std::vector<Offer> offers(static_cast<size_t>(size_));
   Offer own = {};
@@ -258,11 +261,10 @@ Result<int> Job::serve() {
   status =
       mpi_status(PMPI_Scatter(nullptr, 1, MPI_UINT64_T, &wanted, 1, MPI_UINT64_T, 0, comm_), "MPI_Scatter");
   if (!status.ok()) return status;
-  std::string note, why;
-  status = share_out(wanted, &bytes, &note);
+  std::string why;
+  status = share_out(wanted, &bytes);
   if (!status.ok()) return status;
   bytes -= bytes % plan.unit_bytes;
-  if (!note.empty()) log(LogLevel::warning, "rank %d on %s %s", rank_, host_.c_str(), note.c_str());
 
   Loan loan;
   const Status made = make_loan(bytes, plan.share != 0 && on_root_host_, &loan, &why);

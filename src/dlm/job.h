@@ -47,7 +47,7 @@ class Job {
  private:
   Job() = default;
   Status look_around();
-  Status share_out(uint64_t wanted, uint64_t* bytes, std::string* note);
+  Status share_out(uint64_t wanted, uint64_t* bytes);
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm host_comm_ = MPI_COMM_NULL;

@@ -195,6 +195,13 @@ std::string report_page(const Report& r) {
   return page + "</table></html>\n";
 }
 
+Status open_report(const std::string& file) {
+  FILE* out = fopen(file.c_str(), "ae");
+  if (out == nullptr) return Status::error(errno, "--stats=" + file + ": " + strerror(errno));
+  fclose(out);
+  return {};
+}
+
 Status write_report(const Report& report, const std::string& file) {
   if (file.empty()) {
     fputs(report_text(report).c_str(), stderr);
@@ -205,7 +212,7 @@ Status write_report(const Report& report, const std::string& file) {
   FILE* out = fopen(file.c_str(), "we");
   bool written = out != nullptr && fwrite(content.data(), 1, content.size(), out) == content.size();
   if (out != nullptr && fclose(out) != 0) written = false;
-  if (!written) return Status::error(errno, "--stats " + file + ": " + strerror(errno));
+  if (!written) return Status::error(errno, "--stats=" + file + ": " + strerror(errno));
   return {};
 }
 

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -156,6 +155,10 @@ void Runtime::lead() {
   if (os::current_cpu_set(&own) < 2) os::use_cores(job_->host_cores());
 
   Result<Options> read = read_options(arguments_, job_->size());
+  if (read.ok() && !read.value().stats_file.empty()) {
+    const Status writable = open_report(read.value().stats_file);
+    if (!writable.ok()) read = writable;
+  }
   if (!read.ok() || read.value().help) {
     if (read.ok())
       fputs(options_help().c_str(), stdout);
@@ -195,10 +198,10 @@ void Runtime::lead() {
     flush_stdout();
     job_->abort(1);
   }
-  conclude(servers, servers, options);
+  conclude(servers, options);
 }
 
-void Runtime::conclude(pager::Store&, ClusterStore& servers, const Options& options) {
+void Runtime::conclude(ClusterStore& servers, const Options& options) {
   if (options.stats) {
     const Status written = write_report(make_report(servers, options), options.stats_file);
     if (!written.ok()) log(LogLevel::error, "%s", written.message().c_str());

@@ -1,6 +1,7 @@
 // The pager of a program: one thread that owns MPI, the store and the pager's loop; dlm.h is its face.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -38,7 +39,7 @@ class Runtime {
   void lead();
   void lend();
   void fail(int exit_code);
-  void conclude(pager::Store& store, ClusterStore& servers, const Options& options);
+  void conclude(ClusterStore& servers, const Options& options);
   Report make_report(const ClusterStore& servers, const Options& options) const;
 
   std::mutex mutex_;

@@ -132,6 +132,11 @@ int main(int argc, char** argv) {
     use_memory(bytes);
     printf("verified after fork\n");
   }
+  if (strcmp(what, "for ever") == 0) {
+    printf("swapping\n"); /* the test waits for this before it kills somebody */
+    fflush(stdout);
+    for (;;) use_memory(bytes);
+  }
   if (strcmp(what, "shutdown") == 0) {
     void* p = dlm_alloc(100);
     CHECK(p != NULL);

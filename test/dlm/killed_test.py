@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Somebody of a job with cluster memory dies while it swaps: it ends, with an error, and leaves nothing.
+
+    killed_test.py --mpi openmpi --mpirun /usr/bin/mpirun.openmpi program
+
+Each case kills (or stops) the launcher or a rank, and then: the launcher ends soon with an exit code that is not 0, no
+process of the job is left, and /dev/shm and the temporary directory are as before.
+"""
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
+
+
+def processes(mark):
+    """pid -> rank (None: a process of the launcher) of the processes that carry the mark."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                variables = dict(pair.split("=", 1) for pair in file.read().decode(errors="replace").split("\0")
+                                 if "=" in pair)
+            with open(f"/proc/{name}/stat") as file:
+                state = file.read().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if variables.get("DLM_TEST_JOB") == mark and state != "Z":
+            ranks = [int(variables[v]) for v in RANK_VARIABLES if v in variables]
+            found[int(name)] = ranks[0] if ranks else None
+    return found
+
+
+class Failure(Exception):
+    pass
+
+
+def run_case(options, name, victim, number, settings, expect_text):
+    shm_before = set(os.listdir("/dev/shm"))
+    with tempfile.TemporaryDirectory() as scratch:
+        mark = f"{os.getpid()}.{time.time_ns()}"
+        env = {k: v for k, v in os.environ.items() if not k.startswith("TASUKI")}
+        env.update({"DLM_TEST_JOB": mark, "TMPDIR": scratch, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        command = [options.mpirun] + (["--oversubscribe"] if options.mpi == "openmpi" else [])
+        command += ["-n", "3", options.program, "for ever", "--", "--local=4MiB", "--memory=64MiB"] + settings
+        job = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+        try:
+            for line in job.stdout:
+                if line == "swapping\n":
+                    break
+            else:
+                raise Failure(f"the program did not get there: {job.stderr.read()}")
+            time.sleep(0.2)
+            if victim == "launcher":
+                os.kill(job.pid, number)
+            else:
+                pids = [pid for pid, rank in processes(mark).items() if rank == victim]
+                if not pids:
+                    raise Failure(f"no process of rank {victim}")
+                for pid in pids:
+                    os.kill(pid, number)
+            try:
+                _, errors = job.communicate(timeout=40)
+            except subprocess.TimeoutExpired:
+                raise Failure("the job hangs") from None
+            if job.returncode == 0:
+                raise Failure("exit code 0")
+            if expect_text not in errors:
+                raise Failure(f"no '{expect_text}' in:\n{errors}")
+            deadline = time.monotonic() + 15
+            while (left := processes(mark)) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            if left:
+                raise Failure(f"left behind: {left}")
+            grown = set(os.listdir("/dev/shm")) - shm_before
+            # What Open MPI itself cannot clean up when its launcher is killed is not ours.
+            grown = {entry for entry in grown if not (victim == "launcher" and entry.startswith("vader_segment"))}
+            if grown:
+                raise Failure(f"left in /dev/shm: {grown}")
+            files = [entry for entry in os.listdir(scratch) if not entry.startswith(("ompi.", "pmix-"))]
+            if files:
+                raise Failure(f"left in the temporary directory: {files}")
+        finally:
+            for pid in processes(mark):
+                os.kill(pid, signal.SIGKILL)
+            if job.poll() is None:
+                job.kill()
+                job.communicate()
+    print(f"{name}: ended with {job.returncode}, nothing left")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mpi", required=True)
+    parser.add_argument("--mpirun", required=True)
+    parser.add_argument("program")
+    options = parser.parse_args()
+    failed = 0
+    for window in ("on", "off"):
+        for name, victim, number, settings, text in (
+                ("server killed", 1, signal.SIGKILL, [], ""),
+                ("rank 0 killed", 0, signal.SIGKILL, [], ""),
+                ("rank 0 terminated", 0, signal.SIGTERM, [], ""),
+                ("launcher killed", "launcher", signal.SIGKILL, [], ""),
+                ("launcher interrupted", "launcher", signal.SIGINT, [], ""),
+                ("server stopped", 1, signal.SIGSTOP, ["--timeout=2"], "memory server rank 1 on")):
+            if number == signal.SIGSTOP and window == "on":
+                continue  # rank 0 needs nothing of that server
+            title = f"{name}, window {window}"
+            try:
+                run_case(options, title, victim, number, settings + [f"--window={window}"], text)
+            except Failure as failure:
+                print(f"{title}: FAILED: {failure}")
+                failed += 1
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
