@@ -65,6 +65,7 @@ struct Page {
   uint64_t hash[2] = {};  // of the bytes that the store has
   bool unmapped = false;  // the pieces came from unmap()
   bool kept = false;      // keep_local
+  uint64_t born = 0;      // when it appeared, counted in pages
   double since = 0;       // the transfer began
   Pieces pieces;          // arriving, leaving, limbo: where the bytes are
   std::vector<Wait> waits;
@@ -132,6 +133,7 @@ class Engine final : public Pager {
   void transfer(PageId id, bool in);
   void completed(PageId id);
   void evict(PageId id);
+  void join_neighbours(PageId id);
   bool evict_one();
   void evict_surplus();
   bool reclaim_one();
@@ -168,6 +170,7 @@ class Engine final : public Pager {
            resident_units_ = 0, resident_pages_ = 0, kept_units_ = 0, page_limit_ = UINT64_MAX;
   uint64_t low_ = 0, high_ = 0, leaving_units_ = 0;
   bool watching_ = false, filling_ = false;
+  uint64_t appeared_ = 0;
   uint32_t in_flight_ = 0;  // pages with transfers
   std::deque<Ahead> ahead_;
   std::deque<Fault> deferred_;

@@ -13,6 +13,8 @@ namespace {
 // Transfers of pages that nobody waits for; more would stand in the way of one that somebody does.
 constexpr uint32_t kAheadInFlight = 8;
 
+constexpr uint64_t kSameTime = 64;  // pages that appeared between two that leave together
+
 class Timer {
  public:
   explicit Timer(double* sum) : sum_(sum), begin_(seconds()) {}
@@ -262,6 +264,7 @@ void Engine::appear(PageId id) {
   if (!status.ok()) return fail(status);
   page.unmapped = false;
   page.listed = true;
+  page.born = appeared_++;
   resident_units_ += page.units;
   resident_pages_++;
   const uint64_t where = reinterpret_cast<uintptr_t>(address(page.region, page.first));
@@ -357,6 +360,34 @@ bool Engine::same_as_stored(Page* page) const {
   return hash[0] == page->hash[0] && hash[1] == page->hash[1];
 }
 
+// Pages behind this one that came about when it did will leave about when it does: they leave together, as one. What a page costs
+// hardly depends on its size.
+void Engine::join_neighbours(PageId id) {
+  Page& page = pages_[id];
+  const uint32_t most = page.region->locality.fixed != 0 ? 0 : Streams::kMaxStreamPage;
+  for (;;) {
+    const uint64_t next = page.first + page.units;
+    if (next >= page.region->units) return;
+    const PageId other_id = page.region->page[next];
+    if (other_id == kNoPage) return;
+    Page& other = pages_[other_id];
+    if (other.state.state != State::resident || other.keep > 0 || other.kept ||
+        page.units + other.units > most)
+      return;
+    const uint64_t apart = other.born > page.born ? other.born - page.born : page.born - other.born;
+    if (apart > kSameTime || apart > resident_pages_ / 4) return;
+    unlist(other_id);
+    resident_pages_--;
+    page.state.dirty = page.state.dirty || other.state.dirty;
+    page.state.stored = page.state.stored && other.state.stored;
+    page.hashed = false;
+    const uint32_t units = other.units;
+    end_page(other_id);
+    for (uint64_t i = next; i < next + units; i++) page.region->page[i] = id;
+    page.units += units;
+  }
+}
+
 void Engine::evict(PageId id) {
   Page& page = pages_[id];
   unlist(id);
@@ -380,6 +411,8 @@ bool Engine::evict_one() {
     const PageId id = policy_->next();
     if (id == kNoPage) return false;
     if (pages_[id].keep == 0 && !pages_[id].kept) {
+      // Hashes are of whole pages as they came.
+      if (store_->direct() || mapper_->maps_protected()) join_neighbours(id);
       evict(id);
       return true;
     }

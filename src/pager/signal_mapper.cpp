@@ -188,9 +188,10 @@ class SignalMapper final : public Mapper {
   Status unmap(std::byte* at, uint32_t units, Pieces* pieces) override {
     if (!os::protect(at, units * kUnit, PROT_NONE))
       return Status::error(errno, std::string("a page cannot be protected: ") + strerror(errno));
-    const auto page = mapped_.find(at);
-    *pieces = std::move(page->second);
-    mapped_.erase(page);
+    // Pages that were mapped one by one may leave together.
+    for (auto page = mapped_.find(at); page != mapped_.end() && page->first < at + units * kUnit;
+         page = mapped_.erase(page))
+      pieces->insert(pieces->end(), page->second.begin(), page->second.end());
     return {};
   }
   Status remap(std::byte* at, Pieces* pieces, bool writable) override {
