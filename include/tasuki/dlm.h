@@ -59,7 +59,7 @@ enum dlm_advice {
 };
 
 /* Advice for the pages of [p, p + bytes). 0, or -1 with errno: EINVAL (not cluster memory, unknown advice),
- * ENOMEM (DLM_KEEP_LOCAL of more than three quarters of the local memory). Never changes contents. */
+ * ENOMEM (DLM_KEEP_LOCAL of more than half of the local memory). Never changes contents. */
 int dlm_advise(void* p, size_t bytes, enum dlm_advice advice);
 
 /* Counters since dlm_startup. Times are in seconds, summed over the faults. */

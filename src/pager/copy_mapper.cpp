@@ -33,7 +33,11 @@ class CopyMapper final : public Mapper {
     if (!os::present_pages(at, bytes, present)) return Status::error(EIO, "cannot read /proc/self/pagemap");
     return {};
   }
-  void release(std::byte* at, size_t bytes, bool) override { os::unmap(at, bytes); }
+  // Whoever waits there, by a mistake of the program's, gets its SIGSEGV.
+  void release(std::byte* at, size_t bytes, bool) override {
+    os::unmap(at, bytes);
+    faults_.wake(at, bytes);
+  }
 
   // Buffers are used again and again: only as many exist as are under way at once.
   bool take(uint32_t units, Pieces* pieces) override {

@@ -159,9 +159,9 @@ bool Engine::run_commands() {
 }
 
 uint64_t Engine::capacity() const {
-  // What is on its way in or out is in both places for a moment.
-  return slots_ == 0 ? local_units_
-                     : local_units_ - std::min(local_units_ / 2, std::max(spare_, high_) + spare_) + slots_;
+  // What is on its way in or out is in both places for a moment; as long as all is local nothing is on its way.
+  const uint64_t moving = std::min(local_units_ / 2, std::max(spare_, high_) + spare_);
+  return std::max(local_units_, local_units_ - moving + slots_);
 }
 
 Result<void*> Engine::allocate(size_t bytes, size_t alignment, size_t page_bytes) {
@@ -241,8 +241,7 @@ Status Engine::watch(Region* region) {
       used_ += page.units;
       resident_units_ += page.units;
       resident_pages_++;
-      page.listed = true;
-      policy_->add(id, reinterpret_cast<uintptr_t>(region->at) + first * kUnit);
+      list(id);
       first = end;
     } else {
       first++;

@@ -143,6 +143,7 @@ class Engine final : public Pager {
   void plan_ahead(Region* region, const FetchPlan& plan);
   PageId new_page(Region* region, uint64_t first, uint32_t units);
   void end_page(PageId id);
+  void list(PageId id);
   void unlist(PageId id);
   bool give_slots(Page* page);
   void take_slots(Region* region, uint64_t first, uint64_t units);
@@ -167,7 +168,8 @@ class Engine final : public Pager {
   mutable Region* last_region_ = nullptr;
   uint32_t next_region_ = 1;
   uint64_t local_units_ = 0, spare_ = 0, used_ = 0, limbo_units_ = 0, allocated_units_ = 0,
-           resident_units_ = 0, resident_pages_ = 0, kept_units_ = 0, page_limit_ = UINT64_MAX;
+           resident_units_ = 0, resident_pages_ = 0, kept_units_ = 0, pinned_units_ = 0,
+           page_limit_ = UINT64_MAX;
   uint64_t low_ = 0, high_ = 0, leaving_units_ = 0;
   bool watching_ = false, filling_ = false;
   uint64_t appeared_ = 0;

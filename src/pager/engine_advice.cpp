@@ -28,8 +28,10 @@ Status Engine::advise(void* p, size_t bytes, Advice advice) {
         region->locality.advice = advice;
         for (uint64_t unit = first; unit < end; unit++)
           if (region->page[unit] != kNoPage && pages_[region->page[unit]].kept) {
-            pages_[region->page[unit]].kept = false;
-            kept_units_ -= pages_[region->page[unit]].units;
+            Page& page = pages_[region->page[unit]];
+            page.kept = false;
+            kept_units_ -= page.units;
+            if (page.state.state == State::resident) list(region->page[unit]);
           }
         break;
       case Advice::will_need: {
@@ -50,8 +52,8 @@ Status Engine::advise(void* p, size_t bytes, Advice advice) {
         }
         break;
       case Advice::keep_local:
-        if (kept_units_ + (end - first) > local_units_ / 4 * 3) {
-          status = Status::error(ENOMEM, "more than three quarters of the local memory cannot be kept local");
+        if (kept_units_ + (end - first) > local_units_ / 2) {
+          status = Status::error(ENOMEM, "more than half of the local memory cannot be kept local");
           return true;
         }
         for (uint64_t unit = first; unit < end; unit++) {
@@ -64,6 +66,7 @@ Status Engine::advise(void* p, size_t bytes, Advice advice) {
             id = region->page[unit];
           }
           if (!pages_[id].kept) {
+            unlist(id);
             pages_[id].kept = true;
             kept_units_ += pages_[id].units;
           }
@@ -76,13 +79,16 @@ Status Engine::advise(void* p, size_t bytes, Advice advice) {
 }
 
 size_t Engine::pin(const void* p, size_t bytes, bool write) {
-  // A quarter of the local memory, in whole units.
-  const size_t most = local_units_ / 4 * kUnit;
+  // A quarter of the local memory for all pins together, but never nothing: the call it is for would not go on.
   const auto* begin = static_cast<const std::byte*>(p);
-  const size_t length = std::min(bytes, most);
+  size_t length = 0;
   const auto* next = begin;  // pinned up to here
   Fault fault;
   run([&] {
+    if (length == 0) {
+      const uint64_t most = local_units_ / 4;
+      length = std::min(bytes, std::max<size_t>(kUnit, (most - std::min(most, pinned_units_)) * kUnit));
+    }
     while (next < begin + length) {
       Region* region = region_of(next);
       if (region == nullptr || !region->watched) {
@@ -110,6 +116,7 @@ size_t Engine::pin(const void* p, size_t bytes, bool write) {
         continue;
       }
       pages_[id].keep++;
+      pinned_units_++;
       next = std::min<const std::byte*>(region->at + (unit + 1) * kUnit, begin + length);
     }
     return true;
@@ -132,7 +139,10 @@ void Engine::unpin(const void* p, size_t bytes) {
       }
       const uint64_t unit = static_cast<uint64_t>(next - region->at) / kUnit;
       const PageId id = region->page[unit];
-      if (id != kNoPage && pages_[id].keep > 0) pages_[id].keep--;
+      if (id != kNoPage && pages_[id].keep > 0) {
+        pages_[id].keep--;
+        pinned_units_--;
+      }
       next = region->at + (unit + 1) * kUnit;
     }
     return true;

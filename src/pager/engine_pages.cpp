@@ -70,6 +70,14 @@ void Engine::end_page(PageId id) {
   free_pages_.push_back(id);
 }
 
+// Pages that are kept are not with the replacement policy; pinned ones are, as they are few and soon let go.
+void Engine::list(PageId id) {
+  Page& page = pages_[id];
+  if (page.listed || page.kept) return;
+  policy_->add(id, reinterpret_cast<uintptr_t>(address(page.region, page.first)));
+  page.listed = true;
+}
+
 void Engine::unlist(PageId id) {
   if (pages_[id].listed) policy_->remove(id);
   pages_[id].listed = false;
@@ -79,7 +87,10 @@ void Engine::unlist(PageId id) {
 bool Engine::serve(Fault* fault) {
   const os::FaultEvent& event = fault->event;
   Region* region = region_of(reinterpret_cast<void*>(event.address));
-  if (region == nullptr || !region->watched) return true;  // freed meanwhile: the program's own mistake
+  if (region == nullptr || !region->watched) {  // freed meanwhile: the program's own mistake
+    mapper_->wake(reinterpret_cast<std::byte*>(event.address & ~(kUnit - 1)), 1);
+    return true;
+  }
   const uint64_t unit = (event.address - reinterpret_cast<uintptr_t>(region->at)) / kUnit;
   if (fault->waited) {
     const double now = seconds();
@@ -263,12 +274,10 @@ void Engine::appear(PageId id) {
   }
   if (!status.ok()) return fail(status);
   page.unmapped = false;
-  page.listed = true;
   page.born = appeared_++;
   resident_units_ += page.units;
   resident_pages_++;
-  const uint64_t where = reinterpret_cast<uintptr_t>(address(page.region, page.first));
-  policy_->add(id, where);
+  list(id);
   if (!page.waits.empty()) {
     const double now = seconds();
     for (const Wait& w : page.waits) {
@@ -410,7 +419,7 @@ bool Engine::evict_one() {
   for (uint64_t looked = 0; looked <= resident_units_; looked++) {
     const PageId id = policy_->next();
     if (id == kNoPage) return false;
-    if (pages_[id].keep == 0 && !pages_[id].kept) {
+    if (pages_[id].keep == 0) {
       // Hashes are of whole pages as they came.
       if (store_->direct() || mapper_->maps_protected()) join_neighbours(id);
       evict(id);
@@ -462,7 +471,7 @@ bool Engine::make_room(uint32_t units) {
 
 // Memory that is free at once when the next fault comes.
 bool Engine::keep_room() {
-  if (single_swap() || !watching_) return false;
+  if (single_swap() || allocated_units_ <= local_units_) return false;
   const uint64_t free = local_units_ - used_ + limbo_units_ + leaving_units_;
   if (free >= high_ || (free >= low_ && !filling_)) {
     filling_ = false;

@@ -99,7 +99,7 @@ class Pager {
   virtual Status advise(void* p, size_t bytes, Advice advice) = 0;
   // Makes the units of [p, p + bytes) resident, and writable if `write`, and keeps them until unpin: the kernel
   // may then access them where faults of the kernel cannot be served. Parts that are not in a region are
-  // ignored. At most a quarter of the local memory at once: returns how many bytes from p on were pinned.
+  // ignored. All pins together hold at most a quarter of the local memory: returns how many bytes from p on were pinned.
   virtual size_t pin(const void* p, size_t bytes, bool write) = 0;
   virtual void unpin(const void* p, size_t bytes) = 0;
   // Does the kernel need pin() before it accesses cluster memory?
