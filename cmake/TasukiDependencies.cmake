@@ -22,6 +22,15 @@ if(NOT TASUKI_BOOST_CONTEXT)
   message(FATAL_ERROR "libboost_context not found. On Debian: apt-get install libboost-context-dev")
 endif()
 
+# tasukicc understands C with libclang. Distributions keep it beside their other versions of LLVM.
+file(GLOB llvm_folders /usr/lib/llvm-1[4-9] /usr/lib/llvm-[2-9][0-9])
+find_path(TASUKI_LIBCLANG_INCLUDE clang-c/Index.h HINTS ${llvm_folders} PATH_SUFFIXES include)
+find_library(TASUKI_LIBCLANG NAMES clang HINTS ${llvm_folders} PATH_SUFFIXES lib)
+mark_as_advanced(TASUKI_LIBCLANG_INCLUDE TASUKI_LIBCLANG)
+if(NOT TASUKI_LIBCLANG_INCLUDE OR NOT TASUKI_LIBCLANG)
+  message(FATAL_ERROR "libclang (14 or newer) not found. On Debian: apt-get install libclang-dev")
+endif()
+
 if(TASUKI_TESTS)
   find_package(GTest QUIET)
   if(NOT GTest_FOUND)

@@ -32,12 +32,14 @@ libboost-context-dev header   boost/context/detail/fcontext.hpp
 libgtest-dev         header   gtest/gtest.h
 libhwloc-dev         header   hwloc.h
 libxxhash-dev        header   xxhash.h
+libclang-dev         path     /usr/lib/llvm-*/include/clang-c/Index.h
 END
 }
 
 present() { # kind, what
   case $1 in
     command) command -v "$2" >/dev/null 2>&1 ;;
+    path) ls $2 >/dev/null 2>&1 ;; # a pattern
     header) command -v g++ >/dev/null 2>&1 && echo "#include <$2>" | g++ -std=c++20 -E -x c++ - >/dev/null 2>&1 ;;
     cmake)
       have=$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')

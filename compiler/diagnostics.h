@@ -1,0 +1,30 @@
+// Errors at places of the user's own files, in the form that compilers and editors share.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "compiler/text.h"
+
+namespace tasuki::cc {
+
+class Diagnostics {
+ public:
+  explicit Diagnostics(const Text& text) : text_(text) {}
+
+  // `what` is wrong with the text at `offset`; `advice` says what to do. Both begin in lower case, without a period.
+  void error(size_t offset, const std::string& what, const std::string& advice);
+  // A second place that an error speaks of.
+  void note(size_t offset, const std::string& what);
+
+  int errors() const { return errors_; }
+
+ private:
+  void print(size_t offset, const char* kind, const std::string& what);
+  std::string position(size_t offset, std::string* line, unsigned* column) const;
+
+  const Text& text_;
+  int errors_ = 0;
+};
+
+}  // namespace tasuki::cc

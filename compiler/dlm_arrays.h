@@ -1,0 +1,59 @@
+// The dlm arrays of a translation unit: their declarations, checked, every place that uses one, and what else their
+// addresses reach before the program starts. What cannot be had is reported here, at the user's own line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/analysis.h"
+#include "compiler/declarator.h"
+#include "compiler/diagnostics.h"
+#include "compiler/dlm_tokens.h"
+#include "compiler/text.h"
+
+namespace tasuki::cc {
+
+struct ArrayDeclaration {
+  Declarator declarator;
+  const Declaration* what = nullptr;
+  bool is_extern = false;      // the specifier is there
+  bool is_definition = false;  // tentative ones too
+  bool initialised = false;
+  bool computed = false;  // the initialiser holds an address that is known at run time only
+  // Tokens that must not stay: alignments, which are the array's, not its pointer's.
+  std::vector<size_t> blanks = {};
+};
+
+struct Array {
+  std::string name;
+  bool block_scope = false;  // static in a function
+  std::vector<ArrayDeclaration> declarations = {};
+  std::vector<std::string> alignments = {};  // constant expressions
+};
+
+struct Use {
+  size_t token;
+  size_t array;     // index into DlmArrays::arrays
+  size_t function;  // index into Analysis::functions; kNone outside
+};
+
+// An ordinary static variable whose initialiser holds the address of a dlm array.
+struct LateVariable {
+  const Declaration* what;
+  Declarator declarator;
+  std::vector<size_t> blanks = {};  // its top-level const
+};
+
+struct DlmArrays {
+  std::vector<Array> arrays;
+  std::vector<Use> uses;
+  std::vector<LateVariable> late;
+
+  size_t find(size_t entity) const;  // index of the array of this entity; kNone
+  std::vector<size_t> entities;      // of arrays[i]
+};
+
+DlmArrays find_dlm_arrays(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
+                          Diagnostics* diagnostics);
+
+}  // namespace tasuki::cc

@@ -1,0 +1,27 @@
+// Names of dlm arrays in OpenMP and OpenACC pragmas, which libclang is not asked to read: it knows less of them than
+// the user's compiler.
+#pragma once
+
+#include <vector>
+
+#include "compiler/analysis.h"
+#include "compiler/diagnostics.h"
+#include "compiler/dlm_arrays.h"
+#include "compiler/text.h"
+
+namespace tasuki::cc {
+
+struct Pragmas;
+
+struct PragmaUse {
+  size_t begin, end;  // offsets of the name
+  size_t array;
+  size_t function;
+  bool as_variable;  // a clause wants the name of a variable: that of the pointer
+};
+
+// Clauses that would copy an array, or give it to a device, are errors.
+std::vector<PragmaUse> find_pragma_uses(const Text& text, const Analysis& analysis, const DlmArrays& arrays,
+                                        const Pragmas& pragmas, Diagnostics* diagnostics);
+
+}  // namespace tasuki::cc

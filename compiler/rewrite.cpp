@@ -1,0 +1,282 @@
+#include "compiler/rewrite.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/edits.h"
+#include "compiler/pragma.h"
+
+namespace tasuki::cc {
+namespace {
+
+// Layout of struct tasuki_dlm_array of dlm_compiler.h, with names that no program has.
+constexpr const char* kDeclarations =
+    "struct __tasuki_dlm_array { void* pointer; unsigned long bytes, alignment; const void* image; unsigned "
+    "long image_bytes; "
+    "void (*compute)(void); const char *name, *file; unsigned long line; void* state[2]; }; "
+    "extern struct __tasuki_dlm_array* __start_tasuki_dlm[] __attribute__((visibility(\"hidden\"))); "
+    "extern struct __tasuki_dlm_array* __stop_tasuki_dlm[] __attribute__((visibility(\"hidden\"))); "
+    "extern void tasuki_dlm_register(); ";
+
+// Behind the user's last line. Objects of the same program share the section, so each registers all of it.
+constexpr const char* kConstructor =
+    "static void __attribute__((constructor, used)) __dlm_register(void) { "
+    "((void (*)(struct __tasuki_dlm_array**, struct __tasuki_dlm_array**))tasuki_dlm_register)"
+    "(__start_tasuki_dlm, __stop_tasuki_dlm); }\n";
+
+class Rewriter {
+ public:
+  Rewriter(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const DlmArrays& arrays)
+      : text_(text), dlm_(dlm), analysis_(analysis), arrays_(arrays), edits_(text) {}
+
+  std::string run(Pragmas pragmas, Diagnostics* diagnostics) {
+    const auto pragma_uses = find_pragma_uses(text_, analysis_, arrays_, pragmas, diagnostics);
+    if (diagnostics->errors() > 0) return "";
+    for (const Use& use : arrays_.uses) note_local(use.array, use.function);
+    for (const PragmaUse& use : pragma_uses) note_local(use.array, use.function);
+    note_block_locals();
+    for (size_t token : dlm_.specifiers) blank(token);
+    for (const Use& use : arrays_.uses)
+      edits_.replace(text_.begin_of(use.token), text_.end_of(use.token),
+                     "(*" + pointer(use.array, use.function) + ")");
+    for (const PragmaUse& use : pragma_uses) {
+      const std::string name = pointer(use.array, use.function);
+      edits_.replace(use.begin, use.end, use.as_variable ? name : "(*" + name + ")");
+    }
+    // What follows takes over parts of the text, with the changes above in them.
+    for (size_t i = 0; i < arrays_.arrays.size(); i++)
+      for (const ArrayDeclaration& d : arrays_.arrays[i].declarations) declare(i, d);
+    for (const LateVariable& late : arrays_.late) make_late(late);
+    insert_locals();
+    const size_t first = first_token();
+    if (first == kNone) return edits_.all();
+    edits_.insert(text_.begin_of(first), kDeclarations);
+    std::string result = edits_.all();
+    if (!result.ends_with('\n')) result += '\n';
+    return result + tail_ + "# 1 \"<tasukicc>\"\n" + file_records() + kConstructor;
+  }
+
+ private:
+  size_t first_token() const {
+    for (size_t i = 0; i < text_.tokens().size(); i++)
+      if (text_.tokens()[i].kind != TokenKind::directive) return i;
+    return kNone;
+  }
+
+  void blank(size_t token) { edits_.replace(text_.begin_of(token), text_.end_of(token), ""); }
+
+  static std::string pointer_of(const Array& array) { return "__dlm_" + array.name; }
+  std::string local_of(size_t array) const {
+    return "__dlm_local" + std::to_string(array) + "_" + arrays_.arrays[array].name;
+  }
+
+  // In functions a constant copy of the pointer is used: the compiler then knows that no store into the arrays changes it, which
+  // it could not know of the pointer itself where bytes are stored (measured: 20 times on a loop over chars).
+  void note_local(size_t array, size_t function) {
+    if (function == kNone || arrays_.arrays[array].block_scope) return;
+    const Function& f = analysis_.functions[function];
+    const size_t open = text_.token_at(f.body.begin);
+    if (!text_.is(open, "{") || text_.is(text_.next(open), "__label__")) return;
+    for (const ArrayDeclaration& d : arrays_.arrays[array].declarations)
+      if (d.what->function == kNone && d.what->offset < f.body.begin) locals_[function].insert(array);
+  }
+
+  std::string pointer(size_t array, size_t function) const {
+    const auto found = locals_.find(function);
+    if (found != locals_.end() && found->second.contains(array)) return local_of(array);
+    if (block_locals_.contains(array)) return local_of(array);
+    return pointer_of(arrays_.arrays[array]);
+  }
+
+  static std::string copy_of(const std::string& pointer, const std::string& local) {
+    return "__typeof__(" + pointer + ") const " + local + " = " + pointer + ";";
+  }
+
+  void insert_locals() {
+    for (const auto& [function, arrays] : locals_) {
+      std::string all;
+      for (size_t array : arrays) all += " " + copy_of(pointer_of(arrays_.arrays[array]), local_of(array));
+      edits_.insert(text_.end_of(text_.token_at(analysis_.functions[function].body.begin)), all);
+    }
+  }
+
+  void note_block_locals() {
+    for (size_t i = 0; i < arrays_.arrays.size(); i++) {
+      const Array& array = arrays_.arrays[i];
+      if (array.block_scope && is_straight(array.declarations.front().what->function))
+        block_locals_.insert(i);
+    }
+  }
+
+  // Nothing jumps over the declarations in this function.
+  bool is_straight(size_t function) const {
+    const Range body = analysis_.functions[function].body;
+    for (size_t i = text_.first_from(body.begin); i != kNone && i < text_.tokens().size(); i++) {
+      if (text_.begin_of(i) >= body.end) break;
+      if (text_.is_any(i, "goto", "switch")) return false;
+    }
+    return true;
+  }
+
+  void declare(size_t index, const ArrayDeclaration& d) {
+    const Array& array = arrays_.arrays[index];
+    const Declarator& declarator = d.declarator;
+    edits_.replace(text_.begin_of(declarator.name), text_.end_of(declarator.name),
+                   "(*" + pointer_of(array) + ")");
+    for (size_t token : d.blanks) blank(token);
+    if (declarator.open != kNone && text_.next(declarator.open) == declarator.close && d.initialised)
+      edits_.insert(text_.begin_of(declarator.close), std::to_string(d.what->count));
+    if (d.initialised) {
+      const size_t equals = text_.begin_of(declarator.equals);
+      if (d.computed) {
+        edits_.cut(equals, text_.begin_of(declarator.end), d.is_extern ? "= 0 " : "");
+        make_computed(array, d);
+      } else {
+        edits_.insert(equals, (d.is_extern ? "= 0 , " : ", ") + image_declarator(array, d) + " ");
+      }
+    }
+    if (array.block_scope && d.is_definition) {
+      const size_t end = end_of_declaration(declarator);
+      if (end == kNone) return;
+      std::string behind = " " + record(array, d, d.initialised && !d.computed, "");
+      if (block_locals_.contains(index)) behind += " " + copy_of(pointer_of(array), local_of(index));
+      edits_.insert(text_.end_of(end), behind);
+    }
+  }
+
+  size_t end_of_declaration(const Declarator& declarator) const {
+    size_t at = declarator.end;
+    for (; at != kNone && !text_.is(at, ";"); at = text_.next(at))
+      if (text_.tokens()[at].match > at) at = text_.tokens()[at].match;
+    return at;
+  }
+
+  // The initial values, as an array of their own beside the pointer. Without its outermost bound it is as long as what the user wrote,
+  // and not as the whole array.
+  std::string image_declarator(const Array& array, const ArrayDeclaration& d) const {
+    const Declarator& declarator = d.declarator;
+    std::string result;
+    std::set<size_t> skipped;
+    for (const Group& group : declarator.attributes) {
+      bool needed = false;
+      for (const Attribute& a : attributes_in(text_, group))
+        needed = needed || a.name == "vector_size" || a.name == "weak";
+      for (size_t i = group.keyword; !needed && i <= group.close; i++) skipped.insert(i);
+    }
+    skipped.insert(d.blanks.begin(), d.blanks.end());
+    for (size_t i = declarator.first; i < declarator.stop(); i++) {
+      if (text_.tokens()[i].kind == TokenKind::directive || skipped.contains(i)) continue;
+      if (i == declarator.name)
+        result += "__dlm_image_" + array.name;
+      else if (declarator.open == kNone || i <= declarator.open || i >= declarator.close)
+        result += edits_.part(text_.begin_of(i), text_.end_of(i));
+      result += ' ';
+    }
+    return result;
+  }
+
+  std::string record(const Array& array, const ArrayDeclaration& d, bool image,
+                     const std::string& compute) const {
+    const std::string name = pointer_of(array), image_name = "__dlm_image_" + array.name;
+    // A tentative definition that is never completed has one element.
+    const bool complete =
+        std::any_of(array.declarations.begin(), array.declarations.end(), [&](const ArrayDeclaration& other) {
+          return other.initialised || other.declarator.open == kNone ||
+                 text_.next(other.declarator.open) != other.declarator.close;
+        });
+    const std::string bytes = complete ? "sizeof(*" + name + ")" : "sizeof((*" + name + ")[0])";
+    std::string alignment = "__alignof__((*" + name + ")[0])";
+    if (complete) alignment = "__alignof__(*" + name + ")";
+    for (const std::string& other : array.alignments)
+      alignment = "((" + alignment + ") > (" + other + ") ? (" + alignment + ") : (" + other + "))";
+    const Place place = text_.place(d.what->offset);
+    const std::string tag = std::to_string(d.what->offset);
+    std::string result = "static struct __tasuki_dlm_array __dlm_record" + tag + " = {(void*)&" + name +
+                         ", " + bytes + ", " + alignment + ", ";
+    if (image)
+      result += "(const void*)" + image_name + ", (sizeof(" + image_name + ") < " + bytes + " ? sizeof(" +
+                image_name + ") : " + bytes + "), ";
+    else
+      result += "0, 0, ";
+    result += (compute.empty() ? "0" : compute) + ", " + quoted(array.name) + ", " + quoted(place.file) +
+              ", " + std::to_string(place.line) + ", {0, 0}}; ";
+    return result + "static struct __tasuki_dlm_array* __dlm_entry" + tag +
+           " __attribute__((used, section(\"tasuki_dlm\"))) = &__dlm_record" + tag + ";";
+  }
+
+  // One record for each array that is defined at file scope, with its initial values where one of its definitions has some.
+  std::string file_records() const {
+    std::string result;
+    for (const Array& array : arrays_.arrays) {
+      if (array.block_scope) continue;
+      const ArrayDeclaration* chosen = nullptr;
+      for (const ArrayDeclaration& d : array.declarations)
+        if (d.is_definition && (chosen == nullptr || d.initialised)) chosen = &d;
+      if (chosen == nullptr) continue;
+      const auto computed = computed_.find(&array);
+      result += record(array, *chosen, chosen->initialised && !chosen->computed,
+                       computed != computed_.end() ? computed->second : "") +
+                "\n";
+    }
+    for (const auto& [late, function] : late_) {
+      const std::string tag = std::to_string(late->what->offset);
+      const Place place = text_.place(late->what->offset);
+      result += "static struct __tasuki_dlm_array __dlm_record" + tag + " = {0, 0, 0, 0, 0, " + function +
+                ", " + quoted(late->what->name) + ", " + quoted(place.file) + ", " +
+                std::to_string(place.line) + ", {0, 0}}; static struct __tasuki_dlm_array* __dlm_entry" +
+                tag + " __attribute__((used, section(\"tasuki_dlm\"))) = &__dlm_record" + tag + ";\n";
+    }
+    return result;
+  }
+
+  // A function that computes an initialiser at startup, with the user's text at the user's lines.
+  std::string computing_function(size_t offset, size_t equals, size_t end, const std::string& type,
+                                 const std::string& target, const std::string& bytes) {
+    const std::string name = "__dlm_compute" + std::to_string(offset);
+    const size_t begin = text_.end_of(equals);
+    const Place place = text_.place(begin);
+    tail_ += "# " + std::to_string(place.line) + " " + quoted(place.file) + "\nstatic void " + name +
+             "(void) { " + type + " = " + edits_.part(begin, text_.begin_of(end)) +
+             "; __builtin_memcpy((void*)" + target + ", (const void*)&__dlm_value, " + bytes + "); }\n";
+    return name;
+  }
+
+  void make_computed(const Array& array, const ArrayDeclaration& d) {
+    const std::string name = pointer_of(array);
+    computed_[&array] = computing_function(
+        d.what->offset, d.declarator.equals, d.declarator.end, "__typeof__((*" + name + ")[0]) __dlm_value[]",
+        "*" + name, "sizeof __dlm_value < sizeof *" + name + " ? sizeof __dlm_value : sizeof *" + name);
+  }
+
+  void make_late(const LateVariable& late) {
+    const std::string& name = late.what->name;
+    late_[&late] =
+        computing_function(late.what->offset, late.declarator.equals, late.declarator.end,
+                           "__typeof__(" + name + ") __dlm_value", "&" + name, "sizeof __dlm_value");
+    for (size_t token : late.blanks) blank(token);
+    if (late.declarator.open != kNone && text_.next(late.declarator.open) == late.declarator.close)
+      edits_.insert(text_.begin_of(late.declarator.close), std::to_string(late.what->count));
+    edits_.cut(text_.end_of(late.declarator.equals), text_.begin_of(late.declarator.end), " {0}");
+  }
+
+  const Text& text_;
+  const DlmTokens& dlm_;
+  const Analysis& analysis_;
+  const DlmArrays& arrays_;
+  Edits edits_;
+  std::map<size_t, std::set<size_t>> locals_;  // function -> arrays
+  std::set<size_t> block_locals_;
+  std::map<const Array*, std::string> computed_;     // -> its function
+  std::map<const LateVariable*, std::string> late_;  // -> its function
+  std::string tail_;
+};
+
+}  // namespace
+
+std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const DlmArrays& arrays,
+                    Pragmas pragmas, Diagnostics* diagnostics) {
+  return Rewriter(text, dlm, analysis, arrays).run(pragmas, diagnostics);
+}
+
+}  // namespace tasuki::cc

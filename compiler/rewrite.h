@@ -1,0 +1,31 @@
+// The last stage before the user's compiler: the text in which each dlm array has become a pointer to an array in
+// cluster memory.
+//
+//     dlm double a[N][N], t[9] = {1, 2};     double (*__dlm_a)[N][N], (*__dlm_t)[9] , __dlm_image_t[] = {1, 2};
+//     a[i][j] = sizeof a;                    (*__dlm_a)[i][j] = sizeof (*__dlm_a);
+//
+// In C a declarator looks like the use, so one replacement of the name serves both: `(*__dlm_a)` has the array's own
+// type, and with it the right size, address, and decay. Lines stay where they are. The pointers are set
+// before main by the library: each array leaves a record in the section tasuki_dlm (dlm_compiler.h), in a function
+// for an array that is static there.
+#pragma once
+
+#include <string>
+
+#include "compiler/analysis.h"
+#include "compiler/diagnostics.h"
+#include "compiler/dlm_arrays.h"
+#include "compiler/text.h"
+
+namespace tasuki::cc {
+
+// Which pragmas the user's compiler will obey.
+struct Pragmas {
+  bool openmp = false;
+  bool openacc = false;
+};
+
+std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const DlmArrays& arrays,
+                    Pragmas pragmas, Diagnostics* diagnostics);
+
+}  // namespace tasuki::cc

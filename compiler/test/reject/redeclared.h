@@ -1,0 +1,1 @@
+extern dlm double a[10];

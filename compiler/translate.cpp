@@ -1,0 +1,151 @@
+#include "compiler/translate.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "compiler/analysis.h"
+#include "compiler/diagnostics.h"
+#include "compiler/dlm_arrays.h"
+#include "compiler/dlm_tokens.h"
+#include "compiler/edits.h"
+#include "compiler/link.h"
+#include "compiler/rewrite.h"
+#include "compiler/text.h"
+
+namespace tasuki::cc {
+namespace {
+
+using Command = std::vector<std::string>;
+
+void append(Command* command, const Command& more) {
+  command->insert(command->end(), more.begin(), more.end());
+}
+
+bool write_file(const std::string& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  if (file.flush()) return true;
+  fprintf(stderr, "tasukicc: error: cannot write '%s': is the disk full?\n", path.c_str());
+  return false;
+}
+
+void print_file(const std::string& path) {
+  std::string content;
+  if (read_file(path, &content)) fputs(content.c_str(), stderr);
+}
+
+class Translator {
+ public:
+  Translator(const CommandLine& line, const Input& input, const std::string& standard_input,
+             TemporaryFolder* temporary)
+      : line_(line), input_(input), temporary_(*temporary) {
+    if (input.path == "-") standard_input_ = standard_input;
+  }
+
+  int run(Translation* result) {
+    std::string bytes;
+    if (const int failed = preprocess(&bytes)) return failed;
+    result->uses_header = bytes.find("\"" + include_folder() + "/dlm.h\"") != std::string::npos;
+    if (input_.language == Language::other_source || bytes.find("dlm") == std::string::npos) return 0;
+    if (bytes.size() > UINT32_MAX / 2) {
+      fprintf(stderr, "tasukicc: error: %s: 2 GiB after the preprocessor are too much\n",
+              input_.path.c_str());
+      return 1;
+    }
+    const Text text(std::move(bytes));
+    const DlmTokens dlm = find_dlm_tokens(text);
+    if (dlm.specifiers.empty()) return 0;
+    result->has_arrays = true;
+    if (const int failed = check(text, dlm)) return failed;
+    Diagnostics diagnostics(text);
+    Analysis analysis;
+    if (!analyse(text, dlm, line_.meaning, &analysis)) return 1;
+    const DlmArrays arrays = find_dlm_arrays(text, dlm, analysis, &diagnostics);
+    if (diagnostics.errors() > 0) return 1;
+    const std::string rewritten =
+        rewrite(text, dlm, analysis, arrays, {line_.openmp, line_.openacc}, &diagnostics);
+    if (diagnostics.errors() > 0) return 1;
+    result->file = temporary_.file(std::filesystem::path(input_.path).stem().string() + ".i");
+    return write_file(result->file, rewritten) ? 0 : 1;
+  }
+
+ private:
+  Command with_language(const Command& command) const {
+    Command result = command;
+    if (!input_.explicit_language.empty()) append(&result, {"-x", input_.explicit_language});
+    result.push_back(input_.path);
+    return result;
+  }
+
+  int preprocess(std::string* bytes) {
+    if (input_.language == Language::preprocessed_c && input_.path != "-") {
+      if (read_file(input_.path, bytes)) return 0;
+      fprintf(stderr, "tasukicc: error: cannot read '%s'\n", input_.path.c_str());
+      return 1;
+    }
+    const std::string output = temporary_.file("preprocessed.i"), errors = temporary_.file("errors");
+    Command command = mpi_compiler();
+    for (const std::string& word : line_.of_roles({Role::general, Role::preprocessing}))
+      if (word != "-P") command.push_back(word);  // lines must be known
+    append(&command, {"-w", "-idirafter", include_folder(), "-E", "-o", output});
+    const int failed = run_program(with_language(command), {.input = standard_input_, .errors = errors});
+    if (failed != 0) {
+      print_file(errors);
+      return failed;
+    }
+    return read_file(output, bytes) ? 0 : 1;
+  }
+
+  // The user's own program with the word dlm gone is compiled first, so that the compiler's errors and warnings are those that
+  // he would get without Tasuki, at the columns of his own files; the rewritten text is then compiled in silence.
+  int check(const Text& text, const DlmTokens& dlm) {
+    Command command = mpi_compiler();
+    append(&command, line_.of_roles({Role::general}));
+    if (dlm.ordinary || input_.language == Language::preprocessed_c) {
+      Edits edits(text);
+      for (size_t token : dlm.specifiers) edits.replace(text.begin_of(token), text.end_of(token), "   ");
+      const std::string plain = temporary_.file(std::filesystem::path(input_.path).stem().string() + ".i");
+      if (!write_file(plain, edits.all())) return 1;
+      append(&command, {"-S", "-o", temporary_.file("check.s"), "-x", "cpp-output", plain});
+      if (const int failed = run_program(command)) return failed;
+    } else {
+      append(&command, line_.of_roles({Role::preprocessing}));
+      append(&command, {"-idirafter", include_folder(), "-Ddlm=", "-S", "-o", temporary_.file("check.s")});
+      if (const int failed = run_program(with_language(command), {.input = standard_input_})) return failed;
+    }
+    return line_.wants_dependencies && input_.language == Language::c ? write_dependencies() : 0;
+  }
+
+  // -MD and its kin: the compiler chooses the names from the same options as always.
+  int write_dependencies() {
+    Command command = mpi_compiler();
+    append(&command, line_.of_roles({Role::general, Role::preprocessing, Role::dependencies, Role::stage,
+                                     Role::output}));
+    append(&command, {"-w", "-idirafter", include_folder(), "-Ddlm=", "-fsyntax-only"});
+    return run_program(with_language(command), {.input = standard_input_});
+  }
+
+  const CommandLine& line_;
+  const Input& input_;
+  TemporaryFolder& temporary_;
+  std::string standard_input_;
+};
+
+}  // namespace
+
+int translate(const CommandLine& line, const Input& input, const std::string& standard_input,
+              TemporaryFolder* temporary, Translation* result) {
+  return Translator(line, input, standard_input, temporary).run(result);
+}
+
+std::vector<std::string> compile_command(const CommandLine& line, const Translation& translation, Stage stage,
+                                         const std::string& output) {
+  Command command = mpi_compiler();
+  append(&command, line.of_roles({Role::general}));
+  append(&command,
+         {"-w", stage == Stage::assemble ? "-S" : "-c", "-o", output, "-x", "cpp-output", translation.file});
+  return command;
+}
+
+}  // namespace tasuki::cc

@@ -1,0 +1,26 @@
+// One C source through the stages: preprocess, find `dlm`, understand, rewrite.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/command_line.h"
+#include "compiler/process.h"
+
+namespace tasuki::cc {
+
+struct Translation {
+  bool has_arrays = false;   // it was rewritten: compile `file` in its place
+  bool uses_header = false;  // it includes dlm.h from Tasuki's own folder
+  std::string file;          // preprocessed C
+};
+
+// 0, or the exit code; what is wrong has been printed then. `standard_input` is a file that stands for it ("-").
+int translate(const CommandLine& line, const Input& input, const std::string& standard_input,
+              TemporaryFolder* temporary, Translation* result);
+
+// The command that compiles the rewritten text to `output`.
+std::vector<std::string> compile_command(const CommandLine& line, const Translation& translation, Stage stage,
+                                         const std::string& output);
+
+}  // namespace tasuki::cc
