@@ -13,6 +13,12 @@ tasuki_need_header(CLI/CLI.hpp libcli11-dev)
 tasuki_need_header(nlohmann/json.hpp nlohmann-json3-dev)
 tasuki_need_header(toml++/toml.h libtomlplusplus-dev)
 tasuki_need_header(xxhash.h libxxhash-dev)
+tasuki_need_header(lz4.h liblz4-dev)
+find_library(TASUKI_LZ4 NAMES liblz4.a lz4) # static: libdlmmpi then needs nothing but MPI at run time
+mark_as_advanced(TASUKI_LZ4)
+if(NOT TASUKI_LZ4)
+  message(FATAL_ERROR "liblz4 not found. On Debian: apt-get install liblz4-dev")
+endif()
 
 # The simulator's ranks are fibers. Linked statically where that is possible: the tasuki command then needs nothing at run time.
 tasuki_need_header(boost/context/detail/fcontext.hpp libboost-context-dev)

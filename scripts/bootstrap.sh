@@ -33,6 +33,7 @@ libgtest-dev         header   gtest/gtest.h
 libhwloc-dev         header   hwloc.h
 libxxhash-dev        header   xxhash.h
 libclang-dev         path     /usr/lib/llvm-*/include/clang-c/Index.h
+liblz4-dev           header   lz4.h
 END
 }
 

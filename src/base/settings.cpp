@@ -70,14 +70,15 @@ constexpr Setting kSettings[] = {
      "Cluster memory: do servers keep a page that was fetched? exclusive: no, every byte counts; auto: as "
      "long "
      "as there is room."},
-    {"TASUKI_DLM_FAULTS", SettingKind::choice, "auto", "auto|userfault|userfault-user|signal",
+    {"TASUKI_DLM_FAULTS", SettingKind::choice, "auto", "auto|userfault|userfault-user|signal|userfault-copy",
      "Cluster memory: how accesses to absent pages are caught; auto: the best that is permitted."},
     {"TASUKI_DLM_REPLICAS", SettingKind::count, "1", nullptr,
      "Cluster memory: 2: every page is kept by two servers, and half of the memory is left."},
     {"TASUKI_DLM_FILL", SettingKind::choice, "rank", "rank|interleave",
      "Cluster memory: servers fill one after the other, or all alike."},
     {"TASUKI_DLM_COMPRESS", SettingKind::choice, "none", "none|lz4",
-     "Cluster memory: pages travel and are kept compressed."},
+     "Cluster memory: pages travel, and are kept by servers, compressed; not where rank 0 uses the server's "
+     "memory itself (TASUKI_DLM_WINDOW)."},
     {"TASUKI_DLM_CHECKSUM", SettingKind::flag, "off", nullptr,
      "Cluster memory: on: a page that comes back is compared with the one that left."},
     {"TASUKI_DLM_WINDOW", SettingKind::choice, "auto", "auto|on|off",

@@ -84,7 +84,7 @@ Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from
 
 Status ClusterStore::release(pager::Slot slot, uint32_t units) {
   released_.insert(slot, slot + units);
-  const uint64_t most = kKeptBytes / unit_;
+  const uint64_t most = std::min(kKeptBytes / unit_, slots() / 16);
   return released_.size() > most ? give_back(most / 2) : Status();
 }
 

@@ -43,7 +43,7 @@ class ClusterStore final : public pager::Store {
   Status goodbye(int exit_code) { return courier_->goodbye(exit_code); }
 
  private:
-  static constexpr uint64_t kKeptBytes = 64 << 20;
+  static constexpr uint64_t kKeptBytes = 64 << 20;  // or a sixteenth of a small cluster
   // A put that goes to two servers is complete when both are.
   struct Move {
     pager::Ticket ticket;

@@ -5,17 +5,18 @@
 
 #include "dlm/idle.h"
 #include "dlm/mpi_call.h"
+#include "dlm/packed.h"
 #include "os/cpu.h"
 
 namespace tasuki::dlm {
 
-Courier::Courier(MPI_Comm comm, std::vector<std::string> names, size_t unit_bytes, bool crowded,
-                 uint64_t timeout_s)
+Courier::Courier(MPI_Comm comm, std::vector<std::string> names, const Options& options)
     : comm_(comm),
       names_(std::move(names)),
-      unit_(unit_bytes),
-      crowded_(crowded),
-      timeout_ns_(static_cast<int64_t>(timeout_s) * 1'000'000'000),
+      unit_(options.unit_bytes),
+      packed_(options.packed),
+      crowded_(options.crowded),
+      timeout_ns_(static_cast<int64_t>(options.timeout_s) * 1'000'000'000),
       releasing_(names_.size(), 0) {}
 
 Courier::~Courier() = default;
@@ -39,6 +40,7 @@ Result<Courier::Transfer*> Courier::take(uint32_t server) {
   free_.pop_back();
   transfer->server = server;
   transfer->release = false;
+  transfer->to = nullptr;
   transfer->begin_ns = now_ns();
   return transfer;
 }
@@ -67,10 +69,19 @@ Status Courier::get(uint32_t server, uint64_t slot, uint32_t units, std::byte* t
   if (!taken.ok()) return taken.status();
   Transfer* t = taken.value();
   t->token = token;
+  size_t bytes = units * unit_;
+  if (packed_) {
+    t->slot = slot;
+    t->units = units;
+    t->to = to;
+    bytes = packed_most(units, unit_);
+    t->extra.resize(bytes);
+    to = t->extra.data();
+  }
   const int tag = kFirstDataTag + static_cast<int>(t->index);
   MPI_Request request;
-  const int rc = PMPI_Irecv(to, static_cast<int>(units * unit_), MPI_BYTE, static_cast<int>(server) + 1, tag,
-                            comm_, &request);
+  const int rc =
+      PMPI_Irecv(to, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(server) + 1, tag, comm_, &request);
   Status status = start(t, request, rc, "MPI_Irecv");
   if (!status.ok()) return status;
   moving_++;
@@ -82,14 +93,21 @@ Status Courier::put(uint32_t server, uint64_t slot, uint32_t units, const std::b
   if (!taken.ok()) return taken.status();
   Transfer* t = taken.value();
   t->token = token;
+  size_t bytes = units * unit_;
+  if (packed_) {
+    t->extra.resize(packed_most(units, unit_));
+    bytes = pack(from, units, unit_, t->extra.data());
+    from = t->extra.data();
+  }
   const int tag = kFirstDataTag + static_cast<int>(t->index);
-  Status status = send_header(t, {Op::put, units, slot, static_cast<uint32_t>(tag), 0});
+  Status status =
+      send_header(t, {Op::put, units, slot, static_cast<uint32_t>(tag), static_cast<uint32_t>(bytes)});
   if (!status.ok()) return status;
   // Synchronous: complete means that the server has matched it. So puts cannot pile up there, however small they
   // are, and the tag is free again.
   MPI_Request request;
-  const int rc = PMPI_Issend(from, static_cast<int>(units * unit_), MPI_BYTE, static_cast<int>(server) + 1,
-                             tag, comm_, &request);
+  const int rc = PMPI_Issend(from, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(server) + 1, tag,
+                             comm_, &request);
   status = start(t, request, rc, "MPI_Issend");
   if (!status.ok()) return status;
   moving_++;
@@ -102,13 +120,13 @@ Status Courier::release(uint32_t server, const Range* ranges, uint32_t count) {
   Transfer* t = taken.value();
   t->release = true;
   const size_t bytes = sizeof(Header) + count * sizeof(Range);
-  t->ranges.resize(kMostHeaderBytes);
+  t->extra.resize(kMostHeaderBytes);
   const Header header{Op::release, 0, 0, 0, count};
-  memcpy(t->ranges.data(), &header, sizeof header);
-  memcpy(t->ranges.data() + sizeof header, ranges, count * sizeof(Range));
+  memcpy(t->extra.data(), &header, sizeof header);
+  memcpy(t->extra.data() + sizeof header, ranges, count * sizeof(Range));
   MPI_Request request;
-  const int rc = PMPI_Issend(t->ranges.data(), static_cast<int>(bytes), MPI_BYTE,
-                             static_cast<int>(server) + 1, kHeaderTag, comm_, &request);
+  const int rc = PMPI_Issend(t->extra.data(), static_cast<int>(bytes), MPI_BYTE, static_cast<int>(server) + 1,
+                             kHeaderTag, comm_, &request);
   Status status = start(t, request, rc, "MPI_Issend");
   if (!status.ok()) return status;
   releasing_[server]++;
@@ -118,9 +136,10 @@ Status Courier::release(uint32_t server, const Range* ranges, uint32_t count) {
 Status Courier::poll() {
   if (requests_.empty()) return {};
   indices_.resize(requests_.size());
+  if (packed_) statuses_.resize(requests_.size());
   int count = 0;
   Status status = mpi_status(PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                                           indices_.data(), MPI_STATUSES_IGNORE),
+                                           indices_.data(), packed_ ? statuses_.data() : MPI_STATUSES_IGNORE),
                              "MPI_Testsome");
   if (!status.ok()) return Status::error(EIO, "a memory server failed: " + status.message());
   if (count <= 0) {
@@ -129,6 +148,11 @@ Status Courier::poll() {
     return empty_polls_ % 4096 == 0 ? check_time() : Status();
   }
   empty_polls_ = 0;
+  for (int i = 0; packed_ && i < count; i++) {
+    const size_t k = static_cast<size_t>(i);
+    status = unpack_into_place(*owners_[static_cast<size_t>(indices_[k])], statuses_[k]);
+    if (!status.ok()) return status;
+  }
   std::sort(indices_.begin(), indices_.begin() + count, std::greater<>());
   for (int i = 0; i < count; i++) {
     const size_t index = static_cast<size_t>(indices_[static_cast<size_t>(i)]);
@@ -146,6 +170,15 @@ Status Courier::poll() {
     free_.push_back(t);
   }
   return {};
+}
+
+Status Courier::unpack_into_place(const Transfer& t, const MPI_Status& status) const {
+  if (t.to == nullptr) return {};
+  int bytes = 0;
+  PMPI_Get_count(&status, MPI_BYTE, &bytes);
+  if (unpack(t.extra.data(), static_cast<size_t>(bytes), t.units, unit_, t.to)) return {};
+  return Status::error(EIO, "memory server " + names_[t.server] + ": slot " + std::to_string(t.slot) +
+                                " came back as something that cannot be decompressed");
 }
 
 Status Courier::check_time() {

@@ -19,9 +19,15 @@ namespace tasuki::dlm {
 
 class Courier {
  public:
-  // names[i]: of the server that is rank i + 1, for messages: "rank 1 on host". `crowded`: there are fewer cores
-  // than threads that want to run, so a poll that finds nothing gives its core away. `timeout_s` 0: none.
-  Courier(MPI_Comm comm, std::vector<std::string> names, size_t unit_bytes, bool crowded, uint64_t timeout_s);
+  struct Options {
+    size_t unit_bytes = 0;
+    bool packed = false;  // data travel as packed.h says
+    bool crowded =
+        false;  // fewer cores than threads that want to run: a poll that finds nothing gives its core away
+    uint64_t timeout_s = 0;  // 0: none
+  };
+  // names[i]: of the server that is rank i + 1, for messages: "rank 1 on host".
+  Courier(MPI_Comm comm, std::vector<std::string> names, const Options& options);
   ~Courier();
   Courier(const Courier&) = delete;
   Courier& operator=(const Courier&) = delete;
@@ -44,7 +50,10 @@ class Courier {
   static constexpr uint32_t kMostReleases = 4;
   struct Transfer {
     alignas(8) std::byte message[sizeof(Header)];
-    std::vector<std::byte> ranges;  // of a release: the whole message
+    std::vector<std::byte> extra;  // of a release: the whole message; of packed units: what travels
+    std::byte* to = nullptr;       // of a get of packed units
+    uint64_t slot = 0;
+    uint32_t units = 0;
     uint32_t index = 0;
     uint32_t server = 0;
     bool release = false;
@@ -56,12 +65,14 @@ class Courier {
   Status start(Transfer* transfer, MPI_Request request, int rc, const char* call);
   Status send_header(Transfer* transfer, const Header& header);
   Status poll();
+  Status unpack_into_place(const Transfer& transfer, const MPI_Status& status) const;
   Status check_time();
   Status failed(const Status& status, uint32_t server) const;
 
   MPI_Comm comm_;
   std::vector<std::string> names_;
   size_t unit_;
+  bool packed_;
   bool crowded_;
   int64_t timeout_ns_;
   std::vector<std::unique_ptr<Transfer>> transfers_;  // all that ever were; their data's tag is their index
@@ -69,6 +80,7 @@ class Courier {
   std::vector<MPI_Request> requests_;  // of what is under way
   std::vector<Transfer*> owners_;      // whose they are
   std::vector<int> indices_;
+  std::vector<MPI_Status> statuses_;
   std::vector<uint32_t> releasing_;
   std::vector<uint64_t> done_;
   uint64_t moving_ = 0;  // gets and puts under way

@@ -18,12 +18,12 @@ inline int64_t now_ns() {
 
 class Idle {
  public:
-  // `spare`: the host has a core for this thread alone. `longest_ns`: of one sleep.
-  Idle(bool spare, int64_t longest_ns) : spare_(spare), longest_(longest_ns), active_(now_ns()) {}
+  // `spare`: the host has a core for this thread alone.
+  explicit Idle(bool spare) : spare_(spare), active_(now_ns()) {}
 
   void active() {
     polls_ = 0;
-    sleep_ = kFirstSleep;
+    asleep_ = false;
   }
 
   // After a poll that found nothing.
@@ -33,19 +33,24 @@ class Idle {
     os::cpu_relax();
     // With a core of its own a server stays awake over the pauses of a program that swaps now and then; without
     // one it leaves after the time of a few messages.
-    if (polls_ % 16 != 0 || now_ns() - active_ < (spare_ ? kAwakeSpare : kAwakeCrowded)) return;
-    timespec time = {0, static_cast<long>(sleep_)};
+    if (polls_ % 16 != 0 && !asleep_) return;
+    const int64_t idle = now_ns() - active_;
+    if (idle < (spare_ ? kAwakeSpare : kAwakeCrowded)) return;
+    // The longer nothing came, the longer a sleep: the next request waits at most 1/256 of the pause before it.
+    // Measured after 6 s of nothing: 0 to .5 % of a core.
+    const int64_t sleep = idle / 256 < kLongestSleep ? idle / 256 : kLongestSleep;
+    timespec time = {0, static_cast<long>(sleep)};
     nanosleep(&time, nullptr);
-    sleep_ = sleep_ * 2 < longest_ ? sleep_ * 2 : longest_;
+    asleep_ = true;
   }
 
   // A good moment for what is done now and then.
-  bool asleep() const { return sleep_ > kFirstSleep; }
+  bool asleep() const { return asleep_; }
 
  private:
-  static constexpr int64_t kAwakeSpare = 50'000'000, kAwakeCrowded = 1'000'000, kFirstSleep = 20'000;
-  bool spare_;
-  int64_t longest_, sleep_ = kFirstSleep, active_;
+  static constexpr int64_t kAwakeSpare = 50'000'000, kAwakeCrowded = 1'000'000, kLongestSleep = 20'000'000;
+  bool spare_, asleep_ = false;
+  int64_t active_;
   uint64_t polls_ = 0;
 };
 

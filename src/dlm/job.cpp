@@ -69,8 +69,8 @@ struct Loan {
   void* memory = nullptr;
 };
 
-// Where only this process uses it, private memory: it may have huge pages.
-Status make_loan(uint64_t bytes, bool share, Loan* loan, std::string* note) {
+// Where only this process uses it, private memory; it may have huge pages if it is filled without gaps.
+Status make_loan(uint64_t bytes, bool share, bool huge, Loan* loan, std::string* note) {
   if (bytes == 0) return {};
   if (share) {
     Result<os::Fd> file = os::memory_file(bytes + os::kPageSize);
@@ -82,7 +82,7 @@ Status make_loan(uint64_t bytes, bool share, Loan* loan, std::string* note) {
   loan->memory = loan->file.valid() ? os::map_memory_file(loan->file.get(), bytes) : os::map_memory(bytes);
   if (loan->memory == nullptr)
     return Status::error(ENOMEM, "no address space for " + in_words(bytes) + " (ulimit -v?)");
-  if (!loan->file.valid()) os::allow_huge_pages(loan->memory, bytes);
+  if (!loan->file.valid() && huge) os::allow_huge_pages(loan->memory, bytes);
   return {};
 }
 
@@ -181,6 +181,7 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
   plan.end = -1;
   plan.unit_bytes = unit_bytes;
   plan.share = options.window != Window::off ? 1 : 0;
+  plan.packed = options.compress == Compress::lz4 ? 1 : 0;
   Status status = mpi_status(PMPI_Bcast(&plan, sizeof plan, MPI_BYTE, 0, comm_), "MPI_Bcast");
   if (!status.ok()) return status;
 
@@ -242,7 +243,9 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
                  "MPI_Scatter");
   if (status.ok()) status = dealt;
   if (!status.ok()) return status;
-  auto courier = std::make_unique<Courier>(comm_, std::move(names), unit_bytes, crowded_, options.timeout_s);
+  auto courier = std::make_unique<Courier>(
+      comm_, std::move(names),
+      Courier::Options{unit_bytes, options.compress == Compress::lz4, crowded_, options.timeout_s});
   return std::make_unique<ClusterStore>(std::move(lenders), std::move(courier), unit_bytes, options.fill,
                                         options.replicas);
 }
@@ -267,7 +270,7 @@ Result<int> Job::serve() {
   bytes -= bytes % plan.unit_bytes;
 
   Loan loan;
-  const Status made = make_loan(bytes, plan.share != 0 && on_root_host_, &loan, &why);
+  const Status made = make_loan(bytes, plan.share != 0 && on_root_host_, plan.packed == 0, &loan, &why);
   Offer offer = {};
   offer.error = made.err();
   offer.file = loan.file.get();
@@ -294,13 +297,13 @@ Result<int> Job::serve() {
   memory.unit_bytes = plan.unit_bytes;
   memory.slots = bytes / plan.unit_bytes;
   memory.file = loan.file.get();
+  memory.packed = plan.packed != 0 && deal.shared == 0;
   if (deal.shared == 0)
     memory.at = static_cast<std::byte*>(loan.memory);
   else
     os::unmap(loan.memory, bytes);
   // Where rank 0 uses the memory itself, the only message is the last one.
-  Server server(comm_, memory,
-                Idle(!crowded_ && deal.shared == 0, deal.shared == 0 ? 1'000'000 : 20'000'000));
+  Server server(comm_, memory, Idle(!crowded_ && deal.shared == 0));
   return server.run();
 }
 

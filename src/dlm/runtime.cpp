@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "dlm/checksum_store.h"
 #include "dlm/idle.h"
 #include "os/cpu.h"
 
@@ -178,7 +179,15 @@ void Runtime::lead() {
     return fail(1);
   }
   ClusterStore& servers = *assembled.value();
-  Result<std::unique_ptr<pager::Pager>> created = pager::Pager::create(options.pager, &servers);
+  pager::Store* store = &servers;
+  Result<std::unique_ptr<ChecksumStore>> checked = std::unique_ptr<ChecksumStore>();
+  if (options.checksum) {
+    checked = ChecksumStore::create(&servers, [&](pager::Slot slot) { return servers.describe(slot); });
+    if (checked.ok()) store = checked.value().get();
+  }
+  Result<std::unique_ptr<pager::Pager>> created =
+      checked.ok() ? pager::Pager::create(options.pager, store)
+                   : Result<std::unique_ptr<pager::Pager>>(checked.status());
   if (!created.ok()) {
     log(LogLevel::error, "%s", created.status().message().c_str());
     const Status said = servers.goodbye(1);

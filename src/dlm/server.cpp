@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "dlm/mpi_call.h"
+#include "os/mapping.h"
 #include "os/memory_file.h"
 
 namespace tasuki::dlm {
@@ -13,9 +14,17 @@ namespace tasuki::dlm {
 Server::Server(MPI_Comm comm, const Memory& memory, Idle idle)
     : comm_(comm), memory_(memory), idle_(idle), headers_(kHeaders * kMostHeaderBytes) {}
 
+Server::~Server() {
+  if (lengths_ != nullptr) os::unmap(lengths_, os::page_ceil(memory_.slots * sizeof(uint32_t) + 1));
+}
+
 Result<int> Server::run() {
   const pid_t parent = getppid();
   requests_.resize(kHeaders, MPI_REQUEST_NULL);
+  if (memory_.packed) {
+    lengths_ = static_cast<uint32_t*>(os::map_memory(os::page_ceil(memory_.slots * sizeof(uint32_t) + 1)));
+    if (lengths_ == nullptr) return Status::error(ENOMEM, "no address space for a table of its pages");
+  }
   for (size_t i = 0; i < kHeaders; i++) {
     Status status = mpi_status(PMPI_Recv_init(&headers_[i * kMostHeaderBytes], kMostHeaderBytes, MPI_BYTE, 0,
                                               kHeaderTag, comm_, &requests_[i]),
@@ -60,7 +69,10 @@ Status Server::poll(bool* found) {
     }
     requests_[index] = requests_.back();
     requests_.pop_back();
-    active_[index - kHeaders] = active_.back();
+    Operation& operation = active_[index - kHeaders];
+    if (memory_.packed && operation.header.op == Op::put) status = scatter(operation);
+    if (!status.ok()) return status;
+    operation = std::move(active_.back());
     active_.pop_back();
     ended = true;
   }
@@ -107,27 +119,35 @@ Status Server::handle(const std::byte* message) {
   return Status::error(EPROTO, "a message of unknown kind from rank 0");
 }
 
-Status Server::enqueue(const Operation& operation) {
+Status Server::enqueue(Operation operation) {
   const Header& h = operation.header;
   if (h.slot > memory_.slots || h.units > memory_.slots - h.slot || memory_.at == nullptr)
     return Status::error(EPROTO, "rank 0 asked for slots that this server does not have");
   const auto blocks = [&](const Operation& other) { return other.conflicts(operation); };
   if (std::any_of(active_.begin(), active_.end(), blocks) ||
       std::any_of(deferred_.begin(), deferred_.end(), blocks)) {
-    deferred_.push_back(operation);
+    deferred_.push_back(std::move(operation));
     return {};
   }
-  return start(operation);
+  return start(std::move(operation));
 }
 
-Status Server::start(const Operation& operation) {
-  const Header& h = operation.header;
+Status Server::start(Operation operation) {
+  const Header h = operation.header;
   if (h.op == Op::release) {
     release(h);
     return {};
   }
   std::byte* at = memory_.at + h.slot * memory_.unit_bytes;
-  const int bytes = static_cast<int>(h.units * memory_.unit_bytes);
+  int bytes = static_cast<int>(h.units * memory_.unit_bytes);
+  if (memory_.packed) {
+    if (h.op == Op::get)
+      gather(&operation);
+    else
+      operation.packed.resize(h.count);
+    at = operation.packed.data();
+    bytes = static_cast<int>(operation.packed.size());
+  }
   const int tag = static_cast<int>(h.tag);
   MPI_Request request;
   Status status = h.op == Op::put
@@ -135,7 +155,43 @@ Status Server::start(const Operation& operation) {
                       : mpi_status(PMPI_Isend(at, bytes, MPI_BYTE, 0, tag, comm_, &request), "MPI_Isend");
   if (!status.ok()) return status;
   requests_.push_back(request);
-  active_.push_back(operation);
+  active_.push_back(std::move(operation));
+  return {};
+}
+
+void Server::gather(Operation* operation) const {
+  const Header& h = operation->header;
+  const uint32_t* lengths = lengths_ + h.slot;
+  size_t bytes = h.units * sizeof(uint32_t);
+  for (uint32_t i = 0; i < h.units; i++) bytes += lengths[i];
+  operation->packed.resize(bytes);
+  std::byte* out = operation->packed.data();
+  memcpy(out, lengths, h.units * sizeof(uint32_t));
+  out += h.units * sizeof(uint32_t);
+  for (uint32_t i = 0; i < h.units; i++) {
+    memcpy(out, memory_.at + (h.slot + i) * memory_.unit_bytes, lengths[i]);
+    out += lengths[i];
+  }
+}
+
+Status Server::scatter(const Operation& operation) {
+  const Header& h = operation.header;
+  const std::byte* in = operation.packed.data() + h.units * sizeof(uint32_t);
+  const std::byte* end = operation.packed.data() + operation.packed.size();
+  for (uint32_t i = 0; i < h.units; i++) {
+    uint32_t length = 0;
+    if (in <= end) memcpy(&length, operation.packed.data() + i * sizeof length, sizeof length);
+    if (in > end || length > memory_.unit_bytes || length > static_cast<size_t>(end - in))
+      return Status::error(EPROTO, "rank 0 sent packed pages that are not");
+    std::byte* unit = memory_.at + (h.slot + i) * memory_.unit_bytes;
+    memcpy(unit, in, length);
+    in += length;
+    // What a page does not need any more goes back to the system: that is what compression saves here.
+    uint32_t& kept = lengths_[h.slot + i];
+    const size_t now = os::page_ceil(length), before = os::page_ceil(kept);
+    if (before > now) give_back(h.slot * memory_.unit_bytes + i * memory_.unit_bytes + now, before - now);
+    kept = length;
+  }
   return {};
 }
 
@@ -143,15 +199,19 @@ Status Server::start_deferred() {
   // In order, and none past an earlier one that it conflicts with.
   std::deque<Operation> waiting;
   waiting.swap(deferred_);
-  for (const Operation& operation : waiting) {
-    Status status = enqueue(operation);
+  for (Operation& operation : waiting) {
+    Status status = enqueue(std::move(operation));
     if (!status.ok()) return status;
   }
   return {};
 }
 
 void Server::release(const Header& header) {
-  const size_t offset = header.slot * memory_.unit_bytes, bytes = header.units * memory_.unit_bytes;
+  give_back(header.slot * memory_.unit_bytes, header.units * memory_.unit_bytes);
+  if (memory_.packed) memset(lengths_ + header.slot, 0, header.units * sizeof(uint32_t));
+}
+
+void Server::give_back(size_t offset, size_t bytes) {
   if (memory_.file >= 0)
     os::punch_hole(memory_.file, offset, bytes);
   else

@@ -27,8 +27,12 @@ class Server {
     size_t unit_bytes = 0;
     uint64_t slots = 0;
     int file = -1;
+    bool packed = false;  // units are kept as they come: compressed, or not
   };
   Server(MPI_Comm comm, const Memory& memory, Idle idle);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
   // Until goodbye; the exit code. An error: of MPI, or the process that started this one is gone.
   Result<int> run();
@@ -37,6 +41,7 @@ class Server {
   static constexpr int kHeaders = 32;  // receives that are posted ahead
   struct Operation {
     Header header;
+    std::vector<std::byte> packed = {};  // under way
     bool writes() const { return header.op != Op::get; }
     bool conflicts(const Operation& other) const {
       return (writes() || other.writes()) && header.slot < other.header.slot + other.header.units &&
@@ -46,15 +51,19 @@ class Server {
 
   Status poll(bool* found);
   Status handle(const std::byte* message);
-  Status enqueue(const Operation& operation);
-  Status start(const Operation& operation);
+  Status enqueue(Operation operation);
+  Status start(Operation operation);
   Status start_deferred();
+  void gather(Operation* operation) const;
+  Status scatter(const Operation& operation);
   void release(const Header& header);
+  void give_back(size_t offset, size_t bytes);
   Status close();
 
   MPI_Comm comm_;
   Memory memory_;
   Idle idle_;
+  uint32_t* lengths_ = nullptr;  // of the packed units; 0: never put
   std::vector<std::byte> headers_;
   int next_header_ = 0;
   bool arrived_[kHeaders] = {};

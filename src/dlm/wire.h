@@ -23,7 +23,7 @@ struct Header {
   uint32_t units;
   uint64_t slot;   // of the server; goodbye: the exit code
   uint32_t tag;    // of the data
-  uint32_t count;  // release: ranges that follow
+  uint32_t count;  // release: ranges that follow; put of packed units: their bytes
 };
 struct Range {
   uint64_t slot, units;
@@ -38,7 +38,8 @@ struct Plan {
   uint32_t version;
   int32_t end;  // not negative: nothing begins, end with this exit code
   uint64_t unit_bytes;
-  uint32_t share;  // servers on rank 0's host: offer a memory file
+  uint32_t share;   // servers on rank 0's host: offer a memory file
+  uint32_t packed;  // data travel as packed.h says
 };
 struct Offer {
   int32_t error;  // errno; the text says why

@@ -28,7 +28,7 @@ class Store {
   virtual uint64_t run_limit(Slot slot) const = 0;
 
   // Starts to move `units` consecutive slots to or from memory, which is the caller's again once progress()
-  // has reported the ticket. get() of a slot that was never put is a caller's error.
+  // has reported the ticket. Several transfers under way may have the same ticket: each reports it. get() of a slot that was never put is a caller's error.
   virtual Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) = 0;
   virtual Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) = 0;
   // The contents are needed no more; the memory behind the slots may go back to the system.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dlm/checksum_store.h"
 #include "dlm/job.h"
 #include "pager/test/store_conformance.h"
 
@@ -32,7 +33,10 @@ int lead(dlm::Job& job, const std::vector<std::string>& settings, uint64_t opera
   conformance.operations = operations;
   conformance.in_flight = 24;
   conformance.compressible = options.value().compress != dlm::Compress::none;
-  const std::string wrong = pager::check_store(store, conformance);
+  Result<std::unique_ptr<dlm::ChecksumStore>> checked =
+      dlm::ChecksumStore::create(&store, [&](pager::Slot slot) { return store.describe(slot); });
+  const std::string wrong = pager::check_store(
+      options.value().checksum ? static_cast<pager::Store&>(*checked.value()) : store, conformance);
   int windows = 0;
   for (const dlm::Lender& lender : store.lenders()) {
     if (lender.window != nullptr) windows++;

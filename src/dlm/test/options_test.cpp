@@ -96,6 +96,7 @@ TEST_F(OptionsTest, EveryChoiceIsTheOneItIsCalled) {
   EXPECT_EQ(pager_of("faults", "userfault").pager.faults, pager::Faults::userfault);
   EXPECT_EQ(pager_of("faults", "userfault-user").pager.faults, pager::Faults::userfault_user_mode);
   EXPECT_EQ(pager_of("faults", "signal").pager.faults, pager::Faults::signal);
+  EXPECT_EQ(pager_of("faults", "userfault-copy").pager.faults, pager::Faults::userfault_copy);
   EXPECT_EQ(pager_of("fill", "interleave").fill, Fill::interleave);
   EXPECT_EQ(pager_of("compress", "lz4").compress, Compress::lz4);
   EXPECT_EQ(pager_of("window", "on").window, Window::on);

@@ -55,6 +55,7 @@ class Check {
     uint32_t units;
     bool get;
     std::unique_ptr<std::byte[]> buffer;
+    uint32_t parts = 1;  // calls of the store with the same ticket
   };
 
   bool chance(unsigned percent) { return random_() % 100 < percent; }
@@ -96,10 +97,15 @@ class Check {
   void start(Transfer transfer) {
     const Ticket ticket = next_ticket_++ * 7 + 3;  // a store must not take tickets for indices
     for (uint32_t i = 0; i < transfer.units; i++) moving_.insert(transfer.slot + i);
-    const Transfer& t = transfers_[ticket] = std::move(transfer);
-    check(t.get ? store_.get(t.slot, t.units, t.buffer.get(), ticket)
-                : store_.put(t.slot, t.units, t.buffer.get(), ticket),
-          t.get ? "get" : "put");
+    Transfer& t = transfers_[ticket] = std::move(transfer);
+    t.parts = t.units > 1 && chance(30) ? 2 : 1;
+    for (uint32_t part = 0; part < t.parts; part++) {
+      const uint32_t begin = t.units * part / t.parts, units = t.units * (part + 1) / t.parts - begin;
+      std::byte* at = t.buffer.get() + begin * unit_;
+      check(t.get ? store_.get(t.slot + begin, units, at, ticket)
+                  : store_.put(t.slot + begin, units, at, ticket),
+            t.get ? "get" : "put");
+    }
     if (!store_.busy()) fail("not busy with a transfer under way");
   }
 
@@ -114,6 +120,7 @@ class Check {
     for (const Ticket ticket : completed) {
       const auto found = transfers_.find(ticket);
       if (found == transfers_.end()) return fail("completed a ticket that is not under way");
+      if (--found->second.parts > 0) continue;
       finish(found->second);
       transfers_.erase(found);
     }
