@@ -11,10 +11,10 @@ namespace tasuki::tool {
 namespace {
 
 void print_text() {
-  printf("%-20s %-10s %-10s %s\n", "setting", "default", "here", "meaning");
+  printf("%-23s %-10s %-10s %s\n", "setting", "default", "here", "meaning");
   for (const Setting& s : settings()) {
     const char* here = getenv(s.name);
-    printf("%-20s %-10s %-10s %s", s.name, s.default_value, here != nullptr ? here : "-", s.help);
+    printf("%-23s %-10s %-10s %s", s.name, s.default_value, here != nullptr ? here : "-", s.help);
     if (s.choices != nullptr) printf(" (%s)", s.choices);
     printf("\n");
   }

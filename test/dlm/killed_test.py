@@ -71,7 +71,8 @@ def run_case(options, name, victim, number, settings, expect_text):
                 _, errors = job.communicate(timeout=40)
             except subprocess.TimeoutExpired:
                 raise Failure("the job hangs") from None
-            if job.returncode == 0:
+            # MPICH's launcher now and then ends with 0 when it is interrupted.
+            if job.returncode == 0 and not (victim == "launcher" and options.mpi == "mpich"):
                 raise Failure("exit code 0")
             if expect_text not in errors:
                 raise Failure(f"no '{expect_text}' in:\n{errors}")
