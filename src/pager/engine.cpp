@@ -119,13 +119,11 @@ Engine::~Engine() {
   for (auto& [at, region] : regions_) mapper_->release(region->at, region->units * kUnit, region->watched);
 }
 
-// Runs `work` in the engine's thread and waits for it. Without one (before serve and after it) here.
+// Runs `work` in the engine's thread and waits for it. Without one (before serve and after it) here; what cannot be finished here
+// waits for serve, and is given up after it.
 void Engine::run(const std::function<bool()>& work) const {
   std::unique_lock lock(mutex_);
-  if (!serving_.load()) {
-    work();
-    return;
-  }
+  if (!serving_.load() && (work() || ended_)) return;
   Command command{work};
   commands_.push_back(&command);
   const uint64_t one = 1;
@@ -159,8 +157,10 @@ bool Engine::run_commands() {
 }
 
 uint64_t Engine::capacity() const {
-  // What is on its way in or out is in both places for a moment; as long as all is local nothing is on its way.
-  const uint64_t moving = std::min(local_units_ / 2, std::max(spare_, high_) + spare_);
+  // What is on its way in or out is in both places for a moment; as long as all is local nothing is on its way. With two pages' worth of
+  // room on one side or the other there is always a page that can leave, so that another one can come.
+  const uint64_t moving =
+      std::min(local_units_ / 2, std::max(std::max(spare_, high_) + spare_, 2 * largest_page()));
   return std::max(local_units_, local_units_ - moving + slots_);
 }
 
@@ -195,7 +195,7 @@ Result<void*> Engine::do_allocate(size_t bytes, size_t alignment, size_t page_by
   region->units = units;
   if (page_bytes == 0) page_bytes = options_.page_bytes;
   region->locality.fixed = static_cast<uint32_t>(page_bytes / kUnit);
-  spare_ = std::max(spare_, page_bytes / kUnit);
+  spare_ = std::max(spare_, std::min(page_bytes / kUnit, local_units_ / 4));
   const bool fits = !watching_ && mapper_->watches_late() && allocated_units_ + units <= local_units_;
   Status status;
   if (!fits) {
@@ -228,7 +228,8 @@ Status Engine::watch(Region* region) {
   region->watched = true;
   region->page.assign(region->units, kNoPage);
   region->slot.assign(region->units, 0);
-  const uint64_t size = region->locality.fixed != 0 ? region->locality.fixed : 16;
+  const uint64_t size =
+      std::min<uint64_t>(region->locality.fixed != 0 ? region->locality.fixed : 16, largest_page());
   for (uint64_t first = 0; first < region->units;) {
     const uint64_t limit = std::min(region->units, first - first % size + size);
     uint64_t end = first;
@@ -247,6 +248,18 @@ Status Engine::watch(Region* region) {
       first++;
     }
   }
+  for (const auto& [first, end] : region->pins)
+    for (uint64_t unit = first; unit < end; unit++) {
+      FetchPlan plan;
+      plan.first = unit;
+      plan.units = 1;
+      const Wait nobody;
+      // There is room: everything fitted so far.
+      if (region->page[unit] == kNoPage && !bring(region, unit, plan, true, &nobody))
+        return Status::error(ENOMEM, "internal: no room for pinned memory");
+      hold(region->page[unit], false, 1);
+    }
+  region->pins.clear();
   return {};
 }
 
@@ -277,8 +290,8 @@ bool Engine::do_free(Region* region) {
   std::erase_if(ahead_, [&](const Ahead& a) { return a.region == region->id; });
   if (region->watched) {
     for (uint64_t unit = 0; unit < region->units; unit++)
-      if (region->page[unit] != kNoPage &&
-          (pages_[region->page[unit]].transfers > 0 || held_ == region->page[unit]))
+      if (region->page[unit] != kNoPage && (pages_[region->page[unit]].transfers > 0 ||
+                                            pages_[region->page[unit]].state.state == State::arriving))
         return false;
     for (uint64_t unit = 0; unit < region->units; unit++) {
       const PageId id = region->page[unit];
@@ -312,11 +325,15 @@ Result<void*> Engine::reallocate(void* p, size_t bytes) {
   if (old == 0) return Status::error(EINVAL, "not the address of an allocation in cluster memory");
   size_t page_bytes = 0;
   bool in_place = false;
+  const auto set_bytes = [&] {
+    const std::lock_guard names(names_mutex_);
+    regions_.at(reinterpret_cast<uintptr_t>(p))->bytes = bytes;
+  };
   run([&] {
-    Region* region = regions_.at(reinterpret_cast<uintptr_t>(p)).get();
+    const Region* region = regions_.at(reinterpret_cast<uintptr_t>(p)).get();
     page_bytes = region->locality.fixed * kUnit;
     in_place = bytes <= region->units * kUnit && bytes > region->units * kUnit / 2;
-    if (in_place) region->bytes = bytes;
+    if (in_place) set_bytes();
     return true;
   });
   if (in_place) {
@@ -324,6 +341,13 @@ Result<void*> Engine::reallocate(void* p, size_t bytes) {
     return p;
   }
   Result<void*> fresh = allocate(bytes, 1, page_bytes);
+  if (!fresh.ok() && bytes > 0 && bytes <= old) {  // no room for a copy: it stays where it is
+    run([&] {
+      set_bytes();
+      return true;
+    });
+    return p;
+  }
   if (!fresh.ok()) return fresh;
   memcpy(fresh.value(), p, std::min(old, bytes));
   const Status freed = free(p);
@@ -485,9 +509,14 @@ Status Engine::serve() {
     [[maybe_unused]] const ssize_t written = write(catcher_end_.get(), &one, sizeof one);
     catcher.join();
   }
+  // The store outlives the pager: it must have no transfer from or to memory that will be gone.
+  while (failure_.ok() && store_->busy()) progress();
   std::unique_lock lock(mutex_);
   serving_.store(false);
-  while (!commands_.empty() && failure_.ok()) {  // whoever came last
+  ended_ = true;
+  while (
+      !commands_
+           .empty()) {  // whoever came last, and who still waits for progress that there is none of any more
     Command* command = commands_.front();
     commands_.pop_front();
     command->work();

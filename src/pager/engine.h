@@ -43,6 +43,8 @@ struct Region {
   Locality locality;
   std::vector<PageId> page;    // of each unit: the page that it belongs to; kNoPage: none, then
   std::vector<uint32_t> slot;  // its slot + 1, or 0: never written
+  std::vector<std::pair<uint64_t, uint64_t>>
+      pins;  // while it is not watched: units [first, end) that pin() holds
 };
 
 struct Wait {  // of a thread in a fault
@@ -66,7 +68,7 @@ struct Page {
   bool unmapped = false;  // the pieces came from unmap()
   bool kept = false;      // keep_local
   uint64_t born = 0;      // when it appeared, counted in pages
-  double since = 0;       // the transfer began
+  double appeared = 0;    // when it woke a thread; 0: it did not
   Pieces pieces;          // arriving, leaving, limbo: where the bytes are
   std::vector<Wait> waits;
 };
@@ -122,7 +124,11 @@ class Engine final : public Pager {
   bool do_free(Region* region);
   Status watch(Region* region);
   Region* region_of(const void* address) const;
+  Region* region_and_end(const std::byte* at, const std::byte** end);
+  Page* page_of(const Region* region, uint64_t unit);
+  void unpin_piece(Region* region, const std::byte* from, const std::byte* to);
   uint64_t capacity() const;
+  uint64_t largest_page() const { return std::min<uint64_t>(local_units_ / 8, 512); }
   bool single_swap() const { return options_.protocol != Protocol::ahead; }
 
   // engine_pages.cpp: what happens to a page
@@ -132,8 +138,9 @@ class Engine final : public Pager {
   void appear(PageId id);
   void transfer(PageId id, bool in);
   void completed(PageId id);
-  void evict(PageId id);
-  void join_neighbours(PageId id);
+  void rescue(PageId id, bool write);
+  bool evict(PageId id);
+  void join_neighbours(PageId id, double young);
   bool evict_one();
   void evict_surplus();
   bool reclaim_one();
@@ -147,7 +154,8 @@ class Engine final : public Pager {
   void unlist(PageId id);
   bool give_slots(Page* page);
   void take_slots(Region* region, uint64_t first, uint64_t units);
-  bool steal_slots();
+  bool steal_slots(const Page* except);
+  void hold(PageId id, bool keep, int pins);
   bool same_as_stored(Page* page) const;
   void fail(const Status& status);
 
@@ -168,7 +176,7 @@ class Engine final : public Pager {
   mutable Region* last_region_ = nullptr;
   uint32_t next_region_ = 1;
   uint64_t local_units_ = 0, spare_ = 0, used_ = 0, limbo_units_ = 0, allocated_units_ = 0,
-           resident_units_ = 0, resident_pages_ = 0, kept_units_ = 0, pinned_units_ = 0,
+           resident_units_ = 0, resident_pages_ = 0, kept_units_ = 0, held_units_ = 0,
            page_limit_ = UINT64_MAX;
   uint64_t low_ = 0, high_ = 0, leaving_units_ = 0;
   bool watching_ = false, filling_ = false;
@@ -178,7 +186,7 @@ class Engine final : public Pager {
   std::deque<Fault> deferred_;
   std::unordered_map<int, ThreadStats> threads_;
   std::vector<Ticket> tickets_;
-  PageId held_ = kNoPage;  // cs, cross: arrived, but its swap is not over
+  std::vector<PageId> arrived_;  // cs, cross: their swap is not over
   PageId steal_hand_ = 0;
   size_t commands_waiting_ = 0;
   double idle_since_ = 0;
@@ -188,6 +196,7 @@ class Engine final : public Pager {
 
   os::Fd event_, catcher_end_;
   std::atomic<bool> stop_{false}, serving_{false};
+  bool ended_ = false;  // serve() has returned; under mutex_
   std::atomic<uintptr_t> lowest_{UINTPTR_MAX}, highest_{0};
   mutable std::mutex names_mutex_;
   mutable std::mutex mutex_;

@@ -4,9 +4,20 @@
 #include "pager/engine.h"
 
 namespace tasuki::pager {
+namespace {
+
+const Wait kNobody;  // no thread of the program
+
+}  // namespace
+
+Page* Engine::page_of(const Region* region, uint64_t unit) {
+  const PageId id = region->page[unit];
+  return id == kNoPage ? nullptr : &pages_[id];
+}
 
 Status Engine::advise(void* p, size_t bytes, Advice advice) {
   Status status;
+  bool admitted = false;  // keep_local: there is room for it
   run([&] {
     Region* region = region_of(p);
     const auto offset = region == nullptr ? 0 : static_cast<size_t>(static_cast<std::byte*>(p) - region->at);
@@ -27,12 +38,7 @@ Status Engine::advise(void* p, size_t bytes, Advice advice) {
       case Advice::normal:
         region->locality.advice = advice;
         for (uint64_t unit = first; unit < end; unit++)
-          if (region->page[unit] != kNoPage && pages_[region->page[unit]].kept) {
-            Page& page = pages_[region->page[unit]];
-            page.kept = false;
-            kept_units_ -= page.units;
-            if (page.state.state == State::resident) list(region->page[unit]);
-          }
+          if (region->page[unit] != kNoPage) hold(region->page[unit], false, 0);
         break;
       case Advice::will_need: {
         const uint64_t most = local_units_ - std::min(local_units_, high_ + spare_);
@@ -48,28 +54,33 @@ Status Engine::advise(void* p, size_t bytes, Advice advice) {
           if (id == kNoPage || pages_[id].state.state != State::resident || pages_[id].keep > 0 ||
               pages_[id].kept)
             continue;
-          if (pages_[id].first >= first && pages_[id].first + pages_[id].units <= end) evict(id);
+          if (pages_[id].first >= first && pages_[id].first + pages_[id].units <= end && !evict(id)) break;
         }
         break;
       case Advice::keep_local:
-        if (kept_units_ + (end - first) > local_units_ / 2) {
-          status = Status::error(ENOMEM, "more than half of the local memory cannot be kept local");
-          return true;
+        if (!admitted) {
+          uint64_t more = 0;
+          for (uint64_t unit = first; unit < end; unit++) {
+            const Page* page = page_of(region, unit);
+            more += page == nullptr || !page->kept;
+          }
+          if (kept_units_ + more > local_units_ / 2) {
+            status = Status::error(ENOMEM, "more than half of the local memory cannot be kept local");
+            return true;
+          }
+          admitted = true;
         }
         for (uint64_t unit = first; unit < end; unit++) {
-          PageId id = region->page[unit];
+          const PageId id = region->page[unit];
           if (id == kNoPage) {
             FetchPlan plan;
             plan.first = unit;
             plan.units = static_cast<uint32_t>(std::min<uint64_t>(end - unit, Streams::kStreamPage));
-            if (!bring(region, unit, plan, false, nullptr)) return false;
-            id = region->page[unit];
+            if (!bring(region, unit, plan, false, &kNobody)) return false;
+          } else if (pages_[id].state.state != State::resident) {
+            rescue(id, false);
           }
-          if (!pages_[id].kept) {
-            unlist(id);
-            pages_[id].kept = true;
-            kept_units_ += pages_[id].units;
-          }
+          hold(region->page[unit], true, 0);
         }
         break;
     }
@@ -81,33 +92,36 @@ Status Engine::advise(void* p, size_t bytes, Advice advice) {
 size_t Engine::pin(const void* p, size_t bytes, bool write) {
   // A quarter of the local memory for all pins together, but never nothing: the call it is for would not go on.
   const auto* begin = static_cast<const std::byte*>(p);
-  size_t length = 0;
+  const auto* end = begin + std::min(bytes, local_units_ / 4 * kUnit);
   const auto* next = begin;  // pinned up to here
   Fault fault;
   run([&] {
-    if (length == 0) {
-      const uint64_t most = local_units_ / 4;
-      length = std::min(bytes, std::max<size_t>(kUnit, (most - std::min(most, pinned_units_)) * kUnit));
-    }
-    while (next < begin + length) {
-      Region* region = region_of(next);
-      if (region == nullptr || !region->watched) {
-        const auto after = regions_.upper_bound(reinterpret_cast<uintptr_t>(next));
-        const auto* to = region != nullptr         ? region->at + region->units * kUnit
-                         : after == regions_.end() ? begin + length
-                                                   : reinterpret_cast<const std::byte*>(after->first);
-        next = std::min(to, begin + length);
+    while (next < end) {
+      const auto* to = end;  // of this piece
+      Region* region = region_and_end(next, &to);
+      if (region == nullptr) {
+        next = to;
         continue;
       }
       const uint64_t unit = static_cast<uint64_t>(next - region->at) / kUnit;
-      const PageId id = region->page[unit];
+      if (!region->watched) {
+        // Touched now, so that what is pinned is there when the region comes to be watched.
+        const auto last = static_cast<uint64_t>(to - 1 - region->at) / kUnit;
+        for (uint64_t u = unit; u <= last; u++) *reinterpret_cast<volatile char*>(region->at + u * kUnit);
+        region->pins.emplace_back(unit, last + 1);
+        next = to;
+        continue;
+      }
+      Page* page = page_of(region, unit);
       const bool ready =
-          id != kNoPage && pages_[id].state.state == State::resident && (!write || pages_[id].state.writable);
+          page != nullptr && page->state.state == State::resident && (!write || page->state.writable);
       if (!ready) {
-        const bool waits = id != kNoPage && (pages_[id].state.state == State::arriving ||
-                                             pages_[id].state.state == State::leaving);
-        if (waits) pages_[id].state.fault(write);
-        if (waits) return false;
+        const bool waits =
+            page != nullptr && (page->state.state == State::arriving || page->state.state == State::leaving);
+        if (waits) {
+          page->state.fault(write);
+          return false;
+        }
         if (fault.event.address != reinterpret_cast<uintptr_t>(next)) fault = Fault();
         fault.event.address = reinterpret_cast<uintptr_t>(next);
         fault.event.write = write;
@@ -115,38 +129,61 @@ size_t Engine::pin(const void* p, size_t bytes, bool write) {
         if (!serve(&fault)) return false;
         continue;
       }
-      pages_[id].keep++;
-      pinned_units_++;
-      next = std::min<const std::byte*>(region->at + (unit + 1) * kUnit, begin + length);
+      if (page->keep == 0 && !page->kept) {
+        const uint64_t others = held_units_ - kept_units_;  // pages that only pins hold
+        // An eighth is left for everybody's faults: whoever would take it waits for others to unpin.
+        if (others > 0 && held_units_ + page->units > local_units_ - local_units_ / 8) {
+          if (next == begin) return false;
+          end = next;
+          break;
+        }
+        // Beyond the quarter one unit at a time, so that every call goes on.
+        if (others + page->units > local_units_ / 4)
+          end = std::min<const std::byte*>(end, region->at + (unit + 1) * kUnit);
+      }
+      hold(region->page[unit], page->kept, 1);
+      next = std::min<const std::byte*>(region->at + (unit + 1) * kUnit, to);
     }
     return true;
   });
-  return length;
+  return static_cast<size_t>(end - begin);
 }
 
 void Engine::unpin(const void* p, size_t bytes) {
   run([&] {
-    const auto* begin = static_cast<const std::byte*>(p);
-    for (const std::byte* next = begin; next < begin + bytes;) {
-      Region* region = region_of(next);
-      if (region == nullptr || !region->watched) {
-        const auto after = regions_.upper_bound(reinterpret_cast<uintptr_t>(next));
-        const auto* to = region != nullptr         ? region->at + region->units * kUnit
-                         : after == regions_.end() ? begin + bytes
-                                                   : reinterpret_cast<const std::byte*>(after->first);
-        next = std::min(to, begin + bytes);
-        continue;
-      }
-      const uint64_t unit = static_cast<uint64_t>(next - region->at) / kUnit;
-      const PageId id = region->page[unit];
-      if (id != kNoPage && pages_[id].keep > 0) {
-        pages_[id].keep--;
-        pinned_units_--;
-      }
-      next = region->at + (unit + 1) * kUnit;
+    const auto* end = static_cast<const std::byte*>(p) + bytes;
+    for (const auto* next = static_cast<const std::byte*>(p); next < end;) {
+      const auto* to = end;
+      if (Region* region = region_and_end(next, &to)) unpin_piece(region, next, to);
+      next = to;
     }
     return true;
   });
+}
+
+void Engine::unpin_piece(Region* region, const std::byte* from, const std::byte* to) {
+  const auto first = static_cast<uint64_t>(from - region->at) / kUnit,
+             end = static_cast<uint64_t>(to - 1 - region->at) / kUnit + 1;
+  if (!region->watched) {
+    const auto pin = std::find(region->pins.begin(), region->pins.end(), std::pair(first, end));
+    if (pin != region->pins.end()) region->pins.erase(pin);
+    return;
+  }
+  for (uint64_t unit = first; unit < end; unit++)
+    if (Page* page = page_of(region, unit); page != nullptr && page->keep > 0)
+      hold(region->page[unit], page->kept, -1);
+}
+
+// The region at `at`, or none; *end becomes where it ends, or where the next one begins, if that is sooner.
+Region* Engine::region_and_end(const std::byte* at, const std::byte** end) {
+  Region* region = region_of(at);
+  if (region != nullptr) {
+    *end = std::min<const std::byte*>(*end, region->at + region->units * kUnit);
+  } else if (const auto after = regions_.upper_bound(reinterpret_cast<uintptr_t>(at));
+             after != regions_.end()) {
+    *end = std::min(*end, reinterpret_cast<const std::byte*>(after->first));
+  }
+  return region;
 }
 
 }  // namespace tasuki::pager

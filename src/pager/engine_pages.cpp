@@ -15,6 +15,10 @@ constexpr uint32_t kAheadInFlight = 8;
 
 constexpr uint64_t kSameTime = 64;  // pages that appeared between two that leave together
 
+// So long a page stays that a thread was woken for: with more threads than pages each would find its page gone again. Matters where
+// all of the local memory is exchanged in this time.
+constexpr double kGrace = 300e-6;
+
 class Timer {
  public:
   explicit Timer(double* sum) : sum_(sum), begin_(seconds()) {}
@@ -64,6 +68,8 @@ PageId Engine::new_page(Region* region, uint64_t first, uint32_t units) {
 void Engine::end_page(PageId id) {
   Page& page = pages_[id];
   for (uint64_t i = page.first; i < page.first + page.units; i++) page.region->page[i] = kNoPage;
+  hold(id, false, -static_cast<int>(page.keep));
+  unlist(id);
   page.alive = false;
   page.pieces.clear();
   page.waits.clear();
@@ -102,33 +108,39 @@ bool Engine::serve(Fault* fault) {
   const PageId id = region->page[unit];
   if (id != kNoPage) {
     Page& page = pages_[id];
-    const State before = page.state.state;
-    const Action action = page.state.fault(event.write);
     page.demanded = true;
-    if (before == State::resident) {
-      if (action == Action::unprotect) stats_.write_faults++;
-      if (action == Action::wake) {
-        if (mapper_->wake(address(region, unit), 1))
-          page.state.forget_stored();  // zeros now, by the program's own madvise
-        return true;
-      }
-    } else {
+    if (page.state.state != State::resident) {
       page.waits.push_back(wait);
-      if (before == State::limbo || before == State::leaving) stats_.rescues++;
-      if (before == State::limbo) {
-        limbo_.remove(id);
-        limbo_units_ -= page.units;
-      }
+      rescue(id, event.write);
+      return true;
+    }
+    const Action action = page.state.fault(event.write);
+    if (action == Action::unprotect) stats_.write_faults++;
+    if (action == Action::wake) {
+      if (mapper_->wake(address(region, unit), 1))
+        page.state.forget_stored();  // zeros now, by the program's own madvise
+      return true;
     }
     act(id, action);
     return true;
   }
-  if (single_swap() && (in_flight_ > 0 || held_ != kNoPage)) return false;
+  if (single_swap() && (in_flight_ > 0 || !arrived_.empty())) return false;
   if (!fault->planned) fault->plan = streams_.fault(region->id, &region->locality, unit, event.write);
   fault->planned = true;
   if (!bring(region, unit, fault->plan, event.write, &wait)) return false;
   plan_ahead(region, fault->plan);
   return true;
+}
+
+// Asked for while it is on its way, in or out, or in limbo.
+void Engine::rescue(PageId id, bool write) {
+  Page& page = pages_[id];
+  if (page.state.state == State::limbo || page.state.state == State::leaving) stats_.rescues++;
+  if (page.state.state == State::limbo) {
+    limbo_.remove(id);
+    limbo_units_ -= page.units;
+  }
+  act(id, page.state.fault(write));
 }
 
 void Engine::plan_ahead(Region* region, const FetchPlan& plan) {
@@ -193,12 +205,17 @@ bool Engine::bring(Region* region, uint64_t unit, const FetchPlan& plan, bool wr
   };
   while (first > low && joins(first - 1)) first--;
   while (end < high && joins(end)) end++;
-  if (end - first > local_units_ / 8) {  // a page for a larger memory
+  if (end - first > largest_page()) {  // a page for a larger memory
     first = std::max(first, unit - std::min<uint64_t>(unit, local_units_ / 16));
     end = std::min(end, unit + std::max<uint64_t>(1, local_units_ / 16));
   }
-  const auto units = static_cast<uint32_t>(end - first);
-  if (!make_room(units)) return false;
+  auto units = static_cast<uint32_t>(end - first);
+  if (!make_room(units)) {
+    // When nothing is on its way that would make room, a page that somebody needs comes without its neighbours.
+    if (wait == nullptr || units == 1 || in_flight_ > 0 || !make_room(1)) return false;
+    first = unit;
+    units = 1;
+  }
   const PageId id = new_page(region, first, units);
   Page& page = pages_[id];
   if (!mapper_->take(units, &page.pieces)) {
@@ -246,10 +263,6 @@ void Engine::act(PageId id, Action action) {
       mapper_->wake(address(page.region, page.first), page.units);
       break;
     case Action::send:
-      if (!give_slots(&page)) {
-        fail(Status::error(ENOMEM, "internal: no slot for a page that must leave"));
-        return;
-      }
       leaving_units_ += page.units;
       transfer(id, false);
       break;
@@ -278,11 +291,14 @@ void Engine::appear(PageId id) {
   resident_units_ += page.units;
   resident_pages_++;
   list(id);
+  page.appeared = 0;
   if (!page.waits.empty()) {
-    const double now = seconds();
+    const double now = page.appeared = seconds();
     for (const Wait& w : page.waits) {
+      const auto thread = threads_.find(w.thread);
+      if (thread == threads_.end()) continue;  // no thread of the program: pin() or advise()
       stats_.wait_page += now - w.since;
-      threads_[w.thread].wait_seconds += now - w.since;
+      thread->second.wait_seconds += now - w.since;
     }
     page.waits.clear();
   }
@@ -342,7 +358,7 @@ void Engine::completed(PageId id) {
         break;
       case Protocol::cs:
       case Protocol::cross:
-        held_ = id;
+        arrived_.push_back(id);
         evict_surplus();
         break;
     }
@@ -355,9 +371,9 @@ void Engine::completed(PageId id) {
     }
     act(id, page.state.sent());
   }
-  if (held_ != kNoPage && in_flight_ == 0) {
-    const PageId arrived = held_;
-    held_ = kNoPage;
+  while (!arrived_.empty() && in_flight_ == 0) {
+    const PageId arrived = arrived_.back();
+    arrived_.pop_back();
     act(arrived, pages_[arrived].state.arrived());
   }
 }
@@ -371,16 +387,17 @@ bool Engine::same_as_stored(Page* page) const {
 
 // Pages behind this one that came about when it did will leave about when it does: they leave together, as one. What a page costs
 // hardly depends on its size.
-void Engine::join_neighbours(PageId id) {
+void Engine::join_neighbours(PageId id, double young) {
   Page& page = pages_[id];
-  const uint32_t most = page.region->locality.fixed != 0 ? 0 : Streams::kMaxStreamPage;
+  const uint64_t most =
+      page.region->locality.fixed != 0 ? 0 : std::min<uint64_t>(Streams::kMaxStreamPage, largest_page());
   for (;;) {
     const uint64_t next = page.first + page.units;
     if (next >= page.region->units) return;
     const PageId other_id = page.region->page[next];
     if (other_id == kNoPage) return;
     Page& other = pages_[other_id];
-    if (other.state.state != State::resident || other.keep > 0 || other.kept ||
+    if (other.state.state != State::resident || other.keep > 0 || other.kept || other.appeared >= young ||
         page.units + other.units > most)
       return;
     const uint64_t apart = other.born > page.born ? other.born - page.born : page.born - other.born;
@@ -397,8 +414,10 @@ void Engine::join_neighbours(PageId id) {
   }
 }
 
-void Engine::evict(PageId id) {
+// False: there is no slot for it.
+bool Engine::evict(PageId id) {
   Page& page = pages_[id];
+  if (page.state.dirty && !give_slots(&page)) return false;
   unlist(id);
   resident_units_ -= page.units;
   resident_pages_--;
@@ -407,23 +426,27 @@ void Engine::evict(PageId id) {
     const Timer timer(&stats_.map_seconds);
     status = mapper_->unmap(address(page.region, page.first), page.units, &page.pieces);
   }
-  if (!status.ok()) return fail(status);
+  if (!status.ok()) {
+    fail(status);
+    return true;
+  }
   page.unmapped = true;
   const Action action = page.state.victim(!store_->direct() && same_as_stored(&page));
   if (action == Action::keep) stats_.drops++;
   act(id, action);
+  return true;
 }
 
-// False: there is nothing to evict.
+// False: there is nothing to evict, for now.
 bool Engine::evict_one() {
+  const double young = seconds() - kGrace;
   for (uint64_t looked = 0; looked <= resident_units_; looked++) {
     const PageId id = policy_->next();
     if (id == kNoPage) return false;
-    if (pages_[id].keep == 0) {
+    if (pages_[id].keep == 0 && pages_[id].appeared < young) {
       // Hashes are of whole pages as they came.
-      if (store_->direct() || mapper_->maps_protected()) join_neighbours(id);
-      evict(id);
-      return true;
+      if (store_->direct() || mapper_->maps_protected()) join_neighbours(id, young);
+      if (evict(id)) return true;
     }
     policy_->remove(id);
     policy_->add(id, reinterpret_cast<uintptr_t>(address(pages_[id].region, pages_[id].first)));
@@ -473,7 +496,9 @@ bool Engine::make_room(uint32_t units) {
 bool Engine::keep_room() {
   if (single_swap() || allocated_units_ <= local_units_) return false;
   const uint64_t free = local_units_ - used_ + limbo_units_ + leaving_units_;
-  if (free >= high_ || (free >= low_ && !filling_)) {
+  // Of what may leave, at most a half: else what little there is beside kept and pinned pages would leave before it was used.
+  const uint64_t most = (local_units_ - std::min(local_units_, held_units_)) / 2;
+  if (free >= std::min(high_, most) || (free >= low_ && !filling_)) {
     filling_ = false;
     return false;
   }
@@ -481,6 +506,7 @@ bool Engine::keep_room() {
   return evict_one();
 }
 
+// False: there are none; the page has what it had before.
 bool Engine::give_slots(Page* page) {
   std::vector<uint32_t>& slots = page->region->slot;
   for (uint64_t unit = page->first; unit < page->first + page->units;) {
@@ -497,8 +523,9 @@ bool Engine::give_slots(Page* page) {
     }
     if (count == 0) count = free_slots_.take(end - unit, &first);
     if (count == 0) {
-      if (!steal_slots()) return false;
-      continue;
+      if (steal_slots(page)) continue;
+      if (!page->state.stored) take_slots(page->region, page->first, page->units);
+      return false;
     }
     for (uint64_t i = 0; i < count; i++) slots[unit + i] = static_cast<uint32_t>(first + i + 1);
     unit += count;
@@ -528,13 +555,30 @@ void Engine::take_slots(Region* region, uint64_t first, uint64_t units) {
   }
 }
 
+// keep_local and pins: pages that may not leave, counted once.
+void Engine::hold(PageId id, bool keep, int pins) {
+  Page& page = pages_[id];
+  const bool before = page.kept || page.keep > 0;
+  if (keep != page.kept) kept_units_ += keep ? page.units : -uint64_t{page.units};
+  page.kept = keep;
+  page.keep += static_cast<uint32_t>(pins);
+  const bool after = page.kept || page.keep > 0;
+  if (after != before) held_units_ += after ? page.units : -uint64_t{page.units};
+  if (keep)
+    unlist(id);
+  else if (page.state.state == State::resident)
+    list(id);
+}
+
 // Slots of a resident page: it is written back when it leaves, whatever the program does with it.
-bool Engine::steal_slots() {
+bool Engine::steal_slots(const Page* except) {
   if (options_.copies == Copies::cache) return false;
   for (size_t looked = 0; looked < pages_.size(); looked++) {
     steal_hand_ = steal_hand_ + 1 < pages_.size() ? steal_hand_ + 1 : 0;
     Page& page = pages_[steal_hand_];
-    if (!page.alive || page.state.state != State::resident || page.region->slot[page.first] == 0) continue;
+    if (!page.alive || &page == except || page.state.state != State::resident) continue;
+    const auto first = page.region->slot.begin() + static_cast<ptrdiff_t>(page.first);
+    if (std::all_of(first, first + page.units, [](uint32_t slot) { return slot == 0; })) continue;
     take_slots(page.region, page.first, page.units);
     page.state.forget_stored();
     page.hashed = false;
