@@ -173,7 +173,15 @@ class Parser {
     if (word.starts_with("-std=") ||
         one_of(word, {"-ansi", "-m32", "-m64", "-mx32", "-fshort-enums", "-fshort-wchar", "-funsigned-char",
                       "-fsigned-char", "-fms-extensions", "-fgnu89-inline"}))
-      line_.meaning.push_back(word);
+      line_.meaning.push_back(with_old_name(word));
+  }
+
+  // Standards by the names that libclang has had longest.
+  static std::string with_old_name(const std::string& word) {
+    for (const char* now : {"23", "2y"})
+      for (const char* kind : {"-std=c", "-std=gnu"})
+        if (word == std::string(kind) + now) return std::string(kind) + "2x";
+    return word == "-std=iso9899:2024" ? "-std=c2x" : word;
   }
 
   // The earliest of several wins, as in gcc: -E before -S before -c.

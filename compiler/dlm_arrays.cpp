@@ -172,6 +172,12 @@ class Finder {
         }
       }
     }
+    const size_t before = text_.previous(specifiers.begin);
+    if (text_.is(before, "]") && text_.is(text_.previous(before), "]")) {
+      error(text_.begin_of(text_.tokens()[before].match), "[[...]] cannot stand before a dlm array",
+            "write __attribute__((...))");
+      return false;
+    }
     for (const Group& group : specifiers.alignments) {
       const size_t open = text_.next(group.keyword);
       // A type or a number: the same in a structure.

@@ -165,6 +165,7 @@ class Driver {
               "-static\n");
       return 1;
     }
+    warn_of_side_files();
     Command libraries;
     if (!line_.is_relocatable && !dlm_libraries(&temporary_, &libraries)) return 1;
     std::vector<std::string> objects;
@@ -180,6 +181,20 @@ class Driver {
     const int failed = run_program(command, {.input = standard_input_, .errors = errors});
     explain(errors, objects);
     return failed;
+  }
+
+  // What the compiler writes beside an object goes with the temporary one.
+  void warn_of_side_files() const {
+    if (!any_arrays()) return;
+    for (const Word& word : line_.words)
+      for (const char* start : {"--coverage", "-ftest-coverage", "-fprofile-arcs", "-gsplit-dwarf",
+                                "-save-temps", "-fstack-usage", "-fdump-", "-fcallgraph-info"})
+        if (word.role == Role::general && word.text.starts_with(start))
+          fprintf(stderr,
+                  "tasukicc: warning: '%s' writes files beside the object, which is a temporary one here; "
+                  "compile with -c, and link the "
+                  "objects\n",
+                  word.text.c_str());
   }
 
   // The user's words, with objects in the place of the sources that were rewritten.

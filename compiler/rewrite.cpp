@@ -39,9 +39,9 @@ class Rewriter {
     for (size_t token : dlm_.specifiers) blank(token);
     for (const Use& use : arrays_.uses)
       edits_.replace(text_.begin_of(use.token), text_.end_of(use.token),
-                     "(*" + pointer(use.array, use.function) + ")");
+                     "(*" + pointer(use.array, use.function, text_.begin_of(use.token)) + ")");
     for (const PragmaUse& use : pragma_uses) {
-      const std::string name = pointer(use.array, use.function);
+      const std::string name = pointer(use.array, use.function, use.begin);
       edits_.replace(use.begin, use.end, use.as_variable ? name : "(*" + name + ")");
     }
     // What follows takes over parts of the text, with the changes above in them.
@@ -82,10 +82,11 @@ class Rewriter {
       if (d.what->function == kNone && d.what->offset < f.body.begin) locals_[function].insert(array);
   }
 
-  std::string pointer(size_t array, size_t function) const {
+  std::string pointer(size_t array, size_t function, size_t offset) const {
     const auto found = locals_.find(function);
     if (found != locals_.end() && found->second.contains(array)) return local_of(array);
-    if (block_locals_.contains(array)) return local_of(array);
+    const auto block = block_locals_.find(array);
+    if (block != block_locals_.end() && offset > block->second) return local_of(array);
     return pointer_of(arrays_.arrays[array]);
   }
 
@@ -104,8 +105,9 @@ class Rewriter {
   void note_block_locals() {
     for (size_t i = 0; i < arrays_.arrays.size(); i++) {
       const Array& array = arrays_.arrays[i];
-      if (array.block_scope && is_straight(array.declarations.front().what->function))
-        block_locals_.insert(i);
+      if (!array.block_scope || !is_straight(array.declarations.front().what->function)) continue;
+      const size_t end = end_of_declaration(array.declarations.front().declarator);
+      if (end != kNone) block_locals_[i] = text_.begin_of(end);
     }
   }
 
@@ -265,8 +267,8 @@ class Rewriter {
   const Analysis& analysis_;
   const DlmArrays& arrays_;
   Edits edits_;
-  std::map<size_t, std::set<size_t>> locals_;  // function -> arrays
-  std::set<size_t> block_locals_;
+  std::map<size_t, std::set<size_t>> locals_;        // function -> arrays
+  std::map<size_t, size_t> block_locals_;            // array -> where its declaration ends
   std::map<const Array*, std::string> computed_;     // -> its function
   std::map<const LateVariable*, std::string> late_;  // -> its function
   std::string tail_;

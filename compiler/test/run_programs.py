@@ -26,7 +26,7 @@ tree, mpicc, what = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3
 wanted = sys.argv[4:]
 tasukicc = str(tree / "bin" / "tasukicc")
 environment = {**os.environ, "MPICC": mpicc, "LC_ALL": "C"}
-for name in ("OMPI_CC", "MPICH_CC", "DLM_DOUBLE_LIMIT", "DLM_DOUBLE_REPORT"):
+for name in ("DLM_DOUBLE_LIMIT", "DLM_DOUBLE_REPORT"):
     environment.pop(name, None)
 plain_flags = shlex.split(subprocess.run([tasukicc, "--dlm-cflags", "--dlm-libs"], stdout=subprocess.PIPE, text=True, check=True,
                                          env=environment).stdout)
@@ -54,6 +54,9 @@ def accept(path):
         name = f"{path.name} {options.strip()}"
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(path, folder)
+            beside = path.with_suffix(".inc")
+            if beside.exists():
+                shutil.copy(beside, folder)
             words = shlex.split(options)
             define = "-DPLAIN" if "plain: keep" in text else "-Ddlm="
             plain = call([mpicc, *words, define, "-w", "-Wno-error", path.name, "-o", "plain", *plain_flags, "-lm"], folder)
@@ -68,7 +71,7 @@ def accept(path):
             if built.stderr != reference.stderr:
                 fail(name, "gets other diagnostics", f"--- tasukicc\n{built.stderr}--- {mpicc}\n{reference.stderr}")
             left = sorted(f.name for f in pathlib.Path(folder).iterdir())
-            if left != sorted([path.name, "plain", "plain.o", "program"]):
+            if left != sorted([path.name, "plain", "plain.o", "program", *([beside.name] if beside.exists() else [])]):
                 fail(name, f"leaves {left}")
             arguments = shlex.split(directive(text, "arguments"))
             before = arguments[:len(arguments) - arguments[::-1].index("--") - 1] if "--" in arguments else arguments
