@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Programs that tasukicc compiles, and programs that it refuses.
 
-    run_programs.py TREE MPICC accept|reject|several|driver [NAME...]
+    run_programs.py TREE MPICC accept|reject [--launcher COMMAND] [NAME...]
 
-TREE has the shape of an installation; its libdlmmpi is the double of stub_dlm.c, so programs run without a launcher.
+TREE has the shape of an installation; its libdlmmpi is the double of stub_dlm.c, so programs run without a launcher. With one, TREE is
+the real thing: each program is built once and runs as an MPI job.
 
 accept: each program, built with tasukicc and built by the MPI compiler with the word dlm defined away, ends and prints alike, at each
 of its `// options:`. `// arrays: N` says how many arrays must have come out of the cluster's memory.
@@ -24,10 +25,17 @@ import tempfile
 here = pathlib.Path(__file__).resolve().parent
 tree, mpicc, what = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
 wanted = sys.argv[4:]
+launcher = []
+if "--launcher" in wanted:
+    at = wanted.index("--launcher")
+    launcher = shlex.split(wanted[at + 1])
+    del wanted[at:at + 2]
 tasukicc = str(tree / "bin" / "tasukicc")
 environment = {**os.environ, "MPICC": mpicc, "LC_ALL": "C"}
 for name in ("DLM_DOUBLE_LIMIT", "DLM_DOUBLE_REPORT"):
     environment.pop(name, None)
+if os.getuid() == 0:
+    environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 plain_flags = shlex.split(subprocess.run([tasukicc, "--dlm-cflags", "--dlm-libs"], stdout=subprocess.PIPE, text=True, check=True,
                                          env=environment).stdout)
 failures = []
@@ -50,7 +58,7 @@ def directive(text, name, default=""):
 
 def accept(path):
     text = path.read_text()
-    for options in directive(text, "options").split(";"):
+    for options in directive(text, "options").split(";")[:1 if launcher else None]:
         name = f"{path.name} {options.strip()}"
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(path, folder)
@@ -76,10 +84,14 @@ def accept(path):
             arguments = shlex.split(directive(text, "arguments"))
             before = arguments[:len(arguments) - arguments[::-1].index("--") - 1] if "--" in arguments else arguments
             expected = call(["./plain", *before], folder)
-            seen = call(["./program", *arguments], folder, DLM_DOUBLE_REPORT="report")
-            if (seen.returncode, seen.stdout, seen.stderr) != (expected.returncode, expected.stdout, expected.stderr):
+            seen = call([*launcher, "./program", *arguments], folder, DLM_DOUBLE_REPORT="report")
+            errors = "" if launcher else seen.stderr  # launchers speak of exit codes
+            if (seen.returncode, seen.stdout, errors) != (expected.returncode, expected.stdout, expected.stderr):
                 fail(name, f"runs otherwise: exit code {seen.returncode}, not {expected.returncode}",
                      f"--- tasukicc\n{seen.stdout}{seen.stderr}--- plain\n{expected.stdout}{expected.stderr}")
+                continue
+            if launcher:
+                print("ok  ", name, flush=True)
                 continue
             report = (pathlib.Path(folder) / "report").read_text()
             arrays = re.search(r"allocations (\d+)", report).group(1)
@@ -132,7 +144,7 @@ def reject(path):
 def main():
     if what in ("accept", "reject"):
         paths = [p for p in sorted((here / what).glob("*.c")) if not wanted or p.stem in wanted]
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(1 if launcher else 2) as pool:
             list(pool.map(accept if what == "accept" else reject, paths))
     else:
         sys.exit(f"what is {what}?")

@@ -10,7 +10,7 @@ endif()
 file(RENAME ${WORK}/first ${WORK}/second)
 set(prefix ${WORK}/second)
 
-foreach(file bin/tasuki share/doc/tasuki/README.md share/doc/tasuki/LICENSE share/doc/tasuki/docs/manual.md)
+foreach(file bin/tasuki bin/tasukicc lib/tasuki/libdlmmain.a include/tasuki/dlm.h include/tasuki/dlm_compiler.h share/doc/tasuki/README.md share/doc/tasuki/LICENSE share/doc/tasuki/docs/manual.md)
   if(NOT EXISTS "${prefix}/${file}")
     message(SEND_ERROR "not installed: ${file}")
   endif()
@@ -38,6 +38,11 @@ run("they share an address space" doctor)
 foreach(shim ${SHIMS})
   run("shim ${shim}" doctor)
 endforeach()
+
+execute_process(COMMAND "${prefix}/bin/tasukicc" --dlm-cflags OUTPUT_VARIABLE out RESULT_VARIABLE rc)
+if(NOT rc EQUAL 0 OR NOT out STREQUAL "-I${prefix}/include/tasuki\n")
+  message(SEND_ERROR "tasukicc --dlm-cflags: exit ${rc}, ${out}")
+endif()
 
 # A place that LD_PRELOAD cannot name: said, and the program runs.
 file(RENAME ${WORK}/second "${WORK}/a place")

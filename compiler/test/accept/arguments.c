@@ -1,5 +1,5 @@
 // options: -O2
-// arguments: one -- two -- -f memfile
+// arguments: one -- two -- --stats=off
 // arrays: 1
 // The library takes what stands behind the last "--"; the plain program is not given it.
 #include <stdio.h>
