@@ -268,13 +268,24 @@ class Finder {
   // Names of other kinds in places that libclang does not show.
   bool is_other_name(size_t token) const {
     const size_t before = text_.previous(token), after = text_.next(token);
-    if (text_.is_any(before, ".", "->", "struct", "union", "enum", "goto", "&&")) return true;
+    if (text_.is_any(before, ".", "->", "struct", "union", "enum", "goto")) return true;
+    if (text_.is(before, "&&") && !ends_operand(text_.previous(before)))
+      return true;  // the address of a label
     if (text_.is(after, ":") && text_.is_any(before, ";", "{", "}", ":", ")")) return true;  // a label
     // asm("..." : [name] "=r"(x))
     if (text_.is(before, "[") && text_.is(after, "]") && text_.next(after) != kNone &&
         text_.tokens()[text_.next(after)].kind == TokenKind::string)
       return true;
     return is_attribute_name(token) || is_old_parameter(token);
+  }
+
+  // Is "&&" behind this token a logical and?
+  bool ends_operand(size_t token) const {
+    if (token == kNone) return false;
+    const TokenKind kind = text_.tokens()[token].kind;
+    return kind == TokenKind::number || kind == TokenKind::character || kind == TokenKind::string ||
+           text_.is_any(token, ")", "]", "++", "--") ||
+           (text_.is_word(token) && !text_.is_any(token, "return", "case", "sizeof"));
   }
 
   // In __attribute__((name, name(argument))) only the arguments of some are expressions.

@@ -21,7 +21,7 @@ constexpr const char* kDeclarations =
 
 // Behind the user's last line. Objects of the same program share the section, so each registers all of it.
 constexpr const char* kConstructor =
-    "static void __attribute__((constructor, used)) __dlm_register(void) { "
+    "static void __attribute__((constructor, used)) __tasuki_register(void) { "
     "((void (*)(struct __tasuki_dlm_array**, struct __tasuki_dlm_array**))tasuki_dlm_register)"
     "(__start_tasuki_dlm, __stop_tasuki_dlm); }\n";
 
@@ -68,7 +68,7 @@ class Rewriter {
 
   static std::string pointer_of(const Array& array) { return "__dlm_" + array.name; }
   std::string local_of(size_t array) const {
-    return "__dlm_local" + std::to_string(array) + "_" + arrays_.arrays[array].name;
+    return "__tasuki_local" + std::to_string(array) + "_" + arrays_.arrays[array].name;
   }
 
   // In functions a constant copy of the pointer is used: the compiler then knows that no store into the arrays changes it, which
@@ -170,7 +170,7 @@ class Rewriter {
     for (size_t i = declarator.first; i < declarator.stop(); i++) {
       if (text_.tokens()[i].kind == TokenKind::directive || skipped.contains(i)) continue;
       if (i == declarator.name)
-        result += "__dlm_image_" + array.name;
+        result += "__tasuki_image_" + array.name;
       else if (declarator.open == kNone || i <= declarator.open || i >= declarator.close)
         result += edits_.part(text_.begin_of(i), text_.end_of(i));
       result += ' ';
@@ -180,7 +180,7 @@ class Rewriter {
 
   std::string record(const Array& array, const ArrayDeclaration& d, bool image,
                      const std::string& compute) const {
-    const std::string name = pointer_of(array), image_name = "__dlm_image_" + array.name;
+    const std::string name = pointer_of(array), image_name = "__tasuki_image_" + array.name;
     // A tentative definition that is never completed has one element.
     const bool complete =
         std::any_of(array.declarations.begin(), array.declarations.end(), [&](const ArrayDeclaration& other) {
@@ -194,7 +194,7 @@ class Rewriter {
       alignment = "((" + alignment + ") > (" + other + ") ? (" + alignment + ") : (" + other + "))";
     const Place place = text_.place(d.what->offset);
     const std::string tag = std::to_string(d.what->offset);
-    std::string result = "static struct __tasuki_dlm_array __dlm_record" + tag + " = {(void*)&" + name +
+    std::string result = "static struct __tasuki_dlm_array __tasuki_record" + tag + " = {(void*)&" + name +
                          ", " + bytes + ", " + alignment + ", ";
     if (image)
       result += "(const void*)" + image_name + ", (sizeof(" + image_name + ") < " + bytes + " ? sizeof(" +
@@ -203,8 +203,8 @@ class Rewriter {
       result += "0, 0, ";
     result += (compute.empty() ? "0" : compute) + ", " + quoted(array.name) + ", " + quoted(place.file) +
               ", " + std::to_string(place.line) + ", {0, 0}}; ";
-    return result + "static struct __tasuki_dlm_array* __dlm_entry" + tag +
-           " __attribute__((used, section(\"tasuki_dlm\"))) = &__dlm_record" + tag + ";";
+    return result + "static struct __tasuki_dlm_array* __tasuki_entry" + tag +
+           " __attribute__((used, section(\"tasuki_dlm\"))) = &__tasuki_record" + tag + ";";
   }
 
   // One record for each array that is defined at file scope, with its initial values where one of its definitions has some.
@@ -224,10 +224,10 @@ class Rewriter {
     for (const auto& [late, function] : late_) {
       const std::string tag = std::to_string(late->what->offset);
       const Place place = text_.place(late->what->offset);
-      result += "static struct __tasuki_dlm_array __dlm_record" + tag + " = {0, 0, 0, 0, 0, " + function +
+      result += "static struct __tasuki_dlm_array __tasuki_record" + tag + " = {0, 0, 0, 0, 0, " + function +
                 ", " + quoted(late->what->name) + ", " + quoted(place.file) + ", " +
-                std::to_string(place.line) + ", {0, 0}}; static struct __tasuki_dlm_array* __dlm_entry" +
-                tag + " __attribute__((used, section(\"tasuki_dlm\"))) = &__dlm_record" + tag + ";\n";
+                std::to_string(place.line) + ", {0, 0}}; static struct __tasuki_dlm_array* __tasuki_entry" +
+                tag + " __attribute__((used, section(\"tasuki_dlm\"))) = &__tasuki_record" + tag + ";\n";
     }
     return result;
   }
@@ -235,27 +235,28 @@ class Rewriter {
   // A function that computes an initialiser at startup, with the user's text at the user's lines.
   std::string computing_function(size_t offset, size_t equals, size_t end, const std::string& type,
                                  const std::string& target, const std::string& bytes) {
-    const std::string name = "__dlm_compute" + std::to_string(offset);
+    const std::string name = "__tasuki_compute" + std::to_string(offset);
     const size_t begin = text_.end_of(equals);
     const Place place = text_.place(begin);
     tail_ += "# " + std::to_string(place.line) + " " + quoted(place.file) + "\nstatic void " + name +
              "(void) { " + type + " = " + edits_.part(begin, text_.begin_of(end)) +
-             "; __builtin_memcpy((void*)" + target + ", (const void*)&__dlm_value, " + bytes + "); }\n";
+             "; __builtin_memcpy((void*)" + target + ", (const void*)&__tasuki_value, " + bytes + "); }\n";
     return name;
   }
 
   void make_computed(const Array& array, const ArrayDeclaration& d) {
     const std::string name = pointer_of(array);
     computed_[&array] = computing_function(
-        d.what->offset, d.declarator.equals, d.declarator.end, "__typeof__((*" + name + ")[0]) __dlm_value[]",
-        "*" + name, "sizeof __dlm_value < sizeof *" + name + " ? sizeof __dlm_value : sizeof *" + name);
+        d.what->offset, d.declarator.equals, d.declarator.end,
+        "__typeof__((*" + name + ")[0]) __tasuki_value[]", "*" + name,
+        "sizeof __tasuki_value < sizeof *" + name + " ? sizeof __tasuki_value : sizeof *" + name);
   }
 
   void make_late(const LateVariable& late) {
     const std::string& name = late.what->name;
     late_[&late] =
         computing_function(late.what->offset, late.declarator.equals, late.declarator.end,
-                           "__typeof__(" + name + ") __dlm_value", "&" + name, "sizeof __dlm_value");
+                           "__typeof__(" + name + ") __tasuki_value", "&" + name, "sizeof __tasuki_value");
     for (size_t token : late.blanks) blank(token);
     if (late.declarator.open != kNone && text_.next(late.declarator.open) == late.declarator.close)
       edits_.insert(text_.begin_of(late.declarator.close), std::to_string(late.what->count));

@@ -1,7 +1,7 @@
 // The last stage before the user's compiler: the text in which each dlm array has become a pointer to an array in
 // cluster memory.
 //
-//     dlm double a[N][N], t[9] = {1, 2};     double (*__dlm_a)[N][N], (*__dlm_t)[9] , __dlm_image_t[] = {1, 2};
+//     dlm double a[N][N], t[9] = {1, 2};     double (*__dlm_a)[N][N], (*__dlm_t)[9] , __tasuki_image_t[] = {1, 2};
 //     a[i][j] = sizeof a;                    (*__dlm_a)[i][j] = sizeof (*__dlm_a);
 //
 // In C a declarator looks like the use, so one replacement of the name serves both: `(*__dlm_a)` has the array's own

@@ -10,9 +10,11 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 tree, mpicc, family = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
 tasukicc = str(tree / "bin" / "tasukicc")
@@ -116,6 +118,8 @@ def several_files():
     built = cc("-shared", "-fPIC", "arrays.c", "uses.c", "-o", "libshared.so")
     check("a shared library", built.code == 0, built)
     program_says("a program on it", cc("main.c", "-L.", "-lshared", "-Wl,-rpath,.", "-o", "program"), SAID)
+    built = cc("-shared", "-fPIC", "arrays.c", "-o", "libbase.so")
+    program_says("arrays of a shared library, used by a program", cc("uses.c", "main.c", "-L.", "-lbase", "-Wl,-rpath,.", "-o", "program"), SAID)
     run("ld", "-r", "arrays.o", "uses.o", "-o", "joined.o")
     program_says("objects joined by ld -r", cc("joined.o", "main.o", "-o", "program"), SAID)
     for options in ("-O2 -flto", "-no-pie -O1", "-fPIE -pie -g", "-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections",
@@ -137,6 +141,9 @@ def several_files():
     write("one.c", tentative + "int f(void) { return ++common_array[4]; }\n")
     write("two.c", tentative.replace("5", "8") + "int f(void);\n#include <stdio.h>\nint main(void) { f(); printf(\"%d %d\\n\", common_array[4], common_array[7]++); }\n")
     program_says("common symbols are one array", cc("-fcommon", "one.c", "two.c", "-o", "program"), "1 0\n")
+    write("weak1.c", "dlm int w[2] __attribute__((weak)) = {1, 2};\nint f(void) { return w[1]; }\n")
+    write("weak2.c", "__attribute__((weak)) dlm int w[2] = {1, 2};\nint f(void);\n#include <stdio.h>\nint main(void) { printf(\"%d %d\\n\", w[0]++, f()); return w[0] != 2; }\n")
+    program_says("weak arrays are one array", cc("weak1.c", "weak2.c", "-o", "program"), "1 2\n")
     built = cc("-fno-common", "one.c", "two.c", "-o", "program2")
     check("without them two definitions are two", built.code != 0 and "multiple definition of" in built.err, built)
 
@@ -271,6 +278,19 @@ def compilers():
         print("skip: no clang")
 
 
+def interrupted():
+    write("slow", "#!/bin/sh\nexec sleep 20\n"), os.chmod("slow", 0o755)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        process = subprocess.Popen([tasukicc, "stage.c", "-o", "never"], env={**os.environ, "MPICC": "./slow", "TMPDIR": temporary})
+        while not files(temporary):
+            time.sleep(0.01)
+        time.sleep(0.2)
+        process.send_signal(signal_number)
+        process.wait(timeout=30)
+        check(f"{signal_number.name} ends it and leaves nothing", process.returncode == -signal_number and not files(temporary) and not os.path.exists("never"),
+              (process.returncode, files(temporary)))
+
+
 def debugging():
     write("lines.c", "#include <stdio.h>\n#define LOOP \\\n  for (int i = 0; i < 3; i++)\n\ndlm int a[3];\n\nint main(void) {\n  LOOP {\n    a[i] = i;\n  }\n"
           "  printf(\"%d\\n\",\n         a[2]);\n  return 0;\n}\n")
@@ -290,7 +310,7 @@ temporary = tempfile.mkdtemp(prefix="tasukicc-test-tmp-")
 work = tempfile.mkdtemp(prefix="tasukicc-test-")
 os.chdir(work)
 try:
-    for part in (several_files, wrong_links, full_cluster, stages, dependencies, unchanged_without_dlm, libraries, compilers, debugging):
+    for part in (several_files, wrong_links, full_cluster, stages, dependencies, unchanged_without_dlm, libraries, compilers, interrupted, debugging):
         part()
     check("nothing stays in the temporary folder at the end", files(temporary) == [], files(temporary))
 finally:

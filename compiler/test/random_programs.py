@@ -262,6 +262,28 @@ class Program:
         self.emit("}")
         self.functions.append(name)
 
+    def pointers(self):
+        """Other objects with the addresses of arrays in their initialisers; what reads through them."""
+        r, reads = self.r, []
+        for name, array in list(self.scopes[0].items()):
+            if not isinstance(array, Array) or len(array.dims) != 1 or r.random() < 0.5:
+                continue
+            at, number = r.randrange(array.dims[0]), len(reads)
+            address = r.choice([f"&{name}[{at}]", f"{name} + {at}", f"(void*)(({name}) + {at})"])
+            member = ".first" if array.type == "struct pair" else ""
+            type = f"{array.type} const volatile"
+            form = r.randrange(3)
+            if form == 0:
+                self.lines.append(f"{r.choice(['', 'static '])}{type} *{r.choice(['', 'const '])}q{number} = {address};")
+                reads.append(f"(*q{number}){member}")
+            elif form == 1:
+                self.lines.append(f"static {type} *q{number}[] = {{[{at}] = {address}, 0}};")
+                reads.append(f"(*q{number}[{at}]){member} + (int)(sizeof q{number} / sizeof *q{number})")
+            else:
+                self.lines.append(f"{r.choice(['', 'const '])}struct {{ int n; {type} *p; }} q{number} = {{.n = sizeof {name}, .p = {address}}};")
+                reads.append(f"(*q{number}.p){member} + q{number}.n")
+        return reads
+
     def text(self):
         r = self.r
         self.lines = ["#include <stdio.h>", "#include <string.h>", "struct pair { int first, second; };", "typedef unsigned word;",
@@ -274,6 +296,7 @@ class Program:
             self.declare_arrays(False)
         if not any(isinstance(a, Array) for a in self.scopes[0].values()):
             self.lines.append("dlm int a[2];")
+        pointers = self.pointers()
         for i in range(r.randrange(1, 5)):
             self.function(i)
             if r.random() < 0.3:
@@ -285,6 +308,8 @@ class Program:
             self.emit(f"for (int i = 0; i < 3; i++) printf(\"{name} %ld\\n\", {name}(i));")
         for _ in range(r.randrange(2, 4)):
             self.block(0)
+        for pointer in pointers:
+            self.emit(f"printf(\"%d\\n\", (int){pointer});")
         for name, array in self.scopes[0].items():
             self.emit(f"printf(\"{name} %zu %d\\n\", sizeof {name}, bytes_of(&{name}, sizeof {name}));")
         self.emit("printf(\"%ld\\n\", sum); return 0;")
