@@ -477,8 +477,12 @@ bool Engine::reclaim_one() {
 // False: memory is on its way, or all of it is pinned.
 bool Engine::make_room(uint32_t units) {
   while (failure_.ok()) {
-    if (resident_pages_ >= page_limit_) {
-      if (!evict_one()) return false;
+    if (pages_.size() - free_pages_.size() >= page_limit_) {  // those in limbo have their mappings too
+      if (reclaim_one()) continue;
+      if (leaving_units_ == 0 && !evict_one()) return false;
+      if (limbo_units_ > 0) continue;
+      if (!store_->direct()) return false;
+      progress();
       continue;
     }
     if (used_ + units <= local_units_) return true;

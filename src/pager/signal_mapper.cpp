@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <new>
 #include <string>
 
 #include "os/descriptor.h"
@@ -50,10 +51,13 @@ struct Shared {
   };
   std::array<Range, 4096> ranges;
   std::atomic<uint32_t> range_count{0};
+  // In a page that a child of fork sees as zeros: nobody serves the child's faults.
+  std::atomic<uint32_t>* serving = nullptr;
 };
 Shared shared;
 
 bool watched(uintptr_t address) {
+  if (shared.serving->load() == 0) return false;
   const uint32_t n = shared.range_count.load(std::memory_order_acquire);
   for (uint32_t i = 0; i < n; i++)
     if (address >= shared.ranges[i].first.load(std::memory_order_acquire) &&
@@ -68,9 +72,12 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     before.sa_sigaction(signal, info, context);
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(signal);
-  } else {
+  } else if (info->si_code > 0) {
     // The access faults again, and now as it would have without us.
     sigaction(SIGSEGV, &before, nullptr);
+  } else if (before.sa_handler == SIG_DFL) {  // sent by somebody
+    sigaction(SIGSEGV, &before, nullptr);
+    raise(signal);
   }
 }
 
@@ -103,7 +110,9 @@ class SignalMapper final : public Mapper {
  public:
   SignalMapper(os::Fd memory, os::Fd event) : memory_(std::move(memory)), event_(std::move(event)) {}
   ~SignalMapper() override {
+    if (!started_) return;
     sigaction(SIGSEGV, &shared.before, nullptr);
+    shared.serving->store(0);
     shared.range_count.store(0);
     for (const auto& [at, bytes] : pool_) os::unmap(at, bytes);
     shared.used.store(false);
@@ -113,12 +122,25 @@ class SignalMapper final : public Mapper {
     if (shared.used.exchange(true))
       return Status::error(EBUSY, "another pager of this process catches SIGSEGV");
     shared.event = event_.get();
+    if (shared.serving == nullptr) {  // for the rest of the process: a fault may be looking at it
+      void* page = os::map_memory(kUnit);
+      if (page == nullptr || !os::wipe_on_fork(page, kUnit)) {
+        shared.used.store(false);
+        return Status::error(ENOMEM, "SIGSEGV cannot be caught: no memory that fork clears (Linux 4.14)");
+      }
+      shared.serving = new (page) std::atomic<uint32_t>(0);
+    }
+    shared.serving->store(1);
     struct sigaction action = {};
     action.sa_sigaction = on_fault;
     // The handler of another signal may fault while this thread waits.
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
-    if (sigaction(SIGSEGV, &action, &shared.before) == 0) return {};
-    return Status::error(errno, "cannot catch SIGSEGV");
+    if (sigaction(SIGSEGV, &action, &shared.before) != 0) {
+      shared.used.store(false);
+      return Status::error(errno, "cannot catch SIGSEGV");
+    }
+    started_ = true;
+    return {};
   }
 
   std::byte* reserve(size_t bytes, size_t alignment) override {
@@ -150,6 +172,7 @@ class SignalMapper final : public Mapper {
         range.first.store(0);
       }
     os::unmap(at, bytes);
+    wake_range(at, bytes);  // whoever waits there, by a mistake of the program's, gets its SIGSEGV
   }
 
   bool take(uint32_t units, Pieces* pieces) override {
@@ -205,7 +228,8 @@ class SignalMapper final : public Mapper {
     return {};
   }
   void discard(std::byte* at, uint32_t units, Pieces* pieces) override {
-    os::map_memory_over(at, units * kUnit, PROT_NONE);
+    // As it was reserved, in every flag: only then does the system join it with its neighbours into one mapping.
+    mmap(at, units * kUnit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     prepare_region(at, units * kUnit);
     give(pieces);
     wake_range(at, units * kUnit);
@@ -221,20 +245,20 @@ class SignalMapper final : public Mapper {
 
   bool maps_protected() const override { return true; }
   bool watches_late() const override { return false; }
-  uint64_t page_limit() const override { return os::mapping_limit() / 2; }
+  // A page is a mapping or two, if its buffer is in pieces, and so may be what lies between it and the next.
+  uint64_t page_limit() const override { return os::mapping_limit() / 4; }
   bool serves_kernel() const override { return false; }
   const char* name() const override { return "SIGSEGV, pages mapped"; }
 
   size_t faults(os::FaultEvent* events, size_t max) override {
     uint64_t count;
-    if (read(event_.get(), &count, sizeof count) == sizeof count) posted_ = true;
-    if (!posted_) return 0;
+    if (read(event_.get(), &count, sizeof count) != sizeof count) return 0;
     size_t n = 0;
-    posted_ = false;
     for (Waiter& w : shared.waiters) {
       if (w.state.load() != Waiter::kPosted) continue;
       if (n == max) {
-        posted_ = true;  // the rest next time
+        const uint64_t one = 1;  // the rest next time
+        [[maybe_unused]] const ssize_t written = ::write(event_.get(), &one, sizeof one);
         break;
       }
       events[n].address = w.address;
@@ -278,11 +302,11 @@ class SignalMapper final : public Mapper {
   }
 
   os::Fd memory_, event_;
+  bool started_ = false;  // this is the one whose handler is installed
   size_t size_ = 0;
   RunSet free_;
   std::map<std::byte*, size_t> pool_, offsets_;
   std::map<std::byte*, Pieces> mapped_;
-  bool posted_ = false;
 };
 
 }  // namespace
