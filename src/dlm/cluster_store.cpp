@@ -1,6 +1,10 @@
 #include "dlm/cluster_store.h"
 
+#include <poll.h>
+
 #include <algorithm>
+
+#include "dlm/idle.h"
 
 namespace tasuki::dlm {
 namespace {
@@ -34,15 +38,15 @@ std::string ClusterStore::describe(pager::Slot slot) const {
   return "slot " + std::to_string(place.slot) + " of " + lenders_[place.server].name;
 }
 
-uint32_t ClusterStore::take_move(pager::Ticket ticket, uint32_t parts) {
+uint32_t ClusterStore::take_move(const Move& move) {
   if (free_moves_.empty()) {
     free_moves_.push_back(static_cast<uint32_t>(moves_.size()));
     moves_.push_back({});
   }
-  const uint32_t move = free_moves_.back();
+  const uint32_t taken = free_moves_.back();
   free_moves_.pop_back();
-  moves_[move] = {ticket, parts};
-  return move;
+  moves_[taken] = move;
+  return taken;
 }
 
 void ClusterStore::finish(uint32_t move) {
@@ -51,24 +55,58 @@ void ClusterStore::finish(uint32_t move) {
   free_moves_.push_back(move);
 }
 
-Status ClusterStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
-  const SlotMap::Place place = map_.find(slot, 0);
-  Lender& lender = lenders_[place.server];
-  lender.bytes_in += units * unit_;
-  if (lender.window != nullptr) {
-    lender.window->get(place.slot, units, to);
-    done_.push_back(ticket);
-    return {};
+// Of those who have the slot, the one to ask: one whose memory is here, else the first that is there.
+const Lender* ClusterStore::holder(pager::Slot slot, SlotMap::Place* place) const {
+  const Lender* found = nullptr;
+  for (uint32_t copy = 0; copy < map_.copies(); copy++) {
+    const SlotMap::Place here = map_.find(slot, copy);
+    const Lender& lender = lenders_[here.server];
+    if (lender.window == nullptr && (found != nullptr || !courier_->alive(here.server))) continue;
+    found = &lender;
+    *place = here;
+    if (lender.window != nullptr) break;
   }
-  return courier_->get(place.server, place.slot, units, to, take_move(ticket, 1));
+  return found;
+}
+
+Status ClusterStore::lost_for_good(pager::Slot slot) const {
+  std::string text;
+  for (uint32_t copy = 0; copy < map_.copies(); copy++) {
+    const uint32_t server = map_.find(slot, copy).server;
+    text += (copy == 0 ? "memory server " : ", and its copy: memory server ") + lenders_[server].name +
+            courier_->fate(server);
+  }
+  return Status::error(EIO, text);
+}
+
+Status ClusterStore::fetch(uint32_t move) {
+  const Move& m = moves_[move];
+  SlotMap::Place place;
+  const Lender* lender = holder(m.slot, &place);
+  if (lender == nullptr) return lost_for_good(m.slot);
+  lenders_[place.server].bytes_in += m.units * unit_;
+  if (lender->window == nullptr) return courier_->get(place.server, place.slot, m.units, m.to, move);
+  lender->window->get(place.slot, m.units, m.to);
+  finish(move);
+  return {};
+}
+
+Status ClusterStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
+  return fetch(take_move({ticket, 1, slot, units, to}));
 }
 
 Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) {
   if (!released_.empty()) released_.erase(slot, slot + units);  // in use again
-  const uint32_t move = take_move(ticket, map_.copies());
+  SlotMap::Place place;
+  if (holder(slot, &place) == nullptr) return lost_for_good(slot);
+  const uint32_t move = take_move({ticket, map_.copies(), slot, units, nullptr});
   for (uint32_t copy = 0; copy < map_.copies(); copy++) {
-    const SlotMap::Place place = map_.find(slot, copy);
+    place = map_.find(slot, copy);
     Lender& lender = lenders_[place.server];
+    if (lender.window == nullptr && !courier_->alive(place.server)) {
+      finish(move);
+      continue;
+    }
     lender.bytes_out += units * unit_;
     Status status;
     if (lender.window != nullptr) {
@@ -99,7 +137,7 @@ Status ClusterStore::give_back(uint64_t keep) {
         Lender& lender = lenders_[place.server];
         if (lender.window != nullptr)
           lender.window->release(place.slot, units);
-        else
+        else if (courier_->alive(place.server))
           ranges[place.server].push_back({place.slot, units});
       }
       slot += units;
@@ -123,12 +161,52 @@ Status ClusterStore::give_back(uint64_t keep) {
 
 Status ClusterStore::collect() {
   tokens_.clear();
-  Status status = courier_->progress(&tokens_);
+  lost_.clear();
+  Status status = courier_->progress(&tokens_, &lost_);
   for (const uint64_t token : tokens_) finish(static_cast<uint32_t>(token));
+  for (size_t i = 0; i < lost_.size() && status.ok(); i++) {
+    const uint32_t move = static_cast<uint32_t>(lost_[i]);
+    const Move& m = moves_[move];
+    SlotMap::Place place;
+    if (m.to != nullptr)
+      status = fetch(move);
+    else if (holder(m.slot, &place) == nullptr)
+      status = lost_for_good(m.slot);
+    else
+      finish(move);  // the other copy has it, or will
+  }
   return status;
 }
 
+// A server whose memory is a window takes no part in anything: its end goes unnoticed otherwise.
+void ClusterStore::look_for_ended_servers() {
+  for (uint32_t server = 0; server < lenders_.size(); server++) {
+    const Lender& lender = lenders_[server];
+    if (!lender.process.valid() || !courier_->alive(server)) continue;
+    pollfd ended{lender.process.get(), POLLIN, 0};
+    if (::poll(&ended, 1, 0) == 1)
+      courier_->lose(server, " has ended",
+                     "nothing is lost, rank 0 has its memory mapped and goes on with it");
+  }
+}
+
+void ClusterStore::finish() {
+  courier_->finish();
+  look_for_ended_servers();
+}
+
+std::vector<int> ClusterStore::lost() const {
+  std::vector<int> ranks;
+  for (uint32_t server = 0; server < lenders_.size(); server++)
+    if (!courier_->alive(server)) ranks.push_back(static_cast<int>(server) + 1);
+  return ranks;
+}
+
 Status ClusterStore::progress(std::vector<pager::Ticket>* completed) {
+  if (++calls_ % kCallsBetweenLooks == 0 && now_ns() - looked_ns_ > 1'000'000'000) {
+    look_for_ended_servers();
+    looked_ns_ = now_ns();
+  }
   Status status = collect();
   completed->insert(completed->end(), done_.begin(), done_.end());
   done_.clear();

@@ -1,4 +1,7 @@
 // The store of a job: the memory that its servers lend, by messages or, on rank 0's own host, directly.
+//
+// A server that is lost is gone with what it kept, except where its memory is a window: that stays as long as rank 0
+// has it mapped. With two copies of each slot the program goes on with the other one.
 #pragma once
 
 #include <memory>
@@ -17,6 +20,7 @@ struct Lender {
   std::string name;  // "rank 1 on host"
   uint64_t slots = 0;
   std::unique_ptr<WindowMemory> window;  // nullptr: by messages
+  os::Fd process;                        // of a window: ready to be read when its server has ended
   uint64_t bytes_in = 0, bytes_out = 0;  // moved, seen from rank 0
 };
 
@@ -40,17 +44,31 @@ class ClusterStore final : public pager::Store {
 
   const std::vector<Lender>& lenders() const { return lenders_; }
   std::string describe(pager::Slot slot) const;  // for messages: "slot 5 of rank 2 on host"
-  Status goodbye(int exit_code) { return courier_->goodbye(exit_code); }
+
+  // At the end, when nothing is needed any more: lost servers are no error. finish() waits for transfers, goodbye()
+  // tells the servers to end.
+  void finish();
+  void goodbye(int exit_code) { courier_->goodbye(exit_code); }
+  // Servers that are lost, as ranks.
+  std::vector<int> lost() const;
 
  private:
   static constexpr uint64_t kKeptBytes = 64 << 20;  // or a sixteenth of a small cluster
-  // A put that goes to two servers is complete when both are.
+  static constexpr uint32_t kCallsBetweenLooks = 1024;
+  // A put that goes to two servers is complete when both are; a get that is lost is made again.
   struct Move {
     pager::Ticket ticket;
     uint32_t left;
+    pager::Slot slot;
+    uint32_t units;
+    std::byte* to;  // nullptr: a put
   };
-  uint32_t take_move(pager::Ticket ticket, uint32_t parts);
+  uint32_t take_move(const Move& move);
   void finish(uint32_t move);
+  const Lender* holder(pager::Slot slot, SlotMap::Place* place) const;
+  Status fetch(uint32_t move);
+  Status lost_for_good(pager::Slot slot) const;
+  void look_for_ended_servers();
   Status give_back(uint64_t keep);
   Status collect();
 
@@ -63,7 +81,9 @@ class ClusterStore final : public pager::Store {
   std::vector<Move> moves_;
   std::vector<uint32_t> free_moves_;
   std::vector<pager::Ticket> done_;
-  std::vector<uint64_t> tokens_;
+  std::vector<uint64_t> tokens_, lost_;
+  uint32_t calls_ = 0;
+  int64_t looked_ns_ = 0;
 };
 
 }  // namespace tasuki::dlm

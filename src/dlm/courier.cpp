@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
 #include "dlm/idle.h"
 #include "dlm/mpi_call.h"
 #include "dlm/packed.h"
@@ -10,23 +11,60 @@
 
 namespace tasuki::dlm {
 
+namespace {
+
+// As the end of a sentence that begins with a server's name.
+Status in_words(int rc, const char* call) {
+  Status status = mpi_status(rc, call);
+  return status.ok() ? status : Status::error(status.err(), ": " + status.message());
+}
+
+}  // namespace
+
 Courier::Courier(MPI_Comm comm, std::vector<std::string> names, const Options& options)
     : comm_(comm),
       names_(std::move(names)),
       unit_(options.unit_bytes),
       packed_(options.packed),
+      staged_(options.packed || options.keeps_on),
       crowded_(options.crowded),
+      keeps_on_(options.keeps_on),
       timeout_ns_(static_cast<int64_t>(options.timeout_s) * 1'000'000'000),
-      releasing_(names_.size(), 0) {}
+      releasing_(names_.size(), 0),
+      fate_(names_.size()) {}
 
 Courier::~Courier() = default;
 
-Status Courier::failed(const Status& status, uint32_t server) const {
+// What an error of a transfer means: the end, or the server's.
+Status Courier::failure(uint32_t server, Status status) {
   if (status.ok()) return status;
-  return Status::error(status.err(), "memory server " + names_[server] + ": " + status.message());
+  if (!keeps_on_) return Status::error(status.err(), name(server) + status.message());
+  lose(server, status.message());
+  return {};
 }
 
-Result<Courier::Transfer*> Courier::take(uint32_t server) {
+void Courier::lose(uint32_t server, const std::string& why, const std::string& consequence) {
+  if (!alive(server)) return;
+  fate_[server] = why;
+  lost_any_ = true;
+  log(LogLevel::warning, "%s%s: %s", name(server).c_str(), why.c_str(), consequence.c_str());
+  // The requests stay MPI's, and what they refer to is never used again.
+  for (size_t i = owners_.size(); i-- > 0;) {
+    const Transfer* t = owners_[i];
+    if (t->server != server) continue;
+    if (t->kind == Kind::get || t->kind == Kind::put) {
+      lost_.push_back(t->token);
+      moving_--;
+    }
+    requests_[i] = requests_.back();
+    requests_.pop_back();
+    owners_[i] = owners_.back();
+    owners_.pop_back();
+  }
+  releasing_[server] = 0;
+}
+
+Result<Courier::Transfer*> Courier::take(uint32_t server, Kind kind, uint64_t token) {
   while (free_.empty() && transfers_.size() == kMostTransfers) {
     Status status = poll();
     if (!status.ok()) return status;
@@ -39,17 +77,37 @@ Result<Courier::Transfer*> Courier::take(uint32_t server) {
   Transfer* transfer = free_.back();
   free_.pop_back();
   transfer->server = server;
-  transfer->release = false;
+  transfer->kind = kind;
+  transfer->token = token;
   transfer->to = nullptr;
   transfer->begin_ns = now_ns();
   return transfer;
 }
 
+// True when nothing can be sent to its server any more: then it has come to its end.
+bool Courier::gone(Transfer* transfer) {
+  if (alive(transfer->server)) return false;
+  if (transfer->kind == Kind::get || transfer->kind == Kind::put) lost_.push_back(transfer->token);
+  free_.push_back(transfer);
+  return true;
+}
+
 Status Courier::start(Transfer* transfer, MPI_Request request, int rc, const char* call) {
-  Status status = failed(mpi_status(rc, call), transfer->server);
-  if (!status.ok()) return status;
+  Status status = failure(transfer->server, in_words(rc, call));
+  if (!status.ok() || gone(transfer)) return status;
   requests_.push_back(request);
   owners_.push_back(transfer);
+  switch (transfer->kind) {
+    case Kind::get:
+    case Kind::put:
+      moving_++;
+      break;
+    case Kind::release:
+      releasing_[transfer->server]++;
+      break;
+    case Kind::goodbye:
+      break;
+  }
   return {};
 }
 
@@ -61,20 +119,20 @@ Status Courier::send_header(Transfer* transfer, const Header& header) {
   const int rank = static_cast<int>(transfer->server) + 1;
   int rc = PMPI_Isend(transfer->message, sizeof header, MPI_BYTE, rank, kHeaderTag, comm_, &request);
   if (rc == MPI_SUCCESS) rc = PMPI_Request_free(&request);
-  return failed(mpi_status(rc, "MPI_Isend"), transfer->server);
+  return failure(transfer->server, in_words(rc, "MPI_Isend"));
 }
 
 Status Courier::get(uint32_t server, uint64_t slot, uint32_t units, std::byte* to, uint64_t token) {
-  Result<Transfer*> taken = take(server);
+  Result<Transfer*> taken = take(server, Kind::get, token);
   if (!taken.ok()) return taken.status();
   Transfer* t = taken.value();
-  t->token = token;
+  if (gone(t)) return {};
   size_t bytes = units * unit_;
-  if (packed_) {
+  if (staged_) {
     t->slot = slot;
     t->units = units;
     t->to = to;
-    bytes = packed_most(units, unit_);
+    if (packed_) bytes = packed_most(units, unit_);
     t->extra.resize(bytes);
     to = t->extra.data();
   }
@@ -83,42 +141,41 @@ Status Courier::get(uint32_t server, uint64_t slot, uint32_t units, std::byte* t
   const int rc =
       PMPI_Irecv(to, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(server) + 1, tag, comm_, &request);
   Status status = start(t, request, rc, "MPI_Irecv");
-  if (!status.ok()) return status;
-  moving_++;
+  if (!status.ok() || !alive(server)) return status;
   return send_header(t, {Op::get, units, slot, static_cast<uint32_t>(tag), 0});
 }
 
 Status Courier::put(uint32_t server, uint64_t slot, uint32_t units, const std::byte* from, uint64_t token) {
-  Result<Transfer*> taken = take(server);
+  Result<Transfer*> taken = take(server, Kind::put, token);
   if (!taken.ok()) return taken.status();
   Transfer* t = taken.value();
-  t->token = token;
+  if (gone(t)) return {};
   size_t bytes = units * unit_;
-  if (packed_) {
-    t->extra.resize(packed_most(units, unit_));
-    bytes = pack(from, units, unit_, t->extra.data());
+  if (staged_) {
+    t->extra.resize(packed_ ? packed_most(units, unit_) : bytes);
+    if (packed_)
+      bytes = pack(from, units, unit_, t->extra.data());
+    else
+      memcpy(t->extra.data(), from, bytes);
     from = t->extra.data();
   }
   const int tag = kFirstDataTag + static_cast<int>(t->index);
   Status status =
       send_header(t, {Op::put, units, slot, static_cast<uint32_t>(tag), static_cast<uint32_t>(bytes)});
-  if (!status.ok()) return status;
+  if (!status.ok() || gone(t)) return status;
   // Synchronous: complete means that the server has matched it. So puts cannot pile up there, however small they
   // are, and the tag is free again.
   MPI_Request request;
   const int rc = PMPI_Issend(from, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(server) + 1, tag,
                              comm_, &request);
-  status = start(t, request, rc, "MPI_Issend");
-  if (!status.ok()) return status;
-  moving_++;
-  return {};
+  return start(t, request, rc, "MPI_Issend");
 }
 
 Status Courier::release(uint32_t server, const Range* ranges, uint32_t count) {
-  Result<Transfer*> taken = take(server);
+  Result<Transfer*> taken = take(server, Kind::release, 0);
   if (!taken.ok()) return taken.status();
   Transfer* t = taken.value();
-  t->release = true;
+  if (gone(t)) return {};
   const size_t bytes = sizeof(Header) + count * sizeof(Range);
   t->extra.resize(kMostHeaderBytes);
   const Header header{Op::release, 0, 0, 0, count};
@@ -127,93 +184,124 @@ Status Courier::release(uint32_t server, const Range* ranges, uint32_t count) {
   MPI_Request request;
   const int rc = PMPI_Issend(t->extra.data(), static_cast<int>(bytes), MPI_BYTE, static_cast<int>(server) + 1,
                              kHeaderTag, comm_, &request);
-  Status status = start(t, request, rc, "MPI_Issend");
-  if (!status.ok()) return status;
-  releasing_[server]++;
-  return {};
+  return start(t, request, rc, "MPI_Issend");
 }
 
 Status Courier::poll() {
   if (requests_.empty()) return {};
   indices_.resize(requests_.size());
-  if (packed_) statuses_.resize(requests_.size());
+  statuses_.resize(requests_.size());
   int count = 0;
-  Status status = mpi_status(PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                                           indices_.data(), packed_ ? statuses_.data() : MPI_STATUSES_IGNORE),
-                             "MPI_Testsome");
-  if (!status.ok()) return Status::error(EIO, "a memory server failed: " + status.message());
+  const int rc = PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, indices_.data(),
+                               statuses_.data());
+  int kind = MPI_SUCCESS;
+  if (rc != MPI_SUCCESS) PMPI_Error_class(rc, &kind);
+  if (rc != MPI_SUCCESS && kind != MPI_ERR_IN_STATUS)
+    return Status::error(EIO, "memory servers: " + mpi_status(rc, "MPI_Testsome").message());
   if (count <= 0) {
     empty_polls_++;
     if (crowded_) os::cpu_yield();
     return empty_polls_ % 4096 == 0 ? check_time() : Status();
   }
   empty_polls_ = 0;
-  for (int i = 0; packed_ && i < count; i++) {
-    const size_t k = static_cast<size_t>(i);
-    status = unpack_into_place(*owners_[static_cast<size_t>(indices_[k])], statuses_[k]);
-    if (!status.ok()) return status;
-  }
+  ended_.clear();
+  for (size_t i = 0; i < static_cast<size_t>(count); i++)
+    ended_.push_back({owners_[static_cast<size_t>(indices_[i])], i,
+                      kind == MPI_ERR_IN_STATUS ? statuses_[i].MPI_ERROR : MPI_SUCCESS});
   std::sort(indices_.begin(), indices_.begin() + count, std::greater<>());
   for (int i = 0; i < count; i++) {
     const size_t index = static_cast<size_t>(indices_[static_cast<size_t>(i)]);
-    Transfer* t = owners_[index];
     requests_[index] = requests_.back();
     requests_.pop_back();
     owners_[index] = owners_.back();
     owners_.pop_back();
-    if (t->release) {
-      releasing_[t->server]--;
-    } else {
-      moving_--;
-      done_.push_back(t->token);
-    }
-    free_.push_back(t);
   }
-  return {};
+  Status status;
+  for (const Ended& ended : ended_) {
+    Status one = end(ended);
+    if (status.ok()) status = one;
+  }
+  return status;
 }
 
-Status Courier::unpack_into_place(const Transfer& t, const MPI_Status& status) const {
+Status Courier::end(const Ended& ended) {
+  Transfer* t = ended.transfer;
+  const bool moved = t->kind == Kind::get || t->kind == Kind::put;
+  if (moved) moving_--;
+  if (t->kind == Kind::release && releasing_[t->server] > 0) releasing_[t->server]--;
+  free_.push_back(t);
+  Status status = failure(t->server, in_words(ended.error, "MPI_Testsome"));
+  const bool arrived = ended.error == MPI_SUCCESS;
+  if (arrived) status = arrive(*t, statuses_[ended.status]);
+  if (moved && status.ok()) (arrived ? done_ : lost_).push_back(t->token);
+  return status;
+}
+
+Status Courier::arrive(const Transfer& t, const MPI_Status& status) const {
   if (t.to == nullptr) return {};
+  if (!packed_) {
+    memcpy(t.to, t.extra.data(), t.units * unit_);
+    return {};
+  }
   int bytes = 0;
   PMPI_Get_count(&status, MPI_BYTE, &bytes);
   if (unpack(t.extra.data(), static_cast<size_t>(bytes), t.units, unit_, t.to)) return {};
-  return Status::error(EIO, "memory server " + names_[t.server] + ": slot " + std::to_string(t.slot) +
+  return Status::error(EIO, name(t.server) + ": slot " + std::to_string(t.slot) +
                                 " came back as something that cannot be decompressed");
 }
 
 Status Courier::check_time() {
   if (timeout_ns_ == 0) return {};
   const int64_t now = now_ns();
-  for (const Transfer* t : owners_)
-    if (now - t->begin_ns > timeout_ns_)
-      return Status::error(ETIMEDOUT, "memory server " + names_[t->server] + " has not answered for " +
-                                          std::to_string(timeout_ns_ / 1'000'000'000) +
-                                          " s: its host or the network is down, or --timeout is too short");
+  for (size_t i = 0; i < owners_.size(); i++) {
+    if (now - owners_[i]->begin_ns <= timeout_ns_) continue;
+    Status status = failure(
+        owners_[i]->server,
+        Status::error(ETIMEDOUT, " has not answered for " + std::to_string(timeout_ns_ / 1'000'000'000) +
+                                     " s: its host or the network is down, or --timeout is too short"));
+    if (!status.ok()) return status;
+    i = SIZE_MAX;  // that server's are gone: once more from the beginning
+  }
   return {};
 }
 
-Status Courier::progress(std::vector<uint64_t>* completed) {
+Status Courier::progress(std::vector<uint64_t>* completed, std::vector<uint64_t>* lost) {
   Status status = poll();
   completed->insert(completed->end(), done_.begin(), done_.end());
+  lost->insert(lost->end(), lost_.begin(), lost_.end());
   done_.clear();
+  lost_.clear();
   return status;
 }
 
-Status Courier::goodbye(int exit_code) {
-  while (!requests_.empty()) {
-    Status status = poll();
-    if (!status.ok()) return status;
+void Courier::finish() {
+  keeps_on_ = true;
+  // Where pages travel from and to the program's own memory, MPI may still use that of a server that was lost: it
+  // must not get to it.
+  while (!requests_.empty() && (staged_ || !lost_any_)) {
+    const Status status = poll();
+    if (status.ok()) continue;
+    for (uint32_t server = 0; server < names_.size(); server++) lose(server, ": " + status.message());
   }
   done_.clear();
+  lost_.clear();
+}
+
+void Courier::goodbye(int exit_code) {
+  finish();
   for (uint32_t server = 0; server < names_.size(); server++) {
+    if (!alive(server)) continue;
+    const Result<Transfer*> taken = take(server, Kind::goodbye, 0);
+    if (!taken.ok() || gone(taken.value())) continue;
+    Transfer* t = taken.value();
     const Header header{Op::goodbye, 0, static_cast<uint64_t>(exit_code), 0, 0};
-    Status status = failed(mpi_status(PMPI_Send(&header, sizeof header, MPI_BYTE,
-                                                static_cast<int>(server) + 1, kHeaderTag, comm_),
-                                      "MPI_Send"),
-                           server);
-    if (!status.ok()) return status;
+    memcpy(t->message, &header, sizeof header);
+    MPI_Request request;
+    const int rc = PMPI_Isend(t->message, sizeof header, MPI_BYTE, static_cast<int>(server) + 1, kHeaderTag,
+                              comm_, &request);
+    static_cast<void>(start(t, request, rc, "MPI_Isend"));  // losing it is no error any more
   }
-  return {};
+  finish();
 }
 
 }  // namespace tasuki::dlm

@@ -1,5 +1,6 @@
 #include "dlm/job.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "os/host_memory.h"
 #include "os/mapping.h"
 #include "os/memory_file.h"
+#include "os/process.h"
 
 namespace tasuki::dlm {
 namespace {
@@ -87,13 +89,14 @@ Status make_loan(uint64_t bytes, bool share, bool huge, Loan* loan, std::string*
 }
 
 // Rank 0's side of a memory file; an error is the reason why there is no window.
-Result<std::unique_ptr<WindowMemory>> open_window(const Offer& offer, size_t unit_bytes) {
+Result<std::unique_ptr<WindowMemory>> open_window(const Offer& offer, size_t unit_bytes, os::Fd* process) {
   Result<os::Fd> file = os::open_descriptor_of(static_cast<pid_t>(offer.pid), offer.file);
   if (!file.ok()) return file.status();
   // The number of a process means another one in another pid namespace.
   uint64_t cookie = 0;
   if (os::read_at(file.value().get(), &cookie, sizeof cookie, offer.bytes) != 0 || cookie != offer.cookie)
     return Status::error(ESRCH, "its processes are numbered differently (another container?)");
+  process->reset(os::process_descriptor(static_cast<pid_t>(offer.pid)));
   return WindowMemory::create(std::move(file.value()), unit_bytes, offer.bytes / unit_bytes);
 }
 
@@ -213,7 +216,7 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
     if (offer.error != 0 && status.ok())
       status = Status::error(offer.error, "memory server " + lender.name + ": " + offer.text);
     if (offer.error == 0 && offer.file >= 0) {
-      Result<std::unique_ptr<WindowMemory>> window = open_window(offer, unit_bytes);
+      Result<std::unique_ptr<WindowMemory>> window = open_window(offer, unit_bytes, &lender.process);
       if (window.ok()) {
         lender.window = std::move(window.value());
         deals[static_cast<size_t>(rank)].shared = 1;
@@ -243,9 +246,10 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
                  "MPI_Scatter");
   if (status.ok()) status = dealt;
   if (!status.ok()) return status;
-  auto courier = std::make_unique<Courier>(
-      comm_, std::move(names),
-      Courier::Options{unit_bytes, options.compress == Compress::lz4, crowded_, options.timeout_s});
+  auto courier =
+      std::make_unique<Courier>(comm_, std::move(names),
+                                Courier::Options{unit_bytes, options.compress == Compress::lz4, crowded_,
+                                                 options.timeout_s, options.replicas > 1});
   return std::make_unique<ClusterStore>(std::move(lenders), std::move(courier), unit_bytes, options.fill,
                                         options.replicas);
 }
@@ -305,6 +309,24 @@ Result<int> Job::serve() {
   // Where rank 0 uses the memory itself, the only message is the last one.
   Server server(comm_, memory, Idle(!crowded_ && deal.shared == 0));
   return server.run();
+}
+
+// Which processes have ended is known to libraries with fault tolerance (Open MPI 5 under mpirun --with-ft ulfm): there
+// MPI ends in good order without them. The function is not in the headers of others.
+bool Job::ends_without(const std::vector<int>& ranks) const {
+  if (ranks.empty()) return true;
+  using GetFailed = int (*)(MPI_Comm, MPI_Group*);
+  const auto get_failed = reinterpret_cast<GetFailed>(dlsym(RTLD_DEFAULT, "MPIX_Comm_get_failed"));
+  MPI_Group failed = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
+  if (get_failed == nullptr || get_failed(comm_, &failed) != MPI_SUCCESS) return false;
+  bool known = PMPI_Comm_group(comm_, &all) == MPI_SUCCESS;
+  std::vector<int> places(ranks.size(), MPI_UNDEFINED);
+  if (known)
+    PMPI_Group_translate_ranks(all, static_cast<int>(ranks.size()), ranks.data(), failed, places.data());
+  known = known && std::find(places.begin(), places.end(), MPI_UNDEFINED) == places.end();
+  if (all != MPI_GROUP_NULL) PMPI_Group_free(&all);
+  if (failed != MPI_GROUP_NULL && failed != MPI_GROUP_EMPTY) PMPI_Group_free(&failed);
+  return known;
 }
 
 void Job::disconnect() {

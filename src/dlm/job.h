@@ -38,6 +38,9 @@ class Job {
   // The other ranks: lends memory until rank 0 says goodbye; the exit code.
   Result<int> serve();
 
+  // False where MPI_Finalize would wait for these, who have ended (or do not answer): then only abort() ends the job.
+  bool ends_without(const std::vector<int>& ranks) const;
+
   // All ranks. Ends MPI, if it was initialised here.
   void disconnect();
 

@@ -34,11 +34,12 @@ class SignalsBlocked {
 
 // exit() in a program that does not call dlm_shutdown. Registered when this library is loaded, so that it runs
 // after everything that the program registers itself: destructors of static objects may use cluster memory.
-void at_exit() {
+void at_exit(int exit_code, void*) {
   Runtime::instance().stop(true);
+  Runtime::instance().end(exit_code);
 }
 [[gnu::constructor]] void register_exit() {
-  atexit(at_exit);
+  on_exit(at_exit, nullptr);
 }
 
 std::string program_name() {
@@ -190,8 +191,8 @@ void Runtime::lead() {
                    : Result<std::unique_ptr<pager::Pager>>(checked.status());
   if (!created.ok()) {
     log(LogLevel::error, "%s", created.status().message().c_str());
-    const Status said = servers.goodbye(1);
-    if (!said.ok()) job_->abort(1);
+    servers.goodbye(1);
+    if (!servers.lost().empty()) job_->abort(1);
     job_->disconnect();
     return fail(1);
   }
@@ -215,13 +216,21 @@ void Runtime::conclude(ClusterStore& servers, const Options& options) {
     const Status written = write_report(make_report(servers, options), options.stats_file);
     if (!written.ok()) log(LogLevel::error, "%s", written.message().c_str());
   }
-  const Status said = servers.goodbye(0);
-  if (!said.ok()) {
-    log(LogLevel::error, "%s", said.message().c_str());
-    flush_stdout();
-    job_->abort(1);
-  }
-  job_->disconnect();
+  servers.finish();
+  if (job_->ends_without(servers.lost())) servers.goodbye(0);
+  // The other servers wait, asleep, until the program has ended.
+  if (job_->ends_without(servers.lost()))
+    job_->disconnect();
+  else
+    abort_at_end_ = true;
+}
+
+void Runtime::end(int exit_code) {
+  // The pager's thread has ended: MPI calls are still those of one thread at a time.
+  if (!abort_at_end_ || t_pager_thread || getpid() != pid_) return;
+  log(LogLevel::info, "a memory server is lost: the MPI job ends by MPI_Abort with the program's exit code");
+  fflush(nullptr);
+  job_->abort(exit_code);
 }
 
 Report Runtime::make_report(const ClusterStore& servers, const Options& options) const {

@@ -27,6 +27,9 @@ class Runtime {
   // run until the very end.
   void stop(bool exiting);
 
+  // The last moment of the program: where MPI cannot be ended in order, because a server is lost, ends all ranks.
+  void end(int exit_code);
+
   // nullptr: not started, ended, or a forked child.
   pager::Pager* pager() const;
   bool started() const { return state_ != State::off; }
@@ -48,6 +51,7 @@ class Runtime {
   int exit_code_ = 0;
   std::vector<std::string> arguments_;
   std::thread thread_;
+  bool abort_at_end_ = false;
   std::unique_ptr<Job> job_;
   std::unique_ptr<pager::Pager> pager_;
   pid_t pid_ = 0;

@@ -137,6 +137,16 @@ int main(int argc, char** argv) {
     fflush(stdout);
     for (;;) use_memory(bytes);
   }
+  if (strcmp(what, "go-on") == 0) {
+    /* ... until the test, which has killed somebody meanwhile, makes the file and some more */
+    printf("swapping\n");
+    fflush(stdout);
+    while (access(argv[3], F_OK) != 0) use_memory(bytes);
+    use_memory(bytes);
+    printf("verified at the end\n");
+    dlm_shutdown();
+    printf("after shutdown\n");
+  }
   if (strcmp(what, "shutdown") == 0) {
     void* p = dlm_alloc(100);
     CHECK(p != NULL);

@@ -43,12 +43,13 @@ int lead(dlm::Job& job, const std::vector<std::string>& settings, uint64_t opera
     if (wrong.empty() && lender.slots > 0 && (lender.bytes_in == 0 || lender.bytes_out == 0))
       fprintf(stderr, "store: nothing went to %s\n", lender.name.c_str());
   }
-  const Status status = store.goodbye(0);
+  store.finish();
+  store.goodbye(0);
   printf("%llu slots of %zu bytes, %zu servers, %d windows: %s\n",
          static_cast<unsigned long long>(store.slots()), unit, store.lenders().size(), windows,
          wrong.empty() ? "right" : wrong.c_str());
-  if (!status.ok()) fprintf(stderr, "store: goodbye: %s\n", status.message().c_str());
-  return wrong.empty() && status.ok() ? 0 : 1;
+  if (!store.lost().empty()) fprintf(stderr, "store: a server is lost\n");
+  return wrong.empty() && store.lost().empty() ? 0 : 1;
 }
 
 }  // namespace
