@@ -32,24 +32,11 @@ struct RunOptions {
   rlimit descriptors = {};  // as this command was started
 };
 
-// The exit code of a program that cannot be executed: what the launcher's own execvp failure gives.
-int exec_failure(const task::Job& job, const std::string& name, int error) {
-  fprintf(stderr, "tasuki: execvp error on file %s (%s)\n", name.c_str(), strerror(error));
-  if (job.launcher != nullptr && strcmp(job.launcher, "hydra") == 0) return 255;
-  return error == ENOENT ? 127 : 126;
-}
-
-std::vector<std::string> current_environment() {
-  std::vector<std::string> list;
-  for (char** e = environ; *e != nullptr; e++) list.emplace_back(*e);
-  return list;
-}
-
 // The program as a plain process. Returns only if that fails.
 int exec_plainly(const task::Job& job, const std::vector<std::string>& command,
                  const std::vector<std::string>& environment) {
   execvpe(command[0].c_str(), os::pointers_to(command).data(), os::pointers_to(environment).data());
-  return exec_failure(job, command[0], errno);
+  return exec_failure(job.launcher, command[0], errno);
 }
 
 // The command as it would run without Tasuki; without a launcher, as many of them as were asked for.
@@ -116,7 +103,7 @@ int run(const RunOptions& options) {
         prefix() + ")";
   if (!program.can_share()) {
     if (job.launcher != nullptr) task::stay_away(job);
-    if (program.error != 0) return exec_failure(job, options.command[0], program.error);
+    if (program.error != 0) return exec_failure(job.launcher, options.command[0], program.error);
     return fall_back(job, program, options, program.why_plain);
   }
 
@@ -143,6 +130,18 @@ int run(const RunOptions& options) {
 }
 
 }  // namespace
+
+int exec_failure(const char* launcher, const std::string& name, int error) {
+  fprintf(stderr, "tasuki: execvp error on file %s (%s)\n", name.c_str(), strerror(error));
+  if (launcher != nullptr && strcmp(launcher, "hydra") == 0) return 255;
+  return error == ENOENT ? 127 : 126;
+}
+
+std::vector<std::string> current_environment() {
+  std::vector<std::string> list;
+  for (char** e = environ; *e != nullptr; e++) list.emplace_back(*e);
+  return list;
+}
 
 void add_run(CLI::App& app, int* exit_code) {
   CLI::App* cmd = app.add_subcommand(

@@ -19,6 +19,7 @@ void add_bench(CLI::App& app, int* exit_code);
 void add_sim(CLI::App& app, int* exit_code);
 void add_tune(CLI::App& app, int* exit_code);
 void add_simcc(CLI::App& app, int* exit_code);
+void add_mem(CLI::App& app, int* exit_code);
 
 // `tasuki bench startup`, a subcommand of `bench`.
 void add_bench_startup(CLI::App* bench, int* exit_code);
@@ -30,6 +31,11 @@ std::string prefix();
 // The program and its arguments that follow a subcommand's own options, without a "--" before them. False when
 // there is none: `usage` has been printed then.
 bool take_program(const CLI::App& cmd, const char* usage, std::vector<std::string>* command);
+
+// Says why a program cannot be executed; the exit code that a failure of the launcher's own execvp gives.
+int exec_failure(const char* launcher, const std::string& name, int error);
+
+std::vector<std::string> current_environment();
 
 inline constexpr int kMostTasks = 1000000;  // of one command; the kernel's limits come first
 

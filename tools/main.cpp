@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   tool::add_sim(app, &exit_code);
   tool::add_tune(app, &exit_code);
   tool::add_simcc(app, &exit_code);
+  tool::add_mem(app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

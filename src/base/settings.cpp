@@ -88,6 +88,11 @@ constexpr Setting kSettings[] = {
     {"TASUKI_DLM_STATS", SettingKind::text, "off", nullptr,
      "Cluster memory: on: print counters and times at the end; a name ending in .json or .html: write them "
      "there."},
+    {"TASUKI_MEM_THRESHOLD", SettingKind::bytes, "1MiB", nullptr,
+     "tasuki mem: allocations from this size on go to cluster memory."},
+    {"TASUKI_MEM_MMAP", SettingKind::choice, "auto", "auto|on|off",
+     "tasuki mem: does private anonymous memory that the program maps itself go there too? auto: where the "
+     "kernel can serve page faults of its own."},
 };
 
 const Setting* find(std::string_view name) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "dlm/pinning.h"
 #include "dlm/runtime.h"
 #include "tasuki/dlm.h"
 
@@ -30,14 +31,20 @@ void* unavailable(const char* function) {
   return nullptr;
 }
 
+void* handed_out(const Result<void*>& p, size_t bytes) {
+  if (!p.ok()) {
+    errno = p.status().err();
+    return nullptr;
+  }
+  note_allocation(p.value(), bytes);
+  return p.value();
+}
+
 void* allocate(const char* function, size_t bytes, size_t alignment, size_t page_bytes) {
   pager::Pager* pager = running();
   if (pager == nullptr) return unavailable(function);
   if (bytes == 0) return nullptr;
-  const Result<void*> p = pager->allocate(bytes, alignment, page_bytes);
-  if (p.ok()) return p.value();
-  errno = p.status().err();
-  return nullptr;
+  return handed_out(pager->allocate(bytes, alignment, page_bytes), bytes);
 }
 
 [[noreturn]] void foreign(const char* function, const void* p) {
@@ -87,7 +94,10 @@ TASUKI_EXPORT void dlm_free(void* p) {
   // Afterwards, and in a child: the memory is gone anyway; destructors of static objects may come late.
   if (p == nullptr || (pager == nullptr && Runtime::instance().started())) return;
   const int saved = errno;
-  if (pager == nullptr || !pager->free(p).ok()) foreign("dlm_free", p);
+  const size_t bytes = pager != nullptr ? pager->size_of(p) : 0;
+  if (bytes == 0) foreign("dlm_free", p);
+  forget_allocation(p, bytes);
+  if (!pager->free(p).ok()) foreign("dlm_free", p);
   errno = saved;
 }
 
@@ -99,11 +109,11 @@ TASUKI_EXPORT void* dlm_realloc(void* old, size_t bytes) {
   }
   pager::Pager* pager = running();
   if (pager == nullptr) return unavailable("dlm_realloc");
+  const size_t before = pager->size_of(old);
   const Result<void*> p = pager->reallocate(old, bytes);
-  if (p.ok()) return p.value();
-  if (p.status().err() == EINVAL) foreign("dlm_realloc", old);
-  errno = p.status().err();
-  return nullptr;
+  if (!p.ok() && p.status().err() == EINVAL) foreign("dlm_realloc", old);
+  if (p.ok()) forget_allocation(old, before);
+  return handed_out(p, bytes);
 }
 
 TASUKI_EXPORT int dlm_advise(void* p, size_t bytes, enum dlm_advice advice) {
@@ -130,33 +140,8 @@ TASUKI_EXPORT int dlm_stats(struct dlm_stats* stats) {
   return 0;
 }
 
-TASUKI_EXPORT void tasuki_dlm_start(void) {
-  Runtime::instance().start(nullptr, nullptr);
-}
-TASUKI_EXPORT int tasuki_dlm_running(void) {
-  return running() != nullptr ? 1 : 0;
-}
-TASUKI_EXPORT int tasuki_dlm_inside(void) {
-  return Runtime::instance().is_pager_thread() ? 1 : 0;
-}
-TASUKI_EXPORT size_t tasuki_dlm_size_of(const void* p) {
-  const pager::Pager* pager = running();
-  return pager != nullptr ? pager->size_of(p) : 0;
-}
-TASUKI_EXPORT int tasuki_dlm_touches(const void* p, size_t bytes) {
-  const pager::Pager* pager = running();
-  return pager != nullptr && pager->touches(p, bytes) ? 1 : 0;
-}
-TASUKI_EXPORT int tasuki_dlm_needs_pin(void) {
-  const pager::Pager* pager = running();
-  return pager != nullptr && pager->needs_pin() ? 1 : 0;
-}
-TASUKI_EXPORT size_t tasuki_dlm_pin(const void* p, size_t bytes, int write) {
-  pager::Pager* pager = running();
-  return pager != nullptr ? pager->pin(p, bytes, write != 0) : 0;
-}
-TASUKI_EXPORT void tasuki_dlm_unpin(const void* p, size_t bytes) {
-  if (pager::Pager* pager = running()) pager->unpin(p, bytes);
+TASUKI_EXPORT void tasuki_dlm_stop(void) {
+  Runtime::instance().stop(true);
 }
 
 }  // namespace tasuki::dlm

@@ -1,5 +1,7 @@
 #include "dlm/report.h"
 
+#include <unistd.h>
+
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -204,7 +206,13 @@ Status open_report(const std::string& file) {
 
 Status write_report(const Report& report, const std::string& file) {
   if (file.empty()) {
-    fputs(report_text(report).c_str(), stderr);
+    // Not through stderr: an exit handler of the program may have closed it.
+    const std::string content = report_text(report);
+    for (size_t at = 0; at < content.size();) {
+      const ssize_t n = write(STDERR_FILENO, content.data() + at, content.size() - at);
+      if (n < 0 && errno != EINTR) break;
+      at += n > 0 ? static_cast<size_t>(n) : 0;
+    }
     return {};
   }
   const bool page = file.size() > 5 && file.compare(file.size() - 5, 5, ".html") == 0;

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "dlm/checksum_store.h"
 #include "dlm/idle.h"
+#include "dlm/pinning.h"
+#include "dlm/wrappers/faults.h"
 #include "os/cpu.h"
 
 namespace tasuki::dlm {
@@ -91,6 +93,7 @@ void Runtime::start(int* argc, char*** argv) {
   if (dashes > 0) arguments_.assign(*argv + dashes + 1, *argv + *argc);
   {
     const SignalsBlocked blocked;
+    const InternalScope internal;  // which the thread inherits, and the MPI library's helpers from it
     thread_ = std::thread([this] { thread_main(); });
   }
   changed_.wait(lock, [this] { return state_ != State::starting; });
@@ -186,9 +189,11 @@ void Runtime::lead() {
     checked = ChecksumStore::create(&servers, [&](pager::Slot slot) { return servers.describe(slot); });
     if (checked.ok()) store = checked.value().get();
   }
+  before_pager_handler();
   Result<std::unique_ptr<pager::Pager>> created =
       checked.ok() ? pager::Pager::create(options.pager, store)
                    : Result<std::unique_ptr<pager::Pager>>(checked.status());
+  after_pager_handler();
   if (!created.ok()) {
     log(LogLevel::error, "%s", created.status().message().c_str());
     servers.goodbye(1);
@@ -199,6 +204,7 @@ void Runtime::lead() {
   {
     const std::lock_guard lock(mutex_);
     pager_ = std::move(created.value());
+    attach_pager(pager_.get());
     state_ = State::running;
     changed_.notify_all();
   }
@@ -256,6 +262,7 @@ void Runtime::stop(bool exiting) {
   if (t_pager_thread || getpid() != pid_) return;
   const std::lock_guard lock(stopping_);
   if (state_ != State::running) return;
+  detach_pager();
   pager_->stop();
   thread_.join();
   state_ = State::ended;

@@ -1,0 +1,223 @@
+#include "dlm/wrappers/parts.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "generated/next.h"
+
+namespace tasuki::dlm {
+namespace {
+
+// A copy where a part of a buffer cannot be pinned: small, unless the call must see all of it.
+constexpr size_t kCopy = 64 << 10;
+// More room than this is of no use to what a socket gives whole.
+constexpr size_t kMostDatagram = 16 << 20;
+// One read of a file never brings more than this (man 2 read).
+constexpr size_t kMostBytes = 0x7ffff000;
+
+// Local memory, whatever malloc is: copies are for when cluster memory cannot be used.
+void* local_memory(size_t bytes) {
+  const InternalScope internal;
+  return malloc(bytes);
+}
+void give_back(void* p) {
+  const InternalScope internal;
+  free(p);
+}
+
+}  // namespace
+
+void* find_next(int index) {
+  void* found = dlsym(RTLD_NEXT, kWrappedNames[index]);
+  if (found == nullptr) {
+    log(LogLevel::error, "internal: no function %s behind Tasuki's in this process", kWrappedNames[index]);
+    abort();
+  }
+  g_next[index].store(found, std::memory_order_relaxed);
+  return found;
+}
+
+namespace {
+
+// Not in a signal handler later. What this libc lacks stays unknown: only find_next complains.
+[[gnu::constructor]] void find_all() {
+  for (int i = 0; i < kWrappedCount; i++)
+    if (g_next[i].load() == nullptr) g_next[i].store(dlsym(RTLD_NEXT, kWrappedNames[i]));
+}
+
+}  // namespace
+
+Held::Held(std::initializer_list<Area> areas) {
+  for (const Area& area : areas) {
+    Kept& kept = kept_[count_++];
+    kept = {area, area.p, false};
+    if (area.bytes == 0 || !touches(area.p, area.bytes)) continue;
+    const size_t pinned = pin(area.p, area.bytes, area.access != Access::reads);
+    if (pinned >= area.bytes) {
+      kept.pinned = true;
+      continue;
+    }
+    unpin(area.p, pinned);
+    // An object that other threads use cannot be moved: the touch has brought it at least.
+    if (area.access == Access::shared) continue;
+    void* copy = local_memory(area.bytes);
+    if (copy == nullptr) {
+      complete_ = false;
+      errno = ENOMEM;
+      return;
+    }
+    kept.address = memcpy(copy, area.p, area.bytes);
+  }
+}
+
+Held::~Held() {
+  const int error = errno;
+  for (size_t i = 0; i < count_; i++) {
+    const Kept& kept = kept_[i];
+    if (kept.pinned) {
+      unpin(kept.area.p, kept.area.bytes);
+    } else if (kept.address != kept.area.p) {
+      void* copy = const_cast<void*>(kept.address);
+      if (kept.area.access == Access::writes) memcpy(const_cast<void*>(kept.area.p), copy, kept.area.bytes);
+      give_back(copy);
+    }
+  }
+  errno = error;
+}
+
+Piece::Piece(const void* p, size_t bytes, bool write, bool whole)
+    : p_(p), bytes_(std::min(bytes, kMostBytes)), write_(write) {
+  if (bytes_ == 0) return;
+  const size_t pinned = pin(p, bytes_, write);
+  if (pinned >= bytes_ || (pinned > 0 && !whole)) {
+    bytes_ = std::min(pinned, bytes_);
+    return;
+  }
+  unpin(p, pinned);
+  if (!whole || write) bytes_ = std::min(bytes_, whole ? kMostDatagram : kCopy);
+  copy_ = local_memory(bytes_);
+  if (copy_ == nullptr) {
+    bytes_ = 0;
+    errno = ENOMEM;
+  } else if (!write) {
+    memcpy(copy_, p, bytes_);
+  }
+}
+
+Piece::~Piece() {
+  const int error = errno;
+  if (copy_ != nullptr) {
+    if (write_) memcpy(const_cast<void*>(p_), copy_, came_);
+    give_back(copy_);
+  } else if (bytes_ > 0) {
+    unpin(p_, bytes_);
+  }
+  errno = error;
+}
+
+bool reads_fill(int fd) {
+  struct stat st;
+  return next_fstat()(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+}
+
+bool is_stream_socket(int fd) {
+  int type = SOCK_STREAM;
+  socklen_t length = sizeof type;
+  // Not a socket: the call itself says so.
+  return next_getsockopt()(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type == SOCK_STREAM;
+}
+
+bool must_be_whole(int fd, int flags) {
+  return (flags & (MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE)) != 0 || !is_stream_socket(fd);
+}
+
+bool waits_for_all(int flags) {
+  return (flags & MSG_WAITALL) != 0;
+}
+
+bool guarded_vector(const iovec* vector, int count) {
+  if (guarded(vector)) return true;
+  for (int i = 0; i < count && vector != nullptr; i++)
+    if (guarded(vector[i].iov_base, vector[i].iov_len)) return true;
+  return false;
+}
+
+size_t vector_bytes(const iovec* vector, int count) {
+  if (count < 0 || count > IOV_MAX || vector == nullptr) return SIZE_MAX;
+  size_t bytes = 0;
+  for (int i = 0; i < count; i++) {
+    if (vector[i].iov_len > SSIZE_MAX - bytes) return SIZE_MAX;
+    bytes += vector[i].iov_len;
+  }
+  return bytes;
+}
+
+bool Vector::add(void* p, size_t bytes, bool whole) {
+  iovec& piece = pieces_[count_];
+  Origin& origin = origins_[count_];
+  origin = {p, false};
+  piece = {p, bytes};
+  if (bytes > 0 && touches(p, bytes)) {
+    const size_t pinned = std::min(pin(p, bytes, write_), bytes);
+    if (pinned == bytes || (pinned > 0 && !whole)) {
+      origin.pinned = true;
+      piece.iov_len = pinned;
+    } else {
+      unpin(p, pinned);
+      // The first piece moves on as a copy; a later one waits for the next call.
+      if (count_ > 0 && !whole) return false;
+      piece.iov_len = whole ? bytes : std::min(bytes, kCopy);
+      piece.iov_base = local_memory(piece.iov_len);
+      if (piece.iov_base == nullptr) {
+        errno = ENOMEM;
+        return false;
+      }
+      if (!write_) memcpy(piece.iov_base, p, piece.iov_len);
+    }
+  }
+  bytes_ += piece.iov_len;
+  count_++;
+  return piece.iov_len == bytes;
+}
+
+Vector::Vector(const iovec* from, int count, size_t offset, bool write, bool whole) : write_(write) {
+  const size_t most = static_cast<size_t>(count);
+  storage_ = local_memory(most * (sizeof(iovec) + sizeof(Origin)));
+  if (storage_ == nullptr) {
+    errno = ENOMEM;
+    return;
+  }
+  pieces_ = static_cast<iovec*>(storage_);
+  origins_ = reinterpret_cast<Origin*>(pieces_ + most);
+  for (int i = 0; i < count; i++) {
+    iovec piece = from[i];
+    const size_t skipped = std::min(offset, piece.iov_len);
+    offset -= skipped;
+    piece.iov_len -= skipped;
+    piece.iov_base = static_cast<char*>(piece.iov_base) + skipped;
+    if (skipped > 0 && piece.iov_len == 0) continue;
+    if (!add(piece.iov_base, piece.iov_len, whole)) return;
+  }
+}
+
+Vector::~Vector() {
+  const int error = errno;
+  size_t left = came_;
+  for (int i = 0; i < count_; i++) {
+    const size_t came = std::min(left, pieces_[i].iov_len);
+    left -= came;
+    if (origins_[i].pinned) {
+      unpin(origins_[i].address, pieces_[i].iov_len);
+    } else if (pieces_[i].iov_base != origins_[i].address) {
+      if (write_) memcpy(origins_[i].address, pieces_[i].iov_base, came);
+      give_back(pieces_[i].iov_base);
+    }
+  }
+  if (storage_ != nullptr) give_back(storage_);
+  errno = error;
+}
+
+}  // namespace tasuki::dlm

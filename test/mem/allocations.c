@@ -1,0 +1,320 @@
+/* Allocations of all kinds and sizes; what it prints must be the same plain and with cluster memory. Its arguments choose
+ * what it does, and the largest allocation in MiB:  allocations WHAT [MiB] */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+#define CHECK(condition)                                               \
+  do {                                                                 \
+    if (!(condition)) {                                                \
+      printf("line %d: %s (errno %d)\n", __LINE__, #condition, errno); \
+      fflush(stdout);                                                  \
+      abort();                                                         \
+    }                                                                  \
+  } while (0)
+
+static size_t most = 24 * MIB;
+
+static unsigned char byte_of(size_t i, unsigned seed) {
+  return (unsigned char)((i * 2654435761u + seed * 40503u) >> 11);
+}
+static void fill(void* p, size_t from, size_t to, unsigned seed) {
+  for (size_t i = from; i < to; i++) ((unsigned char*)p)[i] = byte_of(i, seed);
+}
+static int is_filled(const void* p, size_t bytes, unsigned seed) {
+  for (size_t i = 0; i < bytes; i++)
+    if (((const unsigned char*)p)[i] != byte_of(i, seed)) return 0;
+  return 1;
+}
+static int is_zero(const void* p, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++)
+    if (((const unsigned char*)p)[i] != 0) return 0;
+  return 1;
+}
+
+/* Sizes around the threshold and up, with changes of size in all directions. */
+static void sizes(unsigned seed) {
+  const size_t list[] = {1, 1000, MIB - 1, MIB, MIB + 1, 3 * MIB + 17, most};
+  enum { N = sizeof list / sizeof *list };
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) {
+      void* p = malloc(list[i]);
+      CHECK(p != NULL && (uintptr_t)p % 16 == 0);
+      CHECK(malloc_usable_size(p) >= list[i]);
+      fill(p, 0, list[i], seed);
+      p = realloc(p, list[j]);
+      CHECK(p != NULL && malloc_usable_size(p) >= list[j]);
+      const size_t kept = list[i] < list[j] ? list[i] : list[j];
+      CHECK(is_filled(p, kept, seed));
+      fill(p, kept, list[j], seed);
+      CHECK(is_filled(p, list[j], seed));
+      errno = 123;
+      free(p);
+      CHECK(errno == 123);
+    }
+  for (int i = 0; i < N; i++) {
+    char* p = calloc(list[i], 1);
+    CHECK(p != NULL && is_zero(p, list[i]));
+    memset(p, 1, list[i]);
+    free(p);
+    p = calloc(1, list[i]); /* the same place, perhaps */
+    CHECK(p != NULL && is_zero(p, list[i]));
+    free(p);
+    for (size_t alignment = 8; alignment <= 4 * MIB; alignment *= 8) {
+      void* q = NULL;
+      CHECK(posix_memalign(&q, alignment, list[i]) == 0 && (uintptr_t)q % alignment == 0);
+      fill(q, 0, list[i], seed);
+      q = realloc(q, list[i] / 2 + 1);
+      CHECK(is_filled(q, list[i] / 2 + 1, seed));
+      free(q);
+      q = aligned_alloc(alignment, (list[i] + alignment - 1) / alignment * alignment);
+      CHECK(q != NULL && (uintptr_t)q % alignment == 0);
+      free(q);
+      q = memalign(alignment, list[i]);
+      CHECK(q != NULL && (uintptr_t)q % alignment == 0);
+      free(q);
+    }
+    void* q = valloc(list[i]);
+    CHECK(q != NULL && (uintptr_t)q % 4096 == 0);
+    free(q);
+    q = pvalloc(list[i]);
+    CHECK(q != NULL && (uintptr_t)q % 4096 == 0 && malloc_usable_size(q) >= (list[i] + 4095) / 4096 * 4096);
+    free(q);
+    q = reallocarray(NULL, list[i], 2);
+    CHECK(q != NULL);
+    q = reallocarray(q, list[i], 3);
+    CHECK(q != NULL);
+    CHECK(realloc(q, 0) == NULL);
+  }
+  free(NULL);
+}
+
+static void errors(void) {
+  volatile size_t absurd = SIZE_MAX / 2 + 2, huge = SIZE_MAX - 100;
+  void* q = &q;
+  errno = 0;
+  CHECK(malloc(absurd) == NULL && errno == ENOMEM);
+  errno = 0;
+  CHECK(malloc(huge) == NULL && errno == ENOMEM);
+  errno = 0;
+  CHECK(calloc(absurd, 3) == NULL && errno == ENOMEM);
+  errno = 0;
+  CHECK(reallocarray(NULL, absurd, 16) == NULL && errno == ENOMEM);
+  CHECK(posix_memalign(&q, 3, 2 * MIB) == EINVAL);
+  CHECK(posix_memalign(&q, 24, 2 * MIB) == EINVAL);
+  CHECK(q == &q);
+  void* p = malloc(2 * MIB);
+  fill(p, 0, 2 * MIB, 5);
+  errno = 0;
+  CHECK(realloc(p, absurd) == NULL && errno == ENOMEM);
+  CHECK(is_filled(p, 2 * MIB, 5));
+  free(p);
+}
+
+static void* thread(void* argument) {
+  const unsigned seed = (unsigned)(uintptr_t)argument;
+  for (int round = 0; round < 6; round++) {
+    void* all[8];
+    for (int i = 0; i < 8; i++) {
+      const size_t bytes = (size_t)(i + 1) * MIB / 2;
+      all[i] = i % 2 == 0 ? malloc(bytes) : calloc(1, bytes);
+      CHECK(all[i] != NULL);
+      fill(all[i], 0, bytes, seed + (unsigned)i);
+    }
+    for (int i = 7; i >= 0; i--) {
+      const size_t bytes = (size_t)(i + 1) * MIB / 2;
+      CHECK(is_filled(all[i], bytes, seed + (unsigned)i));
+      all[i] = realloc(all[i], bytes / 3 + 100);
+      CHECK(is_filled(all[i], bytes / 3 + 100, seed + (unsigned)i));
+      free(all[i]);
+    }
+  }
+  return NULL;
+}
+
+static void threads(void) {
+  pthread_t list[4];
+  for (uintptr_t i = 0; i < 4; i++) CHECK(pthread_create(&list[i], NULL, thread, (void*)(100 * i)) == 0);
+  for (int i = 0; i < 4; i++) pthread_join(list[i], NULL);
+}
+
+/* A child may free what its parent had, allocate, and end; the parent's data are as before. */
+static void forks(void) {
+  char* p = malloc(most);
+  char* small = malloc(100);
+  fill(p, 0, most, 7);
+  for (int i = 0; i < 5; i++) {
+    fflush(stdout);
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      free(small);
+      free(p);
+      char* q = malloc(5 * MIB);
+      CHECK(q != NULL);
+      fill(q, 0, 5 * MIB, 9);
+      q = realloc(q, 9 * MIB);
+      CHECK(is_filled(q, 5 * MIB, 9));
+      free(q);
+      if (i % 2 == 0) _exit(40 + i);
+      exit(40 + i);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 40 + i);
+    CHECK(is_filled(p, most, 7));
+  }
+  FILE* pipe = popen("echo from a shell; exit 3", "r");
+  char line[100] = "";
+  CHECK(fgets(line, sizeof line, pipe) != NULL && strcmp(line, "from a shell\n") == 0);
+  CHECK(WEXITSTATUS(pclose(pipe)) == 3);
+  CHECK(system("test -z \"$LD_PRELOAD\"") == 0); /* children run plainly */
+  CHECK(is_filled(p, most, 7));
+  free(p);
+  free(small);
+}
+
+static void maps(void) {
+  const size_t page = 4096;
+  char* p = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(p != MAP_FAILED && is_zero(p, most));
+  fill(p, 0, most, 3);
+  CHECK(madvise(p, most, MADV_HUGEPAGE) == 0 || errno == EINVAL); /* a kernel without them */
+  CHECK(madvise(p, most, MADV_SEQUENTIAL) == 0);
+  CHECK(posix_madvise(p, most, POSIX_MADV_DONTNEED) == 0);
+  CHECK(is_filled(p, most, 3));
+  CHECK(madvise(p + 10 * page, 20 * page, MADV_DONTNEED) == 0);
+  CHECK(is_zero(p + 10 * page, 20 * page) && is_filled(p, 10 * page, 3));
+  p = mremap(p, most, most + 5 * MIB, MREMAP_MAYMOVE);
+  CHECK(p != MAP_FAILED && is_filled(p, 10 * page, 3) && is_zero(p + most, 5 * MIB));
+  CHECK(p[most - 1] == (char)byte_of(most - 1, 3));
+  /* trimmed at both ends, as allocators do for alignment */
+  CHECK(munmap(p, page) == 0);
+  CHECK(munmap(p + most, 5 * MIB) == 0);
+  CHECK(p[page] == (char)byte_of(page, 3));
+  CHECK(mprotect(p + page, most - page, PROT_READ | PROT_WRITE) == 0);
+  CHECK(munmap(p + page, most - page) == 0);
+  /* what stays local behaves as ever */
+  char* guard = mmap(NULL, 4 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(guard != MAP_FAILED && mprotect(guard, 2 * MIB, PROT_READ | PROT_WRITE) == 0);
+  fill(guard, 0, 2 * MIB, 4);
+  char* same = mmap(guard, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  CHECK(same == guard && is_zero(guard, MIB));
+  CHECK(munmap(guard, 4 * MIB) == 0);
+  errno = 0;
+  CHECK(mmap(NULL, 0, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
+        errno == EINVAL);
+}
+
+static void input_and_output(void) {
+  char* p = malloc(most);
+  char* q = malloc(most);
+  fill(p, 0, most, 11);
+  FILE* f = tmpfile();
+  CHECK(f != NULL && fwrite(p, 1, most, f) == most);
+  rewind(f);
+  CHECK(fread(q, 1, most, f) == most && memcmp(p, q, most) == 0);
+  memset(q, 0, most);
+  CHECK(fflush(f) == 0 && pread(fileno(f), q, most, 0) == (ssize_t)most && memcmp(p, q, most) == 0);
+  fclose(f);
+  memset(p, 'x', 3 * MIB);
+  p[3 * MIB] = 0;
+  printf("%s\n", p);
+  free(p);
+  free(q);
+}
+
+static void* in_the_background(void* p) {
+  for (size_t i = 0;; i = (i + 4093) % most) ((volatile char*)p)[i]++;
+  return NULL;
+}
+
+/* A destructor of the library's kind, and an exit handler, that still use the memory; a thread that runs on. */
+static char* late;
+static void at_the_end(void) {
+  printf("exit handler: %d\n", is_filled(late, most, 13));
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "sizes";
+  if (argc > 2) most = strtoull(argv[2], NULL, 10) * MIB;
+  if (strcmp(what, "sizes") == 0) {
+    sizes(1);
+    errors();
+  } else if (strcmp(what, "threads") == 0) {
+    threads();
+  } else if (strcmp(what, "forks") == 0) {
+    forks();
+  } else if (strcmp(what, "maps") == 0) {
+    maps();
+  } else if (strcmp(what, "io") == 0) {
+    input_and_output();
+  } else if (strcmp(what, "exit") == 0) {
+    late = malloc(most);
+    fill(late, 0, most, 13);
+    atexit(at_the_end);
+    pthread_t t;
+    pthread_create(&t, NULL, in_the_background, malloc(most));
+    exit(7);
+  } else if (strcmp(what, "_exit") == 0) {
+    late = malloc(most);
+    fill(late, 0, most, 13);
+    printf("%d\n", is_filled(late, most, 13));
+    fflush(stdout);
+    _exit(8);
+  } else if (strcmp(what, "close") == 0) { /* as coreutils end */
+    printf("closing\n");
+    fclose(stdout);
+    fclose(stderr);
+  } else if (strcmp(what, "null") == 0) { /* a real bug stays one */
+    late = malloc(most);
+    fill(late, 0, most, 13);
+    fflush(stdout);
+    *(volatile char*)16 = 1;
+  } else if (strcmp(what, "full") == 0) {
+    size_t got = 0;
+    void* all[1000];
+    int n = 0;
+    errno = 0;
+    while (n < 1000 && (all[n] = malloc(most)) != NULL) n++, got += most;
+    printf("%s after some: %d\n", n < 1000 ? strerror(errno) : "no end", n > 0);
+    while (n > 0) free(all[--n]);
+    void* again = malloc(most);
+    printf("again: %d\n", again != NULL);
+  } else if (strcmp(what, "exec") == 0) {
+    late = malloc(most);
+    strcpy(late, "text in cluster memory");
+    char* list[] = {"echo", late, NULL};
+    execv("/nonexistent/program", list);
+    printf("%s: %d\n", strerror(errno), is_zero(late + 100, most - 100));
+    fflush(stdout);
+    execv("/bin/echo", list);
+  } else if (strcmp(what, "child") == 0) { /* cluster memory in a child: an end, not wrong data */
+    late = malloc(most);
+    fill(late, 0, most, 13);
+    const pid_t child = fork();
+    if (child == 0) _exit(is_filled(late, most, 13) ? 0 : 1);
+    int status;
+    waitpid(child, &status, 0);
+    printf("%s\n", WIFSIGNALED(status) ? "killed" : WEXITSTATUS(status) == 0 ? "right" : "wrong");
+  } else if (strcmp(what, "free") == 0) {
+    char* volatile p = (char*)malloc(most) + 4096;
+    free(p);
+  } else {
+    fprintf(stderr, "what is %s?\n", what);
+    return 2;
+  }
+  if (strcmp(what, "close") != 0) printf("done %s\n", what);
+  return 0;
+}

@@ -1,0 +1,206 @@
+// `tasuki mem`: an unmodified program whose large allocations are in the memory of the whole job.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "os/spawn.h"
+#include "task/launcher.h"
+#include "task/preload.h"
+#include "task/program.h"
+#include "tools/command.h"
+
+namespace tasuki::tool {
+namespace {
+
+struct Given {  // an option of the command line, for the setting that it stands for
+  const Setting* setting;
+  std::string value;
+  CLI::Option* option = nullptr;
+};
+
+struct MemOptions {
+  std::deque<Given> settings;
+  std::string mpi = "auto";
+  std::vector<std::string> command;
+};
+
+// "page-size" for TASUKI_DLM_PAGE_SIZE, "threshold" for TASUKI_MEM_THRESHOLD; empty: not a setting of this command.
+std::string option_name(const Setting& setting) {
+  std::string_view name = setting.name;
+  for (const std::string_view prefix : {"TASUKI_DLM_", "TASUKI_MEM_"}) {
+    if (name.substr(0, prefix.size()) != prefix) continue;
+    std::string result(name.substr(prefix.size()));
+    for (char& c : result) c = c == '_' ? '-' : static_cast<char>(tolower(c));
+    return result;
+  }
+  return {};
+}
+
+std::string option_help(const Setting& setting) {
+  std::string help = setting.help;
+  for (const std::string_view subject : {"Cluster memory: ", "tasuki mem: "})
+    if (help.compare(0, subject.size(), subject) == 0) help.erase(0, subject.size());
+  return help;
+}
+
+const char* directory_of(task::MpiAbi abi) {
+  if (abi == task::MpiAbi::openmpi) return "openmpi";
+  return abi == task::MpiAbi::mpich ? "mpich" : nullptr;
+}
+
+std::string library_for(const std::string& mpi) {
+  return prefix() + "/lib/tasuki/" + mpi + "/libtasuki-mem.so";
+}
+
+// The MPI library that the ranks speak: as asked for, as the launcher says, else the first one that is installed.
+std::string choose_mpi(const MemOptions& options, const task::Job& job) {
+  if (options.mpi != "auto") return options.mpi;
+  if (const char* name = directory_of(job.abi)) return name;
+  for (const char* name : {"openmpi", "mpich"})
+    if (access(library_for(name).c_str(), R_OK) == 0) return name;
+  return "openmpi";
+}
+
+// Why the program's allocations cannot be caught; empty if they can.
+std::string obstacle(const task::Program& program, const std::vector<std::string>& environment) {
+  using Kind = task::ElfImage::Kind;
+  const task::ElfImage& image = program.image;
+  if (image.kind == Kind::static_program || image.kind == Kind::foreign) return program.why_plain;
+  if (image.sanitizer) return "is built with a sanitizer, which has an allocator of its own";
+  if (!task::can_preload(image.interpreter))
+    return "uses " + image.interpreter + ", not a glibc as new as the one that Tasuki was built with";
+  const task::MpiAbi abi = task::decide_abi(task::mpi_abi_of(image.needed), task::MpiAbi::none,
+                                            image.interpreter, program.path, environment);
+  if (abi != task::MpiAbi::none)
+    return "is an MPI program: tasuki mem is for programs of one process, and the other ranks lend their "
+           "memory to it (an MPI "
+           "program is linked with libdlmmpi, or run with tasuki run)";
+  return {};
+}
+
+int execute(const task::Job& job, const std::string& path, const std::vector<std::string>& argv,
+            const std::vector<std::string>& environment) {
+  execve(path.c_str(), os::pointers_to(argv).data(), os::pointers_to(environment).data());
+  return exec_failure(job.launcher, path, errno);
+}
+
+// Rank 0 cannot run its program: the other ranks, which wait for it in MPI_Init, must hear of it.
+int dismiss(const task::Job& job, const std::string& server, int code, std::vector<std::string> environment) {
+  if (job.launcher == nullptr || access(server.c_str(), X_OK) != 0) return code;
+  fflush(stderr);
+  task::set_variable(&environment, "TASUKI_DLM_STATS", "off");
+  return execute(job, server, {server, std::to_string(code)}, environment);
+}
+
+bool take_settings(MemOptions* options, std::vector<std::string>* environment) {
+  for (Given& given : options->settings) {
+    if (given.option->count() == 0) continue;
+    // What a flag is without a value.
+    if (given.value == "true") given.value = "on";
+    uint64_t bytes;
+    if (given.setting->kind == SettingKind::bytes && !parse_bytes(given.value, &bytes)) {
+      fprintf(stderr, "tasuki mem: --%s %s is not a size such as 4096 or 64KiB\n",
+              option_name(*given.setting).c_str(), given.value.c_str());
+      return false;
+    }
+    int index;
+    if (given.setting->kind == SettingKind::choice &&
+        !parse_choice(given.value, given.setting->choices, &index)) {
+      fprintf(stderr, "tasuki mem: --%s %s is not one of %s\n", option_name(*given.setting).c_str(),
+              given.value.c_str(), given.setting->choices);
+      return false;
+    }
+    task::set_variable(environment, given.setting->name, given.value);
+  }
+  return true;
+}
+
+int run(MemOptions* options) {
+  std::vector<std::string> environment = current_environment();
+  const task::Job job = task::read_job(environment);
+  if (!take_settings(options, &environment)) return 2;
+  const std::string mpi = choose_mpi(*options, job);
+
+  // The other ranks need no program at all. (Where no launcher was recognised they find out when MPI starts.)
+  const std::string server = prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
+  if (job.world_rank > 0) return execute(job, server, {server}, environment);
+
+  const task::Program program = task::find_program(options->command, getenv("PATH"));
+  if (program.error != 0)
+    return dismiss(job, server, exec_failure(job.launcher, options->command[0], program.error), environment);
+  std::string why = obstacle(program, environment);
+  const std::string library = library_for(mpi);
+  if (why.empty() && !task::preload_can_name(library))
+    why =
+        "cannot get Tasuki's library (LD_PRELOAD cannot name a directory with a blank or a colon, and Tasuki "
+        "is in " +
+        prefix() + ")";
+  if (why.empty() && access(library.c_str(), R_OK) != 0)
+    why = "needs " + library + ", which is not there: Tasuki was built without " + mpi;
+  if (!why.empty()) {
+    log(LogLevel::error, "%s %s: it cannot use cluster memory", options->command[0].c_str(), why.c_str());
+    return dismiss(job, server, 1, environment);
+  }
+  // Before what the user preloads: another allocator then is the one for small pieces.
+  const char* users = task::variable(environment, "LD_PRELOAD");
+  task::set_variable(&environment, "LD_PRELOAD",
+                     library + (users != nullptr && *users != 0 ? std::string(":") + users : ""));
+  // MPI libraries catch signals to print where they came from. The program's are its own; the library takes these
+  // variables out of its sight again.
+  std::string hidden;
+  for (const auto& [name, value] :
+       {std::pair("OMPI_MCA_opal_signal", ""), std::pair("UCX_HANDLE_ERRORS", "none")}) {
+    if (task::variable(environment, name) != nullptr) continue;
+    task::set_variable(&environment, name, value);
+    hidden += std::string(hidden.empty() ? "" : ",") + name;
+  }
+  if (!hidden.empty()) task::set_variable(&environment, "TASUKI_MEM_HIDDEN", hidden);
+  // The library serves the process that this one becomes, not the children that inherit its environment.
+  task::set_variable(&environment, "TASUKI_MEM_ROOT", std::to_string(getpid()));
+  return execute(job, program.path, program.argv, environment);
+}
+
+}  // namespace
+
+void add_mem(CLI::App& app, int* exit_code) {
+  CLI::App* cmd = app.add_subcommand(
+      "mem",
+      "Run a program with its large allocations in cluster memory: mpirun -n 4 tasuki mem ./program args...");
+  auto options = std::make_shared<MemOptions>();
+  for (const Setting& setting : settings()) {
+    const std::string name = option_name(setting);
+    if (name.empty()) continue;
+    Given& given = options->settings.emplace_back(Given{&setting, {}, nullptr});
+    // A flag, and what may stand alone: only --name=value gives it a value, the next word is the program.
+    if (setting.kind == SettingKind::flag || name == "stats") {
+      given.option = cmd->add_flag("--" + name, given.value, option_help(setting));
+    } else {
+      given.option =
+          cmd->add_option((name == "memfile" ? "-f,--" : "--") + name, given.value, option_help(setting));
+      given.option->type_name(setting.choices != nullptr ? setting.choices : "")
+          ->default_str(setting.default_value);
+    }
+  }
+  cmd->add_option("--mpi", options->mpi, "The MPI library of the job; auto: the launcher's")
+      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}));
+  cmd->footer("Rank 0 runs the program, the other ranks lend their memory.");
+  cmd->prefix_command();
+  cmd->callback([cmd, options, exit_code] {
+    if (!take_program(*cmd, "mpirun -n 4 tasuki mem [options] PROGRAM [arguments]", &options->command)) {
+      *exit_code = 2;
+      return;
+    }
+    *exit_code = run(options.get());
+  });
+}
+
+}  // namespace tasuki::tool
