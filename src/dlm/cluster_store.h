@@ -48,7 +48,7 @@ class ClusterStore final : public pager::Store {
   // At the end, when nothing is needed any more: lost servers are no error. finish() waits for transfers, goodbye()
   // tells the servers to end.
   void finish();
-  void goodbye(int exit_code) { courier_->goodbye(exit_code); }
+  void goodbye(int exit_code, bool abruptly = false) { courier_->goodbye(exit_code, abruptly); }
   // Servers that are lost, as ranks.
   std::vector<int> lost() const;
 

@@ -287,14 +287,14 @@ void Courier::finish() {
   lost_.clear();
 }
 
-void Courier::goodbye(int exit_code) {
+void Courier::goodbye(int exit_code, bool abruptly) {
   finish();
   for (uint32_t server = 0; server < names_.size(); server++) {
     if (!alive(server)) continue;
     const Result<Transfer*> taken = take(server, Kind::goodbye, 0);
     if (!taken.ok() || gone(taken.value())) continue;
     Transfer* t = taken.value();
-    const Header header{Op::goodbye, 0, static_cast<uint64_t>(exit_code), 0, 0};
+    const Header header{Op::goodbye, abruptly ? 1u : 0u, static_cast<uint64_t>(exit_code), 0, 0};
     memcpy(t->message, &header, sizeof header);
     MPI_Request request;
     const int rc = PMPI_Isend(t->message, sizeof header, MPI_BYTE, static_cast<int>(server) + 1, kHeaderTag,

@@ -57,9 +57,9 @@ class Courier {
   void lose(uint32_t server, const std::string& why,
             const std::string& consequence = "it is not used any more");
 
-  // Waits for all transfers, then tells every server that is there to end with `exit_code`. Nothing is needed of the
+  // Waits for all transfers, then tells every server that is there to end with `exit_code`, `abruptly`: without MPI_Finalize. Nothing is needed of the
   // servers then: one that is lost is no error.
-  void goodbye(int exit_code);
+  void goodbye(int exit_code, bool abruptly);
   // Waits for transfers: of a program that has ended, so that a lost server is no error.
   void finish();
 

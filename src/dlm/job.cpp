@@ -20,6 +20,8 @@
 namespace tasuki::dlm {
 namespace {
 
+constexpr int64_t kNewsNanoseconds = 2'000'000'000;
+
 const char* level_name(int level) {
   switch (level) {
     case MPI_THREAD_SINGLE:
@@ -308,34 +310,50 @@ Result<int> Job::serve() {
     os::unmap(loan.memory, bytes);
   // Where rank 0 uses the memory itself, the only message is the last one.
   Server server(comm_, memory, Idle(!crowded_ && deal.shared == 0));
-  return server.run();
+  const Result<int> code = server.run();
+  abruptly_ = server.abruptly();
+  return code;
 }
 
-// Which processes have ended is known to libraries with fault tolerance (Open MPI 5 under mpirun --with-ft ulfm): there
-// MPI ends in good order without them. The function is not in the headers of others.
-bool Job::ends_without(const std::vector<int>& ranks) const {
+// Libraries with fault tolerance know (Open MPI 5 under mpirun --with-ft ulfm). The function is not in the headers of
+// others. Open MPI 5.0.11 then waits in MPI_Finalize for ever now and then; a job that ends without it ends well.
+bool Job::knows_ended(const std::vector<int>& ranks) const {
   if (ranks.empty()) return true;
   using GetFailed = int (*)(MPI_Comm, MPI_Group*);
   const auto get_failed = reinterpret_cast<GetFailed>(dlsym(RTLD_DEFAULT, "MPIX_Comm_get_failed"));
-  MPI_Group failed = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
-  if (get_failed == nullptr || get_failed(comm_, &failed) != MPI_SUCCESS) return false;
-  bool known = PMPI_Comm_group(comm_, &all) == MPI_SUCCESS;
-  std::vector<int> places(ranks.size(), MPI_UNDEFINED);
-  if (known)
+  if (get_failed == nullptr) return false;
+  MPI_Group all = MPI_GROUP_NULL;
+  if (PMPI_Comm_group(comm_, &all) != MPI_SUCCESS) return false;
+  bool known = false;
+  // The news comes by way of the launcher, and is heard of in calls that wait for something.
+  for (const int64_t begin = now_ns(); !known && now_ns() - begin < kNewsNanoseconds;) {
+    int flag = 0;
+    PMPI_Iprobe(ranks.front(), kHeaderTag, comm_, &flag, MPI_STATUS_IGNORE);
+    MPI_Group failed = MPI_GROUP_NULL;
+    if (get_failed(comm_, &failed) != MPI_SUCCESS) break;
+    std::vector<int> places(ranks.size(), MPI_UNDEFINED);
     PMPI_Group_translate_ranks(all, static_cast<int>(ranks.size()), ranks.data(), failed, places.data());
-  known = known && std::find(places.begin(), places.end(), MPI_UNDEFINED) == places.end();
-  if (all != MPI_GROUP_NULL) PMPI_Group_free(&all);
-  if (failed != MPI_GROUP_NULL && failed != MPI_GROUP_EMPTY) PMPI_Group_free(&failed);
+    known = std::find(places.begin(), places.end(), MPI_UNDEFINED) == places.end();
+    if (failed != MPI_GROUP_EMPTY) PMPI_Group_free(&failed);
+  }
+  PMPI_Group_free(&all);
   return known;
 }
 
-void Job::disconnect() {
+void Job::disconnect(int exit_code) {
+  if (abruptly_) {
+    fflush(nullptr);
+    _exit(exit_code);
+  }
   if (host_comm_ != MPI_COMM_NULL) PMPI_Comm_free(&host_comm_);
   if (comm_ != MPI_COMM_NULL) PMPI_Comm_free(&comm_);
   if (initialised_here_) PMPI_Finalize();
 }
 
 void Job::abort(int exit_code) {
+  int finalised = 0;
+  PMPI_Finalized(&finalised);
+  if (finalised != 0) _exit(exit_code);
   PMPI_Abort(comm_ == MPI_COMM_NULL ? MPI_COMM_WORLD : comm_, exit_code);
   _exit(exit_code);
 }

@@ -38,11 +38,12 @@ class Job {
   // The other ranks: lends memory until rank 0 says goodbye; the exit code.
   Result<int> serve();
 
-  // False where MPI_Finalize would wait for these, who have ended (or do not answer): then only abort() ends the job.
-  bool ends_without(const std::vector<int>& ranks) const;
+  // The MPI library knows that these have ended: then the others may end without MPI_Finalize (which waits for them).
+  // Otherwise only abort() ends the job.
+  bool knows_ended(const std::vector<int>& ranks) const;
 
-  // All ranks. Ends MPI, if it was initialised here.
-  void disconnect();
+  // All ranks. Ends MPI, if it was initialised here. A server whose rank 0 said that MPI cannot be ended ends.
+  void disconnect(int exit_code);
 
   // Ends all ranks at once: something is lost.
   [[noreturn]] void abort(int exit_code);
@@ -59,6 +60,7 @@ class Job {
   bool on_root_host_ = false;
   bool initialised_here_ = false;
   bool crowded_ = false;
+  bool abruptly_ = false;
   os::CpuSet host_cores_ = {};  // of all ranks here
   std::string host_;
 };

@@ -150,7 +150,7 @@ void Runtime::lend() {
     fflush(nullptr);
     _exit(1);
   }
-  job_->disconnect();
+  job_->disconnect(code.value());
   fail(code.value());
 }
 
@@ -171,7 +171,7 @@ void Runtime::lead() {
       log(LogLevel::error, "%s", read.status().message().c_str());
     const int code = read.ok() ? 0 : 1;
     job_->refuse(code);
-    job_->disconnect();
+    job_->disconnect(code);
     return fail(code);
   }
   Options& options = read.value();
@@ -179,7 +179,7 @@ void Runtime::lead() {
   Result<std::unique_ptr<ClusterStore>> assembled = job_->assemble(options, unit, &options.pager.local_bytes);
   if (!assembled.ok()) {
     log(LogLevel::error, "%s", assembled.status().message().c_str());
-    job_->disconnect();
+    job_->disconnect(1);
     return fail(1);
   }
   ClusterStore& servers = *assembled.value();
@@ -198,7 +198,7 @@ void Runtime::lead() {
     log(LogLevel::error, "%s", created.status().message().c_str());
     servers.goodbye(1);
     if (!servers.lost().empty()) job_->abort(1);
-    job_->disconnect();
+    job_->disconnect(1);
     return fail(1);
   }
   {
@@ -212,6 +212,11 @@ void Runtime::lead() {
   if (!served.ok()) {
     log(LogLevel::error, "cluster memory is lost: %s", served.message().c_str());
     flush_stdout();
+    // A launcher that goes on without some ranks does not always report an abort.
+    if (!servers.lost().empty() && job_->knows_ended(servers.lost())) {
+      servers.goodbye(1, true);
+      _exit(1);
+    }
     job_->abort(1);
   }
   conclude(servers, options);
@@ -223,12 +228,14 @@ void Runtime::conclude(ClusterStore& servers, const Options& options) {
     if (!written.ok()) log(LogLevel::error, "%s", written.message().c_str());
   }
   servers.finish();
-  if (job_->ends_without(servers.lost())) servers.goodbye(0);
-  // The other servers wait, asleep, until the program has ended.
-  if (job_->ends_without(servers.lost()))
-    job_->disconnect();
+  if (servers.lost().empty()) {
+    servers.goodbye(0);
+    if (servers.lost().empty()) return job_->disconnect(0);
+  }
+  if (job_->knows_ended(servers.lost()))
+    servers.goodbye(0, true);
   else
-    abort_at_end_ = true;
+    abort_at_end_ = true;  // until then the other servers wait, asleep
 }
 
 void Runtime::end(int exit_code) {

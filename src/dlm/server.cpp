@@ -45,7 +45,7 @@ Result<int> Server::run() {
     if (idle_.asleep() && getppid() != parent)
       return Status::error(ECHILD, "the process that started this memory server is gone");
   }
-  Status status = close();
+  Status status = abruptly_ ? Status() : close();
   if (!status.ok()) return status;
   return exit_code_;
 }
@@ -113,6 +113,7 @@ Status Server::handle(const std::byte* message) {
       return {};
     case Op::goodbye:
       goodbye_ = true;
+      abruptly_ = header.units != 0;
       exit_code_ = static_cast<int>(header.slot);
       return {};
   }

@@ -36,6 +36,8 @@ class Server {
 
   // Until goodbye; the exit code. An error: of MPI, or the process that started this one is gone.
   Result<int> run();
+  // Rank 0 said so: this process is to end without MPI_Finalize.
+  bool abruptly() const { return abruptly_; }
 
  private:
   static constexpr int kHeaders = 32;  // receives that are posted ahead
@@ -71,7 +73,7 @@ class Server {
   std::vector<Operation> active_;
   std::deque<Operation> deferred_;
   std::vector<int> indices_;
-  bool goodbye_ = false;
+  bool goodbye_ = false, abruptly_ = false;
   int exit_code_ = 0;
 };
 

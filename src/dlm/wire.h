@@ -20,7 +20,7 @@ enum class Op : uint32_t { get = 1, put, release, goodbye };
 
 struct Header {
   Op op;
-  uint32_t units;
+  uint32_t units;  // goodbye: 1: without MPI_Finalize
   uint64_t slot;   // of the server; goodbye: the exit code
   uint32_t tag;    // of the data
   uint32_t count;  // release: ranges that follow; put of packed units: their bytes

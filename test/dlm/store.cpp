@@ -77,6 +77,6 @@ int main(int argc, char** argv) {
     if (!served.ok()) fprintf(stderr, "store: server: %s\n", served.status().message().c_str());
     code = served.ok() ? served.value() : 1;
   }
-  job.value()->disconnect();
+  job.value()->disconnect(code);
   return code;
 }
