@@ -87,16 +87,30 @@ std::vector<std::string> BenchCommon::runner_words() const {
   return default_runner() ? std::vector<std::string>{prefix() + "/bin/tasuki", "run"} : words_of(runner);
 }
 
-void add_common(CLI::App* cmd, BenchCommon* c) {
+std::vector<std::string> mpi_names() {
   std::vector<std::string> names;
   for (const Known& m : kMpis) names.push_back(m.name);
-  c->mpi = kMpis[0].built_for == nullptr && kMpis[1].built_for != nullptr ? kMpis[1].name : kMpis[0].name;
-  cmd->add_option("--mpi", c->mpi, "The MPI library")->check(CLI::IsMember(names))->capture_default_str();
+  return names;
+}
+
+std::string default_mpi() {
+  return kMpis[0].built_for == nullptr && kMpis[1].built_for != nullptr ? kMpis[1].name : kMpis[0].name;
+}
+
+void add_files(CLI::App* cmd, BenchCommon* c) {
   cmd->add_option("--json", c->json_file, "Write the measurement here");
   cmd->add_option("--csv", c->csv_file, "Write the rows here, as comma-separated values");
   cmd->add_option("--html", c->html_file, "Write a page of figures here");
   cmd->add_option("--launch-args", c->launch_args,
                   "Further arguments of mpirun, for all jobs of that library, e.g. '--mca pml ucx'");
+}
+
+void add_common(CLI::App* cmd, BenchCommon* c) {
+  c->mpi = default_mpi();
+  cmd->add_option("--mpi", c->mpi, "The MPI library")
+      ->check(CLI::IsMember(mpi_names()))
+      ->capture_default_str();
+  add_files(cmd, c);
   cmd->add_option("--mpirun", c->mpirun, "The launcher (default: mpirun.openmpi or mpirun.mpich)");
   c->has_runner = cmd->add_option("--runner", c->runner,
                                   "What Tasuki's programs are started with instead of 'tasuki run'; '' gives "

@@ -22,6 +22,9 @@ struct BenchCommon {
   std::vector<std::string> runner_words() const;
 };
 void add_common(CLI::App* cmd, BenchCommon* c);
+void add_files(CLI::App* cmd, BenchCommon* c);  // of them: output files and --launch-args
+std::vector<std::string> mpi_names();
+std::string default_mpi();
 
 // An installed MPI library, with a program of libexec/tasuki for it; says what is missing and how to get it.
 struct MpiProgram {
@@ -58,5 +61,6 @@ int measure_and_report(const BenchCommon& c, const Measure& measure);
 
 // Subcommands of `tasuki bench`.
 void add_bench_sweeps(CLI::App* bench, int* exit_code);  // pack, typed, bcast
+void add_bench_memory(CLI::App* bench, int* exit_code);
 
 }  // namespace tasuki::tool

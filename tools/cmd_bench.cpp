@@ -1,8 +1,10 @@
 // `tasuki bench`: measurements with the peers in the same run.
 //   bench ddt       typed messages inside the node, plain MPI against Tasuki
 //   bench pack, typed, bcast   sweeps (cmd_bench_sweep.cpp)
+//   bench memory    programs with more data than memory (cmd_bench_memory.cpp)
 //   bench plot      a page from JSON files
 //   bench compare   two JSON files, row by row
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 
@@ -61,6 +63,12 @@ void add_plot(CLI::App* bench, int* exit_code) {
         *exit_code = fail(m.status());
         return;
       }
+      if (!measurements.empty() &&
+          (m.value()["benchmark"] == "memory") != (measurements[0]["benchmark"] == "memory")) {
+        *exit_code =
+            fail(Status::error(EINVAL, file + ": measurements of `memory` have a page of their own"));
+        return;
+      }
       measurements.push_back(m.value());
     }
     *exit_code = write_page(measurements, *html);
@@ -79,6 +87,11 @@ void add_compare(CLI::App* bench, int* exit_code) {
       *exit_code = fail(older.ok() ? newer.status() : older.status());
       return;
     }
+    if ((older.value()["benchmark"] == "memory") != (newer.value()["benchmark"] == "memory")) {
+      *exit_code = fail(Status::error(
+          EINVAL, files->first + " and " + files->second + " are measurements of different benchmarks"));
+      return;
+    }
     fputs(bench::comparison(older.value(), newer.value()).c_str(), stdout);
     *exit_code = 0;
   });
@@ -91,6 +104,7 @@ void add_bench(CLI::App& app, int* exit_code) {
   cmd->require_subcommand(1);
   add_ddt(cmd, exit_code);
   add_bench_sweeps(cmd, exit_code);
+  add_bench_memory(cmd, exit_code);
   add_plot(cmd, exit_code);
   add_compare(cmd, exit_code);
   add_bench_startup(cmd, exit_code);

@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "simmpi/chart_page.h"
+#include "bench/plot/chart_page.h"
 #include "simmpi/tune.h"
 #include "tools/command.h"
 #include "tools/sim_common.h"
@@ -17,8 +17,8 @@
 namespace tasuki::tool {
 namespace {
 
-using simmpi::Chart;
-using simmpi::Comparison;
+using bench::Chart;
+using bench::Comparison;
 
 struct PaperCommand : SimOptions {
   std::vector<uint32_t> sizes{8, 9, 10, 11, 12, 13, 14, 15, 16};
@@ -108,7 +108,7 @@ class Paper {
   void chart_of_time(const std::string& title, const PaperPoint& p, const std::string& note) {
     const PaperResult& r = points_.at(over_time(p));
     Chart chart{title, "time, ms", "throughput of a link, GB/s", {}, note, true, false, {}};
-    simmpi::Curve mean{"mean", {}};
+    bench::Curve mean{"mean", {}};
     for (size_t c = 0; c < r.throughput.size(); c++) {
       chart.series.push_back({r.classes[c], {}});
       for (size_t b = 0; b < r.throughput[c].size(); b++) {
@@ -434,10 +434,10 @@ int run(const PaperCommand& c) {
     rows.push_back({{"what", n.what}, {"paper", n.paper}, {"here", n.ours}, {"remark", n.remark}});
   }
   const std::string page =
-      simmpi::chart_page("All-to-all with packet pacing on a 2-D torus: the paper's experiments",
-                         "Shibamura et al., IPSJ Transactions on Advanced Computing Systems, 2011, "
-                         "re-created by `tasuki sim paper`.",
-                         paper.numbers, paper.charts);
+      bench::chart_page("All-to-all with packet pacing on a 2-D torus: the paper's experiments",
+                        "Shibamura et al., IPSJ Transactions on Advanced Computing Systems, 2011, "
+                        "re-created by `tasuki sim paper`.",
+                        paper.numbers, paper.charts);
   std::ofstream html(c.out + "/paper.html"), json(c.out + "/paper.json");
   html << page;
   json << nlohmann::json{{"numbers", rows}}.dump(1) << "\n";

@@ -12,7 +12,7 @@
 #include <regex>
 #include <thread>
 
-#include "simmpi/chart_page.h"
+#include "bench/plot/chart_page.h"
 #include "task/launcher.h"
 #include "tools/command.h"
 #include "tools/sim_common.h"
@@ -120,15 +120,15 @@ Status attempt(const SweepCommand& c, Point* p) {
 }
 
 std::string page_of(const std::vector<Point>& points) {
-  simmpi::Chart time{"Time", "value of the range in the pace", "ms", {}, "", true, false, {}};
-  simmpi::Chart busy{"Share of the time in which a link is busy, mean over links",
-                     "value of the range in the pace",
-                     "%",
-                     {},
-                     "",
-                     true,
-                     false,
-                     {}};
+  bench::Chart time{"Time", "value of the range in the pace", "ms", {}, "", true, false, {}};
+  bench::Chart busy{"Share of the time in which a link is busy, mean over links",
+                    "value of the range in the pace",
+                    "%",
+                    {},
+                    "",
+                    true,
+                    false,
+                    {}};
   for (const Point& p : points) {
     const std::string name = p.machine + " " + p.schedule + " " + p.bytes;
     if (time.series.empty() || time.series.back().name != name) {
@@ -138,7 +138,7 @@ std::string page_of(const std::vector<Point>& points) {
     time.series.back().points.push_back({p.value, 1e3 * p.row.at("time_s").get<double>()});
     busy.series.back().points.push_back({p.value, 100 * p.row.at("link_busy").get<double>()});
   }
-  return simmpi::chart_page("tasuki sim sweep", "", {}, {time, busy});
+  return bench::chart_page("tasuki sim sweep", "", {}, {time, busy});
 }
 
 Status write_file(const std::string& name, const std::string& text) {

@@ -2,24 +2,17 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 
 namespace tasuki::bench {
 namespace {
-
-volatile sig_atomic_t g_signal = 0;
 
 Fields parse_fields(const std::string& line) {
   Fields fields;
@@ -40,10 +33,6 @@ Status system_error(const std::string& what) {
 
 }  // namespace
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 double number(const Fields& fields, const std::string& key) {
   const auto at = fields.find(key);
   return at == fields.end() ? NAN : std::strtod(at->second.c_str(), nullptr);
@@ -52,16 +41,6 @@ double number(const Fields& fields, const std::string& key) {
 std::string text(const Fields& fields, const std::string& key) {
   const auto at = fields.find(key);
   return at == fields.end() ? "" : at->second;
-}
-
-void catch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = [](int number) { g_signal = number; };
-  for (int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-}
-int interrupted() {
-  return g_signal;
 }
 
 Status Job::make_pipes() {
@@ -92,34 +71,11 @@ void Job::remove_pipes() {
 }
 
 Status Job::launch() {
-  output_ = memfd_create("tasuki-bench-output", MFD_CLOEXEC);
-  if (output_ < 0) return system_error("memfd_create");
   std::vector<std::string> words = spec_.launcher;
   words.insert(words.end(), spec_.runner.begin(), spec_.runner.end());
   words.push_back(spec_.program);
   words.push_back(folder_);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const pid_t parent = getpid();
-  pid_ = fork();
-  if (pid_ < 0) return system_error("fork");
-  if (pid_ == 0) {
-    // A group of its own: Ctrl-C reaches this process alone, which then ends the jobs in order.
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(1);
-    const int nothing = open("/dev/null", O_RDONLY);
-    dup2(nothing, STDIN_FILENO);
-    dup2(output_, STDOUT_FILENO);
-    dup2(output_, STDERR_FILENO);
-    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
-    for (std::string& variable : spec_.environment) putenv(variable.data());
-    execvp(argv[0], argv.data());
-    dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
-    _exit(127);
-  }
-  return Status();
+  return child_.start(words, spec_.environment);
 }
 
 Status Job::start(double timeout_seconds, Answer* hello) {
@@ -151,7 +107,8 @@ Status Job::receive(double timeout_seconds, Answer* answer) {
     const int ready = poll(fds.data(), fds.size(), 200);
     if (interrupted() != 0) return Status::error(EINTR, "interrupted");
     if (ready <= 0) {
-      if (ended()) return Status::error(ECHILD, "the " + name() + " job ended: " + how_it_ended());
+      if (child_.ended())
+        return Status::error(ECHILD, "the " + name() + " job ended: " + child_.how_it_ended());
       if (now() > deadline)
         return Status::error(ETIMEDOUT, "the " + name() + " job has not answered for " +
                                             std::to_string(static_cast<int>(timeout_seconds)) + " seconds");
@@ -182,67 +139,28 @@ Status Job::receive(double timeout_seconds, Answer* answer) {
   return Status();
 }
 
-bool Job::ended() {
-  if (pid_ <= 0) return true;
-  if (waitpid(pid_, &wait_status_, WNOHANG) != pid_) return false;
-  pid_ = -1;
-  return true;
-}
-
-std::string Job::how_it_ended() const {
-  std::string how = WIFSIGNALED(wait_status_) ? "killed by signal " + std::to_string(WTERMSIG(wait_status_))
-                                              : "exit code " + std::to_string(WEXITSTATUS(wait_status_));
-  std::string text = output();
-  constexpr size_t kTail = 3000;
-  if (text.size() > kTail) text = "..." + text.substr(text.size() - kTail);
-  return text.empty() ? how + ", no output" : how + ", output:\n" + text;
-}
-
-std::string Job::output() const {
-  std::string text;
-  char buffer[4096];
-  off_t at = 0;
-  for (ssize_t n; output_ >= 0 && (n = pread(output_, buffer, sizeof buffer, at)) > 0; at += n)
-    text.append(buffer, static_cast<size_t>(n));
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
-
 Status Job::stop() {
-  if (pid_ <= 0) return Status();
+  if (!child_.running()) return Status();
   for (int fd : command_) {
     [[maybe_unused]] const ssize_t written = write(fd, "quit\n", 5);
   }
-  for (const double deadline = now() + 20; !ended();) {
+  for (const double deadline = now() + 20; !child_.ended();) {
     if (now() > deadline) return Status::error(ETIMEDOUT, "the " + name() + " job does not end");
     if (interrupted() != 0) return Status::error(EINTR, "interrupted");
     usleep(10000);
   }
-  if (wait_status_ != 0)
-    return Status::error(ECHILD, "the " + name() + " job ended badly: " + how_it_ended());
+  if (child_.wait_status() != 0)
+    return Status::error(ECHILD, "the " + name() + " job ended badly: " + child_.how_it_ended());
   return Status();
 }
 
-// The launcher is asked to end its ranks; should it not, they end by themselves as their commands come to an
-// end.
-void Job::kill_all() {
-  if (pid_ <= 0) return;
-  kill(pid_, SIGTERM);
-  for (const double deadline = now() + 5; !ended() && now() < deadline;) usleep(10000);
-  if (pid_ <= 0) return;
-  kill(-pid_, SIGKILL);
-  waitpid(pid_, &wait_status_, 0);
-  pid_ = -1;
-}
-
 Job::~Job() {
-  kill_all();
+  child_.end();
   remove_pipes();
   for (size_t r = 0; r < ranks(); r++) {
     if (command_[r] >= 0) close(command_[r]);
     if (answer_[r] >= 0) close(answer_[r]);
   }
-  if (output_ >= 0) close(output_);
 }
 
 }  // namespace tasuki::bench

@@ -2,13 +2,12 @@
 // commands the ranks are blocked in read(2), so that several jobs can share the same cores and take turns.
 #pragma once
 
-#include <sys/types.h>
-
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "bench/driver/child.h"
 
 namespace tasuki::bench {
 
@@ -48,34 +47,23 @@ class Job {
   const std::string& name() const { return spec_.name; }
   size_t ranks() const { return static_cast<size_t>(spec_.ranks); }
   // What the job has written to stdout and stderr.
-  std::string output() const;
+  std::string output() const { return child_.output(); }
 
  private:
   Status make_pipes();
   Status launch();
   Status receive(double timeout_seconds, Answer* answer);
-  bool ended();
-  std::string how_it_ended() const;
-  void kill_all();
   void remove_pipes();
 
   JobSpec spec_;
   std::string folder_;
   std::vector<int> command_, answer_;  // descriptors, by rank
   std::vector<std::string> unread_;
-  int output_ = -1;
-  pid_t pid_ = -1;
-  int wait_status_ = 0;
+  Child child_;
 };
 
-double now();  // seconds of a steady clock
 // A field of an answer; NaN or "" if it is not there.
 double number(const Fields& fields, const std::string& key);
 std::string text(const Fields& fields, const std::string& key);
-
-// Installs handlers for SIGINT, SIGTERM and SIGHUP: a waiting Job then fails with EINTR, and its destructor
-// ends it.
-void catch_interrupts();
-int interrupted();  // the signal, or 0
 
 }  // namespace tasuki::bench

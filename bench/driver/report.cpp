@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "bench/driver/memory.h"
 #include "bench/driver/stats.h"
 #include "bench/driver/sweep.h"
 
@@ -85,10 +86,11 @@ Result<json> read_measurement(const std::string& path) {
   if (!in) return Status::error(errno, path + ": " + strerror(errno));
   json m = json::parse(in, nullptr, false);
   if (m.is_discarded()) return Status::error(EINVAL, path + ": not JSON");
-  static constexpr const char* kBenchmarks[] = {"ddt", "pack-ddt", "pack", "typed", "bcast"};
+  static constexpr const char* kBenchmarks[] = {"ddt", "pack-ddt", "pack", "typed", "bcast", "memory"};
   const std::string benchmark = m.is_object() ? m.value("benchmark", "") : "";
   if (std::find(std::begin(kBenchmarks), std::end(kBenchmarks), benchmark) == std::end(kBenchmarks))
-    return Status::error(EINVAL, path + ": not a measurement of `tasuki bench` ddt, pack, typed or bcast");
+    return Status::error(EINVAL,
+                         path + ": not a measurement of `tasuki bench` ddt, pack, typed, bcast or memory");
   if (m.value("format", 0) != 1)
     return Status::error(EINVAL, path + ": written in format " + m.value("format", json()).dump() +
                                      ", this version of tasuki reads format 1");
@@ -109,6 +111,7 @@ namespace {
 
 std::string what_is_measured(const json& m) {
   const std::string benchmark = m["benchmark"];
+  if (benchmark == "memory") return "Programs with more data than local memory. ";
   const std::string rounds =
       ", median of " + std::to_string(m["settings"]["rounds"].get<int>()) + " interleaved rounds.\n\n";
   if (benchmark == "pack-ddt") return "One MPI_Pack or MPI_Unpack by one process, microseconds" + rounds;
@@ -163,20 +166,28 @@ void append_ddt(std::string* out, const json& m) {
 std::string table(const json& m) {
   std::string out;
   append(&out, "%s\n%s", title(m).c_str(), what_is_measured(m).c_str());
-  if (m.contains("figures"))
+  const bool memory = m["benchmark"] == "memory";
+  if (memory)
+    out += memory_table(m);
+  else if (m.contains("figures"))
     out += sweep_table(m);
   else
     append_ddt(&out, m);
   for (const json& note : m.value("notes", json::array())) out += "note: " + note.get<std::string>() + "\n";
   for (const char* part : {"rows", "contiguous"})
     for (const json& r : m[part])
-      if (r.contains("failure")) out += "VERIFICATION FAILED: " + r["failure"].get<std::string>() + "\n";
+      if (r.contains("failure"))
+        out += std::string(r.value("finished", true) ? "VERIFICATION FAILED: " : "NOT FINISHED: ") +
+               (memory ? r["pattern"].get<std::string>() + ": " : "") + r["failure"].get<std::string>() +
+               "\n";
   return out;
 }
 
 std::string comparison(const json& older, const json& newer) {
   std::string out;
   append(&out, "old: %s\nnew: %s\n\n", title(older).c_str(), title(newer).c_str());
+  if (older["benchmark"] == "memory" && newer["benchmark"] == "memory")
+    return out + memory_comparison(older, newer);
   const char* const format = "%-14s %9s %10s %10s %8s %8s %8s\n";
   append(&out, format, "pattern", "bytes", "old us", "new us", "Tasuki", "plain", "ratio");
   std::vector<double> tasuki, plain, gain;

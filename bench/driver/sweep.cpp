@@ -46,7 +46,7 @@ class Stage {
       : options_(options), variants_(std::move(variants)) {
     const std::vector<std::string> launcher =
         hosts != nullptr
-            ? hosts->launch_command(options.mpi, options.launch_args)
+            ? hosts->launch_command(options.mpi, ranks, options.launch_args)
             : bench::launch_command(options.mpi, ranks, cores_each(options, ranks), options.launch_args);
     const std::vector<std::string> environment =
         hosts != nullptr ? hosts->environment(options.mpi) : std::vector<std::string>();

@@ -1,4 +1,5 @@
-// A page of bars from one or more measurements: one self-contained HTML file, no external resource.
+// A page of figures from one or more measurements: one self-contained HTML file, no external resource. Those of
+// `memory` do not go together with others.
 #pragma once
 
 #include <nlohmann/json.hpp>

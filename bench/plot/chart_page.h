@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace tasuki::simmpi {
+namespace tasuki::bench {
 
 struct Curve {
   std::string name;
@@ -19,13 +19,18 @@ struct Chart {
   bool from_zero = true;  // the y axis begins at 0
   bool bars = false;      // x are groups 0, 1, ...; their names:
   std::vector<std::string> groups;
+  bool stacked = false;  // bars of a group stand on each other
+  bool log_y = false;    // of lines; all y are above 0
 };
+// Lines too may have named groups: their points then lie at 0, 1, ...
 
 struct Comparison {
   std::string what, paper, ours, remark;
 };
 
+// `details` is preformatted text that a reader may open at the end.
 std::string chart_page(const std::string& title, const std::string& lead,
-                       const std::vector<Comparison>& numbers, const std::vector<Chart>& charts);
+                       const std::vector<Comparison>& numbers, const std::vector<Chart>& charts,
+                       const std::string& details = "");
 
-}  // namespace tasuki::simmpi
+}  // namespace tasuki::bench
