@@ -36,12 +36,14 @@ class SignalsBlocked {
 
 // exit() in a program that does not call dlm_shutdown. Registered when this library is loaded, so that it runs
 // after everything that the program registers itself: destructors of static objects may use cluster memory.
-void at_exit(int exit_code, void*) {
+// That is not the place for on_exit, which knows nothing of libraries: what is registered so early runs when MPI's own
+// libraries have been torn down.
+void at_exit() {
   Runtime::instance().stop(true);
-  Runtime::instance().end(exit_code);
+  Runtime::instance().end();
 }
 [[gnu::constructor]] void register_exit() {
-  on_exit(at_exit, nullptr);
+  atexit(at_exit);
 }
 
 std::string program_name() {
@@ -98,6 +100,7 @@ void Runtime::start(int* argc, char*** argv) {
   }
   changed_.wait(lock, [this] { return state_ != State::starting; });
   if (state_ == State::running) {
+    on_exit([](int exit_code, void*) { instance().program_exit_code_ = exit_code; }, nullptr);
     if (dashes > 0) {
       *argc = dashes;
       (*argv)[dashes] = nullptr;
@@ -238,12 +241,12 @@ void Runtime::conclude(ClusterStore& servers, const Options& options) {
     abort_at_end_ = true;  // until then the other servers wait, asleep
 }
 
-void Runtime::end(int exit_code) {
+void Runtime::end() {
   // The pager's thread has ended: MPI calls are still those of one thread at a time.
   if (!abort_at_end_ || t_pager_thread || getpid() != pid_) return;
   log(LogLevel::info, "a memory server is lost: the MPI job ends by MPI_Abort with the program's exit code");
   fflush(nullptr);
-  job_->abort(exit_code);
+  job_->abort(program_exit_code_);
 }
 
 Report Runtime::make_report(const ClusterStore& servers, const Options& options) const {

@@ -28,7 +28,7 @@ class Runtime {
   void stop(bool exiting);
 
   // The last moment of the program: where MPI cannot be ended in order, because a server is lost, ends all ranks.
-  void end(int exit_code);
+  void end();
 
   // nullptr: not started, ended, or a forked child.
   pager::Pager* pager() const;
@@ -52,6 +52,7 @@ class Runtime {
   std::vector<std::string> arguments_;
   std::thread thread_;
   bool abort_at_end_ = false;
+  int program_exit_code_ = 0;
   std::unique_ptr<Job> job_;
   std::unique_ptr<pager::Pager> pager_;
   pid_t pid_ = 0;
