@@ -154,11 +154,12 @@ int run(MemOptions* options) {
   const char* users = task::variable(environment, "LD_PRELOAD");
   task::set_variable(&environment, "LD_PRELOAD",
                      library + (users != nullptr && *users != 0 ? std::string(":") + users : ""));
-  // MPI libraries catch signals to print where they came from. The program's are its own; the library takes these
-  // variables out of its sight again.
+  // MPI libraries catch signals to print where they came from, and patch mmap and its relatives to learn when memory goes:
+  // both are in the way of the program and of its memory. The library takes these variables out of its sight again.
   std::string hidden;
   for (const auto& [name, value] :
-       {std::pair("OMPI_MCA_opal_signal", ""), std::pair("UCX_HANDLE_ERRORS", "none")}) {
+       {std::pair("OMPI_MCA_opal_signal", ""), std::pair("UCX_HANDLE_ERRORS", "none"),
+        std::pair("OMPI_MCA_memory", "^patcher"), std::pair("UCX_MEM_EVENTS", "n")}) {
     if (task::variable(environment, name) != nullptr) continue;
     task::set_variable(&environment, name, value);
     hidden += std::string(hidden.empty() ? "" : ",") + name;

@@ -140,6 +140,10 @@ TASUKI_EXPORT int dlm_stats(struct dlm_stats* stats) {
   return 0;
 }
 
+TASUKI_EXPORT int tasuki_dlm_needs_wrappers(void) {
+  return needs_pin() ? 1 : 0;
+}
+
 TASUKI_EXPORT void tasuki_dlm_stop(void) {
   Runtime::instance().stop(true);
 }

@@ -1,6 +1,5 @@
 /* Allocations of all kinds and sizes; what it prints must be the same plain and with cluster memory. Its arguments choose
  * what it does, and the largest allocation in MiB:  allocations WHAT [MiB] */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -281,7 +280,8 @@ int main(int argc, char** argv) {
     late = malloc(most);
     fill(late, 0, most, 13);
     fflush(stdout);
-    *(volatile char*)16 = 1;
+    volatile char* volatile nowhere = (char*)16;
+    *nowhere = 1;
   } else if (strcmp(what, "full") == 0) {
     size_t got = 0;
     void* all[1000];

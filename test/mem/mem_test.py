@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""Programs that know nothing of cluster memory, plain and under `tasuki mem`: output, files and exit code must be the same.
+
+    mem_test.py --case sort --launcher openmpi --mpirun /usr/bin/mpirun.openmpi --tasuki build/bin/tasuki
+                --programs build/test/mem --scratch DIRECTORY [--faults signal]
+    mem_test.py --case allocations_sizes --launcher double --double build/test/mem/double/libtasuki-mem.so ...
+
+A run counts only when pages were sent away (the counters say so): one in which everything stayed local proves nothing.
+`double`: without MPI, with a double of the pager. Exit code 77: skipped, the reason is printed.
+"""
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+
+MIB = 1 << 20
+
+
+class Skip(Exception):
+    pass
+
+
+class Failure(Exception):
+    pass
+
+
+class Case:
+    """command; local: MiB of pages; swaps: must pages have been sent away?; code: the exit code where it is not the plain
+    one; says: what standard error must hold; files: name -> content; out: a file that the command writes; same: is the output that of the plain run?"""
+
+    def __init__(self, command, local=8, memory=400, swaps=True, code=None, says="", files=None, out=None, same=True, settings=(),
+                 double_local=None, timeout=150, stdout=None):
+        self.command, self.local, self.memory, self.swaps, self.code, self.says = command, local, memory, swaps, code, says
+        self.files, self.out, self.same, self.settings, self.timeout = files or {}, out, same, list(settings), timeout
+        self.double_local = double_local if double_local is not None else local
+        self.stdout = stdout
+
+
+def need(name):
+    path = shutil.which(name, path="/usr/bin:/bin")
+    if path is None:
+        raise Skip(f"{name} is not installed")
+    return path
+
+
+def text(lines):
+    """the same for every run, and not in order"""
+    numbers = random.Random(5)
+    return "".join("%016x%032x %d\n" % (numbers.getrandbits(64), numbers.getrandbits(128), n) for n in range(lines)).encode()
+
+
+# --- the test's own program: src is allocations.c
+
+def allocations(what, **more):
+    def case(options):
+        return Case([f"{options.programs}/mem_allocations", what, "24"], **more)
+    return case
+
+
+# --- programs of others, with data larger than the local memory
+
+def sort(options):
+    return Case([need("sort"), "-S", "20M", "--parallel=2", "in", "-o", "out"], local=4, out="out", files={"in": text(100000)},
+                double_local=16)
+
+
+def xz(options):
+    command = f"exec {need('xz')} -6 -T1 -c <in >out"  # a shell, which Open MPI's terminal as standard output asks for
+    return Case(["/bin/sh", "-c", command], local=32, out="out", files={"in": text(60000)})
+
+
+def zstd(options):
+    command = f"exec {need('zstd')} -19 --single-thread -q -c <in >out"
+    return Case(["/bin/sh", "-c", command], local=24, out="out", files={"in": text(40000)}, double_local=64)
+
+
+def bzip2(options):
+    return Case(["/bin/sh", "-c", f"exec {need('bzip2')} -9 -c <in >out"], local=4, out="out", files={"in": text(40000)}, double_local=7)
+
+
+NUMPY = b"""import numpy as np
+a = np.arange(2000000, dtype=np.float64)
+b = np.sin(a) + a[::-1] * 1e-3
+c = np.empty_like(a)
+for i in range(3):
+    c[:] = a * 0.5 + b
+    a, b = c.copy(), np.cumsum(a)
+b.sort()
+print(repr(float(a.sum())), repr(float(b[12345])), repr(float(np.linalg.norm(c))))
+b.tofile("out")
+d = np.fromfile("out")
+print(bool((d == b).all()), bytes(d)[:100].hex())
+"""
+
+
+def numpy(options):
+    python = need("python3")
+    if subprocess.run([python, "-c", "import numpy"], stderr=subprocess.DEVNULL, check=False).returncode:
+        raise Skip(f"{python} has no numpy (Debian package python3-numpy)")
+    return Case([python, "figures.py"], local=24, out="out", files={"figures.py": NUMPY})
+
+
+# --- starts, ends and mistakes
+
+def missing(options):
+    return Case(["/nonexistent/program"], swaps=False, same=False, says="execvp error on file /nonexistent/program",
+                code={"openmpi": [127], "mpich": [255]})
+
+
+def static(options):
+    return Case([f"{options.programs}/mem_static"], swaps=False, same=False, says="mem_static is statically linked: it cannot use cluster memory",
+                code=[1])
+
+
+def mpi_program(options):
+    return Case([f"{options.programs}/mem_mpi-{options.launcher}"], swaps=False, same=False, says="is an MPI program: tasuki mem is for programs of one",
+                code=[1])
+
+
+def bad_setting(options):
+    return Case(["/bin/true"], swaps=False, same=False, settings=["--page-size", "5000"], says='"5000": accepted is auto, or a multiple of 4KiB', code=[1])
+
+
+def bad_choice(options):
+    return Case(["/bin/true"], swaps=False, same=False, settings=["--protocol", "none"], says="--protocol none is not one of ahead|cs", code=[2])
+
+
+def fixed_address(options):
+    return Case([f"{options.programs}/mem_fixed", "io", "24"])
+
+
+def script(options):
+    return Case(["./script", "a", "b"], swaps=False, says="ran other programs",
+                files={"script": b"#!/bin/sh\necho \"$0 $@\"\n/bin/echo child\ntrue\n"})
+
+
+def script_exec(options):
+    inner = f"{options.programs}/mem_allocations"
+    return Case(["./script"], files={"script": f"#!/usr/bin/env bash\n/bin/echo child $(basename x)\nexec {inner} io 24\n".encode()})
+
+
+def threads(options):
+    return Case([f"{options.programs}/mem_cancel"])
+
+
+CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, static, mpi_program, bad_setting, bad_choice, fixed_address, script,
+                                 script_exec, threads)}
+CASES.update({
+    "sizes": allocations("sizes"),
+    "concurrent": allocations("threads"),
+    "forks": allocations("forks"),
+    "maps": allocations("maps", settings=["--mmap", "on"]),
+    "maps_off": allocations("maps", settings=["--mmap", "off"], swaps=False),
+    "threshold": allocations("io", settings=["--threshold", "1GiB"], swaps=False),
+    "io": allocations("io"),
+    "at_exit": allocations("exit"),
+    "_exit": allocations("_exit"),
+    "close": allocations("close", swaps=False),
+    "null": allocations("null", same=False, code={"double": [-11], "openmpi": [139], "mpich": [11, 139]}),
+    "exec": allocations("exec", says="replaces itself by /bin/echo"),
+    "full": allocations("full", memory=100, swaps=False, same=False, stdout="Cannot allocate memory after some: 1\nagain: 1\ndone full\n"),
+    "child": allocations("child", same=False, stdout="killed\ndone child\n"),
+    "free": allocations("free", same=False, swaps=False, code={"double": [-6], "openmpi": [134], "mpich": [6, 134]},
+                        says="is not the beginning of an allocation"),
+    "alone": allocations("io", swaps=False),
+})
+
+
+def prepare(case, directory):
+    shutil.rmtree(directory, ignore_errors=True)
+    os.makedirs(directory)
+    for name, content in case.files.items():
+        with open(os.path.join(directory, name), "wb") as file:
+            file.write(content)
+        os.chmod(os.path.join(directory, name), 0o755)
+
+
+def environment():
+    env = {k: v for k, v in os.environ.items() if not k.startswith("TASUKI")}
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="2", LC_ALL="C")
+    return env
+
+
+def run(command, directory, env, timeout):
+    # Standard output is no file of the launcher's that could be read late: what a hung run had said is seen.
+    with open(os.path.join(directory, "stdout"), "wb") as out, open(os.path.join(directory, "stderr"), "wb") as err:
+        try:
+            code = subprocess.run(command, cwd=directory, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=timeout,
+                                  check=False).returncode
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{' '.join(command)} hangs") from None
+    read = lambda name: open(os.path.join(directory, name), "rb").read()
+    return code, read("stdout"), read("stderr").decode(errors="replace")
+
+
+def under_tasuki(options, case):
+    directory = os.path.join(options.scratch, "mem")
+    prepare(case, directory)
+    env = environment()
+    if options.launcher == "double":
+        env.update(MEM_DOUBLE_LOCAL=str(case.double_local * MIB), MEM_DOUBLE_CAPACITY=str(case.memory * MIB), MEM_DOUBLE_REPORT="1")
+        for setting, value in zip(case.settings[::2], case.settings[1::2]):
+            env["TASUKI_MEM_" + setting[2:].upper()] = value
+        script_text = f"export TASUKI_MEM_ROOT=$$ LD_PRELOAD={options.double}; exec \"$@\""
+        code, out, err = run(["/bin/sh", "-c", script_text, "sh"] + case.command, directory, env, case.timeout)
+        found = re.search(r"double: at most (\d+) bytes, (\d+) faults", err)
+        away = int(found.group(2)) * 4096 > case.double_local * MIB if found else None
+        return directory, code, out, err, away
+    stats = os.path.join(options.scratch, "stats.json")
+    if os.path.exists(stats):
+        os.remove(stats)
+    ranks = 1 if options.case == "alone" else 3
+    command = [options.mpirun] + (["--oversubscribe"] if options.launcher == "openmpi" else []) + ["-n", str(ranks), options.tasuki, "mem",
+               f"--stats={stats}", "--local", f"{case.local if ranks > 1 else 200}MiB", "--memory", f"{case.memory // 2}MiB"]
+    if options.faults:
+        command += ["--faults", options.faults]
+    code, out, err = run(command + case.settings + case.command, directory, env, case.timeout)
+    away = None
+    if os.path.exists(stats) and os.path.getsize(stats) > 0:  # it is made at the start
+        counters = json.load(open(stats, encoding="utf-8"))
+        away = counters["swaps"]["bytes_out"] > 0
+        print("mechanism:", counters["mechanism"], "swaps:", counters["swaps"])
+    if options.faults and "not permitted" in err:
+        raise Skip(err.strip())
+    return directory, code, out, err, away
+
+
+def check(options):
+    case = CASES[options.case](options)
+    directory, code, out, err, away = under_tasuki(options, case)
+    problems = []
+    expected = case.code
+    if case.same:
+        plain = os.path.join(options.scratch, "plain")
+        prepare(case, plain)
+        plain_code, plain_out, _ = run(case.command, plain, environment(), case.timeout)
+        expected = expected or [plain_code]
+        # Open MPI gives ranks a terminal for their output.
+        if out.replace(b"\r\n", b"\n") != plain_out:
+            problems.append(f"standard output differs: {hashlib.md5(plain_out).hexdigest()} plain ({len(plain_out)} bytes), "
+                            f"{hashlib.md5(out).hexdigest()} ({len(out)} bytes)")
+        if case.out:
+            contents = [open(path, "rb").read() if os.path.exists(path) else b"" for path in
+                        (os.path.join(d, case.out) for d in (plain, directory))]
+            if not contents[0] or contents[0] != contents[1]:
+                problems.append(f"the file {case.out} differs ({len(contents[0])} bytes plain, {len(contents[1])})")
+    elif case.stdout is not None and out.decode().replace("\r\n", "\n") != case.stdout:
+        problems.append(f"it printed {out.decode()!r}, not {case.stdout!r}")
+    if isinstance(expected, dict):
+        expected = expected[options.launcher]
+    if code not in (expected or [0]):
+        problems.append(f"exit code {code}, expected {expected or [0]}")
+    if case.says not in err:
+        problems.append(f"standard error does not say {case.says!r}")
+    if not case.says and "tasuki:" in err:
+        problems.append("standard error has a message of Tasuki's")
+    # A program that dies has no counters.
+    if case.swaps and not away and not (isinstance(case.code, dict) and away is None):
+        problems.append("nothing was sent away: the run proves nothing" if away is not None else "there are no counters")
+    if problems:
+        print(err[-4000:])
+        raise Failure("\n".join(problems))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("case", "launcher", "mpirun", "tasuki", "programs", "scratch", "double", "faults"):
+        parser.add_argument("--" + name, default="")
+    options = parser.parse_args()
+    for name in ("tasuki", "programs", "scratch", "double"):
+        setattr(options, name, os.path.abspath(getattr(options, name)))
+    os.makedirs(options.scratch, exist_ok=True)
+    try:
+        check(options)
+    except Skip as why:
+        print(f"skipped: {why}")
+        return 77
+    except Failure as why:
+        print(f"mem_test: {options.case}: {why}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
