@@ -29,6 +29,8 @@ constexpr uint64_t MiB = 1 << 20;
 constexpr uint64_t kProgramBytes = 8 * MiB;
 // Fewer pages than these in local memory: not a case that anybody would want to know about.
 constexpr uint64_t kFewestPages = 8;
+// The pager's least.
+constexpr uint64_t kLeastLocal = 256 * 1024;
 // A program whose results are complete has this long to end.
 constexpr double kEndSeconds = 20;
 
@@ -349,9 +351,10 @@ Status Runner::group(const MemoryGroup& group) {
     if (round == 0)
       for (const MemoryPoint& p : group.points) {
         // All of it: room for what alignment takes, too.
-        const uint64_t local = p.ratio >= 100
-                                   ? bytes + bytes / 64 + 32 * MiB
-                                   : static_cast<uint64_t>(static_cast<double>(bytes) * p.ratio / 100);
+        const uint64_t local =
+            p.ratio >= 100
+                ? bytes + bytes / 64 + 32 * MiB
+                : std::max(kLeastLocal, static_cast<uint64_t>(static_cast<double>(bytes) * p.ratio / 100));
         if (left_out(p, local))
           all_ -= options_.rounds;
         else
