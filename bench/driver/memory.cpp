@@ -161,7 +161,7 @@ Status Runner::prepare() {
     if (std::string(kind) == "umap") {
       if (options_.umap_program.empty())
         peers_[kind] =
-            "LLNL UMap was not found when this tasuki was built (https://github.com/LLNL/umap; "
+            "LLNL UMap was not found when this tasuki was built ("
             "cmake -DCMAKE_PREFIX_PATH=where it is)";
       continue;
     }

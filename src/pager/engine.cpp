@@ -108,7 +108,7 @@ Engine::Engine(const Options& options, Store* store, std::unique_ptr<Mapper> map
   page_limit_ = mapper_->page_limit();
   const uint64_t page = options.page_bytes / kUnit;
   spare_ = std::max<uint64_t>(page, std::min<uint64_t>(64, local_units_ / 4));
-  low_ = std::clamp<uint64_t>(local_units_ / 32, std::min(spare_, local_units_ / 4), 1024);
+  low_ = std::clamp<uint64_t>(local_units_ / 32, std::min(spare_, local_units_ / 16), 1024);
   high_ = options.replacement == ReplacementPolicy::clock ? std::max(2 * low_, local_units_ / 10) : 2 * low_;
   stats_.page_bytes = options.page_bytes != 0 ? options.page_bytes : kUnit;
   stats_.local_bytes = local_units_ * kUnit;
