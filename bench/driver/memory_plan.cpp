@@ -62,7 +62,7 @@ std::vector<MemoryGroup> tour(size_t mpis) {
   std::vector<MemoryGroup> groups;
   MemoryGroup& stream = group_of(&groups, {"stream", "768MiB", "triad", 1, 1, 2});
   for (const double ratio : {100.0, 5.0}) add(&stream, cluster(ratio));
-  for (const char* kind : {"swap-ram", "file-disk", "umap"}) add(&stream, peer(kind, 5));
+  for (const char* kind : {"swap-disk", "file-disk", "umap"}) add(&stream, peer(kind, 5));
 
   MemoryGroup& himeno = group_of(&groups, {"himeno", "M", "", 1, 1, 3});
   for (const double ratio : {100.0, 50.0, 25.0, 7.0}) add(&himeno, cluster(ratio));
