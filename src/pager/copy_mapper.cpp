@@ -87,10 +87,21 @@ class CopyMapper final : public Mapper {
     return {};
   }
 
-  Status unmap(std::byte* at, uint32_t units, Pieces* pieces) override {
+  Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* discarded) override {
     const int error = faults_.protect(at, units * kUnit, true);
     if (error != 0)
       return Status::error(error, std::string("userfaultfd: a page cannot be protected: ") + strerror(error));
+    // A unit that the program discarded is absent, and reading it would be a fault of our own, which nobody serves. (So it would be
+    // if the program discarded it while it is being sent: that is not permitted here.)
+    present_.resize(units);
+    if (!os::present_pages(at, units * kUnit, present_.data()))
+      return Status::error(EIO, "cannot read /proc/self/pagemap");
+    for (uint32_t i = 0; i < units; i++) {
+      if (present_[i] != 0) continue;
+      faults_.zero(at + i * kUnit, kUnit);
+      faults_.protect(at + i * kUnit, kUnit, true);
+      *discarded = true;
+    }
     pieces->push_back({at, units, false});
     return {};
   }
@@ -130,6 +141,7 @@ class CopyMapper final : public Mapper {
   bool user_mode_only_;
   RunSet free_;
   std::vector<std::pair<std::byte*, size_t>> pool_;
+  std::vector<uint8_t> present_;
 };
 
 }  // namespace

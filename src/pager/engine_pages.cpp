@@ -422,15 +422,23 @@ bool Engine::evict(PageId id) {
   resident_units_ -= page.units;
   resident_pages_--;
   Status status;
+  bool discarded = false;
   {
     const Timer timer(&stats_.map_seconds);
-    status = mapper_->unmap(address(page.region, page.first), page.units, &page.pieces);
+    status = mapper_->unmap(address(page.region, page.first), page.units, &page.pieces, &discarded);
   }
   if (!status.ok()) {
     fail(status);
     return true;
   }
   page.unmapped = true;
+  if (discarded && !page.state.dirty) {  // zeros now, which the store does not have
+    page.state.forget_stored();
+    if (!give_slots(&page)) {
+      appear(id);
+      return false;
+    }
+  }
   const Action action = page.state.victim(!store_->direct() && same_as_stored(&page));
   if (action == Action::keep) stats_.drops++;
   act(id, action);

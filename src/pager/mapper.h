@@ -46,8 +46,9 @@ class Mapper {
 
   // The page at `at` appears with the bytes of the buffer, which is used up; wakes who waits for it.
   virtual Status map(std::byte* at, Pieces* pieces, bool writable) = 0;
-  // The page disappears; its bytes are in *pieces until remap or discard, and may be read there.
-  virtual Status unmap(std::byte* at, uint32_t units, Pieces* pieces) = 0;
+  // The page disappears; its bytes are in *pieces until remap or discard, and may be read there. *discarded becomes true if the
+  // program itself discarded a part of it (madvise), which is zeros now, although the page counted as clean.
+  virtual Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* discarded) = 0;
   virtual Status remap(std::byte* at, Pieces* pieces, bool writable) = 0;
   virtual void discard(std::byte* at, uint32_t units, Pieces* pieces) = 0;
   virtual void unprotect(std::byte* at, uint32_t units) = 0;

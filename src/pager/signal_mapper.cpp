@@ -208,7 +208,7 @@ class SignalMapper final : public Mapper {
     wake_range(at, static_cast<size_t>(to - at));
     return {};
   }
-  Status unmap(std::byte* at, uint32_t units, Pieces* pieces) override {
+  Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) override {
     if (!os::protect(at, units * kUnit, PROT_NONE))
       return Status::error(errno, std::string("a page cannot be protected: ") + strerror(errno));
     // Pages that were mapped one by one may leave together.

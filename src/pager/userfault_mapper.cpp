@@ -74,7 +74,7 @@ class UserfaultMapper final : public Mapper {
     return {};
   }
 
-  Status unmap(std::byte* at, uint32_t units, Pieces* pieces) override {
+  Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) override {
     while (units > 0) {
       if (hollow_.total() == 0 && !widen(units)) return Status::error(ENOMEM, "no address space for buffers");
       uint64_t first = 0;

@@ -214,7 +214,7 @@ Status FakeMapper::map(std::byte* at, Pieces* pieces, bool writable) {
   return {};
 }
 
-Status FakeMapper::unmap(std::byte* at, uint32_t units, Pieces* pieces) {
+Status FakeMapper::unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) {
   const std::lock_guard lock(mutex_);
   if (!pieces->empty()) violated("unmap() into pieces that are in use");
   if (style_ == Style::copy) {

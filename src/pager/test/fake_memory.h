@@ -47,7 +47,7 @@ class FakeMapper final : public Mapper {
   bool take(uint32_t units, Pieces* pieces) override;
   void give(Pieces* pieces) override;
   Status map(std::byte* at, Pieces* pieces, bool writable) override;
-  Status unmap(std::byte* at, uint32_t units, Pieces* pieces) override;
+  Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* discarded) override;
   Status remap(std::byte* at, Pieces* pieces, bool writable) override;
   void discard(std::byte* at, uint32_t units, Pieces* pieces) override;
   void unprotect(std::byte* at, uint32_t units) override;
