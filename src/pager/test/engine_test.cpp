@@ -255,24 +255,24 @@ class RandomPrograms : public ::testing::TestWithParam<Combination> {};
 
 TEST_P(RandomPrograms, ReadWhatTheyWrote) {
   uint64_t seed = 1;
-  for (const size_t page : {size_t{0}, size_t{4096}, size_t{16384}, size_t{65536}})
-    for (const bool direct : {false, true}) {
-      Given given;
-      std::tie(given.options.protocol, given.options.replacement, given.options.copies, given.style) =
-          GetParam();
-      given.options.page_bytes = page;
-      given.local = direct ? 64 : 200;
-      given.slots = 700;
-      // In cache mode a page that was stored keeps its slot, so there must be one for every page.
-      given.store.run = direct ? 0 : 100;
-      given.store.patience = 1 + static_cast<uint32_t>(seed % 6);
-      given.store.direct = direct;
-      given.seed = seed++;
-      given.late = seed % 3 != 0;
-      SCOPED_TRACE("page size " + std::to_string(page) + ", seed " + std::to_string(given.seed));
-      random_program(given, 3, 100);
-      if (HasFailure()) return;
-    }
+  for (const auto& [page, direct] :
+       {std::pair(0, false), {4096, true}, {16384, false}, {65536, true}, {65536, false}}) {
+    Given given;
+    std::tie(given.options.protocol, given.options.replacement, given.options.copies, given.style) =
+        GetParam();
+    given.options.page_bytes = static_cast<size_t>(page);
+    given.local = direct ? 64 : 200;
+    given.slots = 700;
+    // In cache mode a page that was stored keeps its slot, so there must be one for every page.
+    given.store.run = direct ? 0 : 100;
+    given.store.patience = 1 + static_cast<uint32_t>(seed % 6);
+    given.store.direct = direct;
+    given.seed = seed++;
+    given.late = seed % 3 != 0;
+    SCOPED_TRACE("page size " + std::to_string(page) + ", seed " + std::to_string(given.seed));
+    random_program(given, 3, 100);
+    if (HasFailure()) return;
+  }
 }
 
 std::string name_of_test(const ::testing::TestParamInfo<Combination>& test) {

@@ -1,0 +1,638 @@
+// The pager as programs use it, with real faults, for each way to catch them that this machine permits.
+#include "pager/pager.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "pager/mapper.h"
+#include "pager/ram_store.h"
+#include "pager/test/fake_memory.h"
+
+namespace tasuki::pager {
+namespace {
+
+constexpr Faults kWays[] = {Faults::userfault, Faults::userfault_user_mode, Faults::signal,
+                            Faults::userfault_copy};
+
+const char* name_of(Faults way) {
+  static constexpr const char* kNames[] = {"automatic", "userfault", "user_mode", "signal", "copy"};
+  return kNames[static_cast<int>(way)];
+}
+
+// A pager that serves, with a store that answers at once (`direct`) or late and out of order.
+class Running {
+ public:
+  explicit Running(const Options& options, uint64_t slots = 20'000, bool direct = true) {
+    if (direct) {
+      Result<std::unique_ptr<RamStore>> made = RamStore::create(kUnit, slots);
+      EXPECT_TRUE(made.ok());
+      store_ = std::move(made.value());
+    } else {
+      store_ = std::make_unique<SlowStore>(slots, SlowStore::Behaviour{.run = 1000, .patience = 3}, 1);
+    }
+    Result<std::unique_ptr<Pager>> pager = Pager::create(options, store_.get());
+    status_ = pager.status();
+    if (!pager.ok()) return;
+    pager_ = std::move(pager.value());
+    serving_ = std::thread([this] {
+      sigset_t all;  // signals are for the program's threads
+      sigfillset(&all);
+      pthread_sigmask(SIG_BLOCK, &all, nullptr);
+      const Status served = pager_->serve();
+      if (!served.ok()) {
+        fprintf(stderr, "serve: %s\n", served.message().c_str());
+        _exit(99);  // as a program would: no access to cluster memory returns any more
+      }
+    });
+  }
+  ~Running() {
+    if (pager_ == nullptr) return;
+    pager_->stop();
+    serving_.join();
+  }
+
+  const Status& status() const { return status_; }
+  Pager* operator->() const { return pager_.get(); }
+  template <class T = uint64_t>
+  T* allocate(size_t bytes, size_t alignment = 64, size_t page_bytes = 0) const {
+    Result<void*> got = pager_->allocate(bytes, alignment, page_bytes);
+    EXPECT_TRUE(got.ok()) << got.status().message();
+    return got.ok() ? static_cast<T*>(got.value()) : nullptr;
+  }
+
+ private:
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Pager> pager_;
+  std::thread serving_;
+  Status status_;
+};
+
+#define SKIP_IF_NOT_PERMITTED(running) \
+  if (!(running).status().ok()) GTEST_SKIP() << "not permitted here: " << (running).status().message()
+
+Options small(Faults way, uint64_t units = 128) {
+  Options options;
+  options.faults = way;
+  options.local_bytes = units * kUnit;
+  return options;
+}
+
+uint64_t increments(uint64_t usual) {
+  const char* wanted = getenv("TASUKI_TEST_INCREMENTS");
+  return wanted == nullptr ? usual : strtoull(wanted, nullptr, 10);
+}
+
+// Threads that add one to random words of shared pages, many more than are local. Each visit of a page makes a few
+// increments, so that pages leave between two of them often enough and the test ends.
+void hammer(uint64_t* words, uint64_t units, int threads, uint64_t total) {
+  constexpr uint64_t kVisit = 50, kWords = kUnit / 8;
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; t++)
+    all.emplace_back([=] {
+      std::mt19937_64 random(static_cast<uint64_t>(t));
+      for (uint64_t done = 0; done < total / static_cast<uint64_t>(threads); done += kVisit) {
+        uint64_t* unit = words + random() % units * kWords;
+        for (uint64_t i = 0; i < kVisit; i++)
+          std::atomic_ref(unit[random() % kWords]).fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+  for (std::thread& t : all) t.join();
+  const uint64_t each = (total / static_cast<uint64_t>(threads) + kVisit - 1) / kVisit * kVisit;
+  uint64_t sum = 0;
+  for (uint64_t i = 0; i < units * kWords; i++) sum += words[i];
+  EXPECT_EQ(sum, each * static_cast<uint64_t>(threads)) << "updates are lost";
+}
+
+using Combination = std::tuple<Faults, Protocol, size_t>;
+class Hammer : public ::testing::TestWithParam<Combination> {};
+
+TEST_P(Hammer, NoUpdateIsLost) {
+  const auto& [way, protocol, page] = GetParam();
+  const bool usual = protocol == Protocol::ahead && page == 0;
+  for (const bool direct : {true, false}) {
+    Options options = small(way);
+    options.protocol = protocol;
+    options.page_bytes = page;
+    Running pager(options, 4000, direct);
+    SKIP_IF_NOT_PERMITTED(pager);
+    auto* words = pager.allocate(512 * kUnit);
+    hammer(words, 512, 4, increments(usual ? 1'000'000 : 100'000));
+    EXPECT_GT(pager->stats().swaps_out, 0u);
+    EXPECT_LE(pager->stats().resident_bytes, options.local_bytes);
+    EXPECT_TRUE(pager->free(words).ok());
+  }
+}
+
+std::string hammer_name(const ::testing::TestParamInfo<Combination>& test) {
+  static constexpr const char* kProtocols[] = {"ahead", "cs", "cross", "as1", "as2"};
+  const auto& [way, protocol, page] = test.param;
+  return std::string(name_of(way)) + "_" + kProtocols[static_cast<int>(protocol)] + "_" +
+         std::to_string(page);
+}
+INSTANTIATE_TEST_SUITE_P(All, Hammer,
+                         ::testing::Combine(::testing::ValuesIn(kWays),
+                                            ::testing::Values(Protocol::ahead, Protocol::cs, Protocol::cross,
+                                                              Protocol::as1, Protocol::as2),
+                                            ::testing::Values(0, 4096, 16384, 65536)),
+                         hammer_name);
+
+class Ways : public ::testing::TestWithParam<Faults> {};
+std::string way_name(const ::testing::TestParamInfo<Faults>& test) {
+  return name_of(test.param);
+}
+INSTANTIATE_TEST_SUITE_P(All, Ways, ::testing::ValuesIn(kWays), way_name);
+
+TEST_P(Ways, WhatTheProgramDiscardsIsZero) {
+  if (GetParam() == Faults::signal)
+    GTEST_SKIP() << "not promised: with SIGSEGV a page is a piece of a file, which madvise() leaves as it is";
+  for (const bool direct : {true, false}) {
+    Running pager(small(GetParam()), 4000, direct);
+    SKIP_IF_NOT_PERMITTED(pager);
+    constexpr uint64_t kUnits = 400;
+    auto* at = pager.allocate<std::byte>(kUnits * kUnit);
+    std::vector<uint64_t> expected(kUnits);
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 20'000; i++) {
+      const uint64_t unit = random() % kUnits;
+      auto* word = reinterpret_cast<uint64_t*>(at + unit * kUnit);
+      ASSERT_EQ(*word, expected[unit]) << "unit " << unit << " step " << i;
+      if (random() % 8 == 0) {
+        *word = 1;  // so that it is here: of a page that is elsewhere there is nothing to discard
+        // A page must not be discarded while it is sent from where it is; see copy_mapper.cpp.
+        const bool held = GetParam() == Faults::userfault_copy;
+        if (held) pager->pin(word, 8, true);
+        ASSERT_EQ(madvise(at + unit * kUnit, kUnit, MADV_DONTNEED), 0);
+        if (held) pager->unpin(word, 8);
+        expected[unit] = *word;  // zero, or what it was if it left in between
+        ASSERT_LE(expected[unit], 1u);
+      } else if (random() % 2 == 0) {
+        *word = expected[unit] = random();
+      }
+    }
+  }
+}
+
+TEST_P(Ways, AllocationsComeAndGo) {
+  Running pager(small(GetParam(), 256), 5000, false);
+  SKIP_IF_NOT_PERMITTED(pager);
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; t++)
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(t);
+      std::vector<std::pair<uint64_t*, size_t>> blocks;  // with a word at each unit's beginning
+      const auto verify = [&](size_t i) {
+        for (size_t w = 0; w < blocks[i].second; w++)
+          ASSERT_EQ(blocks[i].first[w * 512], reinterpret_cast<uintptr_t>(blocks[i].first) + w);
+      };
+      for (int i = 0; i < 300; i++) {
+        if (blocks.size() < 5) {
+          const size_t units = 1 + random() % 200;
+          Result<void*> got = pager->allocate(units * kUnit, size_t{1} << random() % 22, random() % 5 * 8192);
+          ASSERT_TRUE(got.ok()) << got.status().message();
+          blocks.emplace_back(static_cast<uint64_t*>(got.value()), units);
+          for (size_t w = 0; w < units; w++) {
+            ASSERT_EQ(blocks.back().first[w * 512], 0u) << "new memory is not zero";
+            blocks.back().first[w * 512] = reinterpret_cast<uintptr_t>(blocks.back().first) + w;
+          }
+        } else {
+          const size_t b = random() % blocks.size();
+          verify(b);
+          ASSERT_TRUE(pager->free(blocks[b].first).ok());
+          blocks.erase(blocks.begin() + static_cast<ptrdiff_t>(b));
+        }
+      }
+      for (size_t b = 0; b < blocks.size(); b++) {
+        verify(b);
+        ASSERT_TRUE(pager->free(blocks[b].first).ok());
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(pager->stats().allocated_bytes, 0u);
+  EXPECT_EQ(pager->stats().resident_bytes, 0u);
+}
+
+TEST_P(Ways, ReallocationKeepsWhatWasThere) {
+  Running pager(small(GetParam()), 5000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* words = pager.allocate(8);
+  words[0] = 0;
+  size_t count = 1;
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 60; i++) {
+    const size_t now = 1 + random() % (random() % 2 == 0 ? 1000 : 700'000);
+    Result<void*> got = pager->reallocate(words, now * 8);
+    ASSERT_TRUE(got.ok()) << got.status().message();
+    words = static_cast<uint64_t*>(got.value());
+    EXPECT_EQ(pager->size_of(words), now * 8);
+    for (size_t k = 0; k < std::min(count, now); k++) ASSERT_EQ(words[k], k);
+    for (size_t k = count; k < now; k++) words[k] = k;
+    count = now;
+  }
+  EXPECT_TRUE(pager->free(words).ok());
+  EXPECT_EQ(pager->stats().allocated_bytes, 0u);
+}
+
+TEST_P(Ways, AdviceChangesNoContents) {
+  for (const Protocol protocol : {Protocol::ahead, Protocol::cs}) {
+    Options options = small(GetParam(), 256);
+    options.protocol = protocol;
+    Running pager(options, 5000, false);
+    SKIP_IF_NOT_PERMITTED(pager);
+    constexpr uint64_t kUnits = 1000;
+    auto* words = pager.allocate(kUnits * kUnit);
+    for (uint64_t u = 0; u < kUnits; u++) words[u * 512] = u;
+    std::atomic<bool> end{false};
+    std::thread other([&] {
+      std::mt19937_64 random(2);
+      while (!end) std::atomic_ref(words[random() % kUnits * 512 + 1]).fetch_add(1);
+    });
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 400; i++) {
+      const uint64_t first = random() % kUnits,
+                     count = 1 + random() % std::min<uint64_t>(kUnits - first, 100);
+      const auto advice = static_cast<Advice>(random() % 6);
+      const Status status = pager->advise(words + first * 512, count * kUnit, advice);
+      ASSERT_TRUE(status.ok() || status.err() == ENOMEM) << status.message();
+      for (uint64_t u = first; u < first + count; u++) ASSERT_EQ(words[u * 512], u);
+      if (advice == Advice::keep_local) {
+        ASSERT_TRUE(pager->advise(words, kUnits * kUnit, Advice::normal).ok());
+      }
+    }
+    end = true;
+    other.join();
+  }
+}
+
+// System calls on memory that is mostly elsewhere, while another thread drives it out.
+TEST_P(Ways, SystemCallsReadAndWriteClusterMemory) {
+  Running pager(small(GetParam(), 256), 5000, false);
+  SKIP_IF_NOT_PERMITTED(pager);
+  constexpr uint64_t kUnits = 1000;
+  auto* bytes = pager.allocate<std::byte>(kUnits * kUnit);
+  std::atomic<bool> end{false};
+  std::thread other([&] {
+    std::mt19937_64 random(2);
+    while (!end) const_cast<volatile std::byte&>(bytes[random() % kUnits * kUnit + 4000]) = std::byte{1};
+  });
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  // As a wrapper of the call does it.
+  const auto transfer = [&](bool in, std::byte* at, size_t length) {
+    for (size_t done = 0; done < length;) {
+      size_t part = length - done;
+      if (pager->needs_pin()) {
+        part = pager->pin(at + done, part, in);
+        ASSERT_GT(part, 0u);
+      }
+      const ssize_t got = in ? read(ends[0], at + done, part) : write(ends[1], at + done, part);
+      if (pager->needs_pin()) pager->unpin(at + done, part);
+      ASSERT_GT(got, 0) << strerror(errno);
+      done += static_cast<size_t>(got);
+    }
+  };
+  std::mt19937_64 random(1);
+  for (uint64_t i = 0; i < 2000; i++) {
+    std::byte* from = bytes + random() % (kUnits / 2 - 4) * kUnit;
+    std::byte* to = bytes + (kUnits / 2 + random() % (kUnits / 2 - 4)) * kUnit;
+    const size_t length = 8 + random() % 3900;
+    memcpy(from + length - 8, &i, 8);
+    transfer(false, from, length);
+    transfer(true, to, length);
+    uint64_t got;
+    memcpy(&got, to + length - 8, 8);
+    ASSERT_EQ(got, i);
+  }
+  end = true;
+  other.join();
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_P(Ways, WhatWasThereBeforeWatchingIsKept) {
+  for (int round = 0; round < 10; round++) {
+    Options options = small(GetParam(), 256);
+    options.protocol = round % 2 == 0 ? Protocol::ahead : Protocol::as1;
+    Running pager(options, 5000);
+    SKIP_IF_NOT_PERMITTED(pager);
+    constexpr uint64_t kUnits = 250;
+    auto* first = pager.allocate(kUnits * kUnit);
+    for (uint64_t u = 0; u < kUnits; u += 2) first[u * 512] = u + 1;
+    std::atomic<bool> end{false};
+    std::vector<std::thread> threads;
+    std::array<uint64_t, 3> done{};
+    for (uint64_t t = 0; t < 3; t++)
+      threads.emplace_back([&, t] {  // while the switch takes place
+        std::mt19937_64 random(t);
+        while (!end) {
+          std::atomic_ref(first[random() % kUnits * 512 + 1]).fetch_add(1);
+          done[t]++;
+        }
+      });
+    auto* second = pager.allocate(1000 * kUnit);
+    for (uint64_t u = 0; u < 1000; u++) second[u * 512] = u;
+    end = true;
+    for (std::thread& t : threads) t.join();
+    uint64_t sum = 0;
+    for (uint64_t u = 0; u < kUnits; u++) {
+      ASSERT_EQ(first[u * 512], u % 2 == 0 ? u + 1 : 0);
+      sum += first[u * 512 + 1];
+    }
+    EXPECT_EQ(sum, done[0] + done[1] + done[2]);
+    for (uint64_t u = 0; u < 1000; u++) ASSERT_EQ(second[u * 512], u);
+  }
+}
+
+// What a signal's handler touches may be elsewhere, and its thread may wait in a fault already.
+uint64_t* of_the_handler = nullptr;
+std::atomic<uint64_t> handled{0};
+
+TEST_P(Ways, SignalsInStorms) {
+  Running pager(small(GetParam()), 4000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* words = pager.allocate(512 * kUnit);
+  of_the_handler = pager.allocate(200 * kUnit);
+  handled = 0;
+  struct sigaction action = {}, before = {};
+  action.sa_handler = [](int) {
+    // Every tenth time, and elsewhere: a handler that takes longer than its timer leaves nothing for the program.
+    const uint64_t n = handled.fetch_add(1);
+    if (n % 10 == 0) std::atomic_ref(of_the_handler[n / 10 * 37 % 200 * 512]).fetch_add(1);
+  };
+  action.sa_flags = SA_RESTART;
+  ASSERT_EQ(sigaction(SIGALRM, &action, &before), 0);
+  const itimerval storm = {{0, 100}, {0, 100}}, none = {};
+  ASSERT_EQ(setitimer(ITIMER_REAL, &storm, nullptr), 0);
+  hammer(words, 512, 3, increments(300'000));
+  setitimer(ITIMER_REAL, &none, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  uint64_t sum = 0;
+  for (uint64_t u = 0; u < 200; u++) sum += of_the_handler[u * 512];
+  EXPECT_EQ(sum, (handled.load() + 9) / 10);
+  EXPECT_GT(handled.load(), 100u);
+}
+
+// Of a child that runs `work`: its status.
+int child(const std::function<void()>& work) {
+  fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    alarm(20);  // a child that hangs
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  return status;
+}
+bool segfaulted(int status) {
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+}
+
+TEST_P(Ways, AChildOfForkHasNoClusterMemory) {
+  Running pager(small(GetParam()), 4000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* words = pager.allocate(512 * kUnit);
+  for (uint64_t u = 0; u < 512; u++) words[u * 512] = u;
+  std::atomic<bool> end{false};
+  std::thread other([&] {  // the parent goes on meanwhile
+    std::mt19937_64 random(1);
+    while (!end) std::atomic_ref(words[random() % 512 * 512 + 1]).fetch_add(1);
+  });
+  for (int i = 0; i < 5; i++) {
+    EXPECT_TRUE(segfaulted(child([&] {
+      if (const_cast<volatile uint64_t&>(words[i * 512]) == 1) _exit(1);
+    })));
+    EXPECT_TRUE(segfaulted(child([&] { const_cast<volatile uint64_t&>(words[511 * 512]) = 1; })));
+    EXPECT_EQ(child([] {}), 0);
+    const int status = child([] { execl("/bin/true", "true", nullptr); });
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  end = true;
+  other.join();
+  for (uint64_t u = 0; u < 512; u++) ASSERT_EQ(words[u * 512], u);
+}
+
+TEST_P(Ways, AChildFromBeforeWatchingKeepsItsCopy) {
+  Running pager(small(GetParam()), 4000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  if (GetParam() == Faults::signal) GTEST_SKIP() << "watched from the beginning";
+  auto* words = pager.allocate(100 * kUnit);
+  for (uint64_t u = 0; u < 100; u++) words[u * 512] = u + 1;
+  int gate[2];
+  ASSERT_EQ(pipe(gate), 0);
+  fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    close(gate[1]);
+    char c;
+    while (read(gate[0], &c, 1) > 0) {
+    }
+    for (uint64_t u = 0; u < 100; u++)
+      if (words[u * 512] != u + 1) _exit(1);
+    _exit(0);
+  }
+  close(gate[0]);
+  auto* more = pager.allocate(1000 * kUnit);  // pages that both have cannot move
+  for (uint64_t u = 0; u < 1000; u++) more[u * 512] = u;
+  for (uint64_t u = 0; u < 100; u++) {
+    ASSERT_EQ(words[u * 512], u + 1);
+    words[u * 512] = 0;
+  }
+  close(gate[1]);
+  int status = 1;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+}
+
+// In a child of its own, which makes its own pager and then does something wrong.
+int alone(Faults way, const std::function<void(Running&, uint64_t*)>& work) {
+  return child([&] {
+    Running pager(small(way), 4000);
+    if (!pager.status().ok()) _exit(77);
+    auto* words = pager.allocate(512 * kUnit);
+    for (uint64_t u = 0; u < 512; u++) words[u * 512] = u;
+    work(pager, words);
+    _exit(0);
+  });
+}
+#define SKIP_IF_77(status) \
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "not permitted here"
+
+volatile uint64_t* null = nullptr;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winfinite-recursion"
+[[gnu::noinline]] int deeper(volatile int* above) {
+  volatile int here[1000];
+  here[0] = above[0] + 1;
+  return deeper(here) + here[0];
+}
+#pragma GCC diagnostic pop
+
+TEST_P(Ways, ARealNullPointerIsASegmentationFault) {
+  const int status = alone(GetParam(), [](Running&, uint64_t*) { *null = 1; });
+  SKIP_IF_77(status);
+  EXPECT_TRUE(segfaulted(status)) << status;
+}
+
+TEST_P(Ways, AStackOverflowIsASegmentationFault) {
+  const int status = alone(GetParam(), [](Running&, uint64_t*) {
+    volatile int zero = 0;
+    deeper(&zero);
+  });
+  SKIP_IF_77(status);
+  EXPECT_TRUE(segfaulted(status)) << status;
+}
+
+TEST_P(Ways, FreedMemoryIsASegmentationFault) {
+  const int status = alone(GetParam(), [](Running& pager, uint64_t* words) {
+    EXPECT_TRUE(pager->free(words).ok());
+    const_cast<volatile uint64_t&>(words[300 * 512]) = 1;
+  });
+  SKIP_IF_77(status);
+  EXPECT_TRUE(segfaulted(status)) << status;
+}
+
+TEST_P(Ways, ASegmentationFaultThatIsSentKills) {
+  const int status = alone(GetParam(), [](Running&, uint64_t*) {
+    kill(getpid(), SIGSEGV);
+    sleep(1);
+  });
+  SKIP_IF_77(status);
+  EXPECT_TRUE(segfaulted(status)) << status;
+}
+
+TEST_P(Ways, AHandlerOfTheProgramsOwnIsCalled) {
+  for (const bool with_info : {false, true}) {
+    const int status = child([&] {
+      struct sigaction action = {};
+      if (with_info) {
+        action.sa_sigaction = [](int, siginfo_t* info, void*) { _exit(info->si_addr == nullptr ? 42 : 1); };
+        action.sa_flags = SA_SIGINFO;
+      } else {
+        action.sa_handler = [](int) { _exit(42); };
+      }
+      sigaction(SIGSEGV, &action, nullptr);
+      Running pager(small(GetParam()), 4000);
+      if (!pager.status().ok()) _exit(77);
+      auto* words = pager.allocate(512 * kUnit);
+      hammer(words, 512, 2, 20'000);
+      *null = 1;
+    });
+    SKIP_IF_77(status);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42) << status;
+  }
+}
+
+TEST_P(Ways, TwoPagersInOneProcess) {
+  Running one(small(GetParam()), 4000);
+  SKIP_IF_NOT_PERMITTED(one);
+  Running two(small(GetParam()), 4000, false);
+  if (GetParam() == Faults::signal) {
+    EXPECT_EQ(two.status().err(), EBUSY) << "a process has one handler";
+    hammer(one.allocate(512 * kUnit), 512, 2, 50'000);  // the first one goes on
+    return;
+  }
+  SKIP_IF_NOT_PERMITTED(two);
+  auto* a = one.allocate(512 * kUnit);
+  auto* b = two.allocate(512 * kUnit);
+  std::thread other([&] { hammer(a, 512, 2, 50'000); });
+  hammer(b, 512, 2, 50'000);
+  other.join();
+  EXPECT_FALSE(one->touches(b, 1));
+  EXPECT_FALSE(two->touches(a, 1));
+}
+
+TEST_P(Ways, OneAfterTheOther) {
+  for (int i = 0; i < 5; i++) {
+    Running pager(small(GetParam()), 4000);
+    SKIP_IF_NOT_PERMITTED(pager);
+    hammer(pager.allocate(512 * kUnit), 512, 2, 10'000);
+  }
+}
+
+TEST_P(Ways, ManyThreadsInFaultsAtOnce) {
+  for (const Protocol protocol : {Protocol::ahead, Protocol::as2}) {
+    Options options = small(GetParam(), 64);
+    options.protocol = protocol;
+    Running pager(options, 4000, false);
+    SKIP_IF_NOT_PERMITTED(pager);
+    auto* words = pager.allocate(1000 * kUnit);
+    hammer(words, 1000, 64, 200'000);
+    EXPECT_GE(pager->thread_stats().size(), 64u);
+  }
+}
+
+TEST_P(Ways, MoreSmallPagesThanTheSystemHasMappings) {
+  Options options = small(GetParam(), 70'000);  // vm.max_map_count is usually 65530
+  options.page_bytes = kUnit;
+  options.prefetch = Prefetch::off;
+  Running pager(options, 200'000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  constexpr uint64_t kUnits = 200'000;
+  auto* words = pager.allocate(kUnits * kUnit);
+  std::mt19937_64 random(1);
+  std::vector<uint32_t> expected(kUnits);
+  for (int i = 0; i < 150'000; i++) {
+    const uint64_t u = random() % kUnits;
+    ASSERT_EQ(words[u * 512], expected[u]);
+    words[u * 512] = ++expected[u];
+  }
+}
+
+TEST_P(Ways, ManyAllocationsAreServedOrRefused) {
+  Running pager(small(GetParam(), 64), 20'000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  std::vector<uint64_t*> all;
+  for (uint64_t i = 0; i < 6000; i++) {
+    Result<void*> got = pager->allocate(2 * kUnit, 64, 0);
+    if (!got.ok()) {
+      EXPECT_EQ(got.status().err(), ENOMEM) << got.status().message();
+      EXPECT_EQ(GetParam(), Faults::signal) << got.status().message();
+      EXPECT_GE(i, 4000u);
+      break;
+    }
+    all.push_back(static_cast<uint64_t*>(got.value()));
+    *all.back() = i;
+  }
+  for (uint64_t i = 0; i < all.size(); i++) {
+    ASSERT_EQ(*all[i], i);
+    ASSERT_TRUE(pager->free(all[i]).ok());
+  }
+  EXPECT_TRUE(pager->allocate(2 * kUnit, 64, 0).ok());
+}
+
+TEST(Pager, OptionsAreChecked) {
+  Result<std::unique_ptr<RamStore>> store = RamStore::create(kUnit, 100);
+  const auto create = [&](uint64_t local, size_t page) {
+    Options options;
+    options.local_bytes = local;
+    options.page_bytes = page;
+    return Pager::create(options, store.value().get()).status();
+  };
+  EXPECT_EQ(create(1 << 20, 1000).err(), EINVAL);
+  EXPECT_EQ(create(64 << 20, 4 << 20).err(), EINVAL);
+  EXPECT_EQ(create(63 * kUnit, 0).err(), EINVAL);
+  EXPECT_EQ(create(1 << 20, 1 << 20).err(), EINVAL);
+  Result<std::unique_ptr<RamStore>> large = RamStore::create(65536, 100);
+  Options options;
+  options.local_bytes = 1 << 20;
+  EXPECT_EQ(Pager::create(options, large.value().get()).status().err(), EINVAL);
+}
+
+}  // namespace
+}  // namespace tasuki::pager
