@@ -157,6 +157,9 @@ bool Engine::run_commands() {
 }
 
 uint64_t Engine::capacity() const {
+  // A copy stays with the store, so there must be room for one of everything: pages without could not leave, and might come to fill the
+  // local memory.
+  if (options_.copies == Copies::cache) return std::max(local_units_, slots_);
   // What is on its way in or out is in both places for a moment; as long as all is local nothing is on its way. With two pages' worth of
   // room on one side or the other there is always a page that can leave, so that another one can come.
   const uint64_t moving =
@@ -482,6 +485,8 @@ void Engine::rest(bool idle) {
   const double now = seconds();
   if (idle_since_ == 0) idle_since_ = now;
   if (now - idle_since_ < kSpin) return;
+  // stop() may have come just before run_commands() took the event, and would not be heard again.
+  if (stop_.load()) return;
   pollfd fds[2] = {{event_.get(), POLLIN, 0}, {mapper_->descriptor(), POLLIN, 0}};
   poll(fds, options_.protocol == Protocol::as2 ? 1 : 2, kNever);
 }

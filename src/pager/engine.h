@@ -176,7 +176,7 @@ class Engine final : public Pager {
   mutable Region* last_region_ = nullptr;
   uint32_t next_region_ = 1;
   uint64_t local_units_ = 0, spare_ = 0, used_ = 0, limbo_units_ = 0, allocated_units_ = 0,
-           resident_units_ = 0, resident_pages_ = 0, kept_units_ = 0, held_units_ = 0,
+           resident_units_ = 0, resident_pages_ = 0, kept_units_ = 0, promised_units_ = 0, held_units_ = 0,
            page_limit_ = UINT64_MAX;
   uint64_t low_ = 0, high_ = 0, leaving_units_ = 0;
   bool watching_ = false, filling_ = false;

@@ -17,12 +17,13 @@ Page* Engine::page_of(const Region* region, uint64_t unit) {
 
 Status Engine::advise(void* p, size_t bytes, Advice advice) {
   Status status;
-  bool admitted = false;  // keep_local: there is room for it
+  uint64_t promised = 0;  // keep_local: units that it was granted and does not hold yet
   run([&] {
     Region* region = region_of(p);
     const auto offset = region == nullptr ? 0 : static_cast<size_t>(static_cast<std::byte*>(p) - region->at);
     if (region == nullptr || bytes > region->units * kUnit - offset) {
       status = Status::error(EINVAL, "not a range of one allocation in cluster memory");
+      promised_units_ -= promised;  // freed meanwhile
       return true;
     }
     if (!region->watched) {  // everything is local: nothing to do but remember
@@ -57,19 +58,19 @@ Status Engine::advise(void* p, size_t bytes, Advice advice) {
           if (pages_[id].first >= first && pages_[id].first + pages_[id].units <= end && !evict(id)) break;
         }
         break;
-      case Advice::keep_local:
-        if (!admitted) {
-          uint64_t more = 0;
-          for (uint64_t unit = first; unit < end; unit++) {
-            const Page* page = page_of(region, unit);
-            more += page == nullptr || !page->kept;
-          }
-          if (kept_units_ + more > local_units_ / 2) {
-            status = Status::error(ENOMEM, "more than half of the local memory cannot be kept local");
-            return true;
-          }
-          admitted = true;
+      case Advice::keep_local: {
+        uint64_t more = 0;
+        for (uint64_t unit = first; unit < end; unit++) {
+          const Page* page = page_of(region, unit);
+          more += page == nullptr || !page->kept;
         }
+        // What others were granted counts too: two that wait for each other's memory would wait for ever.
+        if (more > 0 && promised == 0 && kept_units_ + promised_units_ + more > local_units_ / 2) {
+          status = Status::error(ENOMEM, "more than half of the local memory cannot be kept local");
+          return true;
+        }
+        promised_units_ += more - promised;
+        promised = more;
         for (uint64_t unit = first; unit < end; unit++) {
           const PageId id = region->page[unit];
           if (id == kNoPage) {
@@ -82,7 +83,9 @@ Status Engine::advise(void* p, size_t bytes, Advice advice) {
           }
           hold(region->page[unit], true, 0);
         }
+        promised_units_ -= promised;
         break;
+      }
     }
     return true;
   });
