@@ -68,6 +68,5 @@ function(tasuki_unit_test part)
   add_executable(${part}_test ${T_SOURCES})
   target_link_libraries(${part}_test PRIVATE tasuki_${part} ${T_DEPENDS} tasuki_options GTest::gtest GTest::gtest_main
                                              Threads::Threads)
-  target_precompile_headers(${part}_test PRIVATE <gtest/gtest.h>)
   gtest_discover_tests(${part}_test TEST_PREFIX ${part}. PROPERTIES LABELS unit TIMEOUT 120 DISCOVERY_TIMEOUT 60)
 endfunction()
