@@ -104,10 +104,10 @@ void add_bench_memory(CLI::App* bench, int* exit_code) {
          "Further settings of the pager, e.g. 'prefetch=off replacement=fifo'; each list is one more case")
       ->delimiter(',');
   std::vector<std::string> peers(std::begin(bench::kMemoryPeers), std::end(bench::kMemoryPeers));
-  cmd->add_option("--peers", choice.peers,
-                  "What else is measured: swap space under a limit of memory (swap-ram, swap-disk, "
-                  "swap-zram), a mapped "
-                  "file under such a limit (file-ram, file-disk), LLNL UMap (umap)")
+  cmd->add_option(
+         "--peers", choice.peers,
+         "What else is measured: swap space under a limit of memory (swap-disk, swap-zram), a mapped "
+         "file under such a limit (file-ram, file-disk), LLNL UMap (umap)")
       ->delimiter(',')
       ->check(CLI::IsMember(peers));
   cmd->add_flag("--no-peers", choice.no_peers, "Nothing else");

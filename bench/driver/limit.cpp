@@ -106,18 +106,14 @@ Status Space::make(const std::string& kind, uint64_t bytes, const std::string& f
            "/tasuki-space-XXXXXX) && chmod 600 \"$f\" && dd if=/dev/zero of=\"$f\" bs=1M count=" + mebibytes +
            " status=none";
   };
-  // Of a file system whose pages never leave main memory. Swap space in /dev/shm would be in memory that is itself
-  // swapped out, and the machine then waits for itself, for ever.
+  // Of a file system whose pages never leave main memory.
   const std::string
       device = "r=$(mktemp -d /tmp/tasuki-space-XXXXXX) && mount -t ramfs -o mode=700 ramfs \"$r\" && " +
                file_in("\"$r\"") + " && d=$(losetup -f --show \"$f\")",
       no_device = "losetup -d \"$d\"; umount \"$r\"; rmdir \"$r\"";
   const std::string on = " && mkswap \"$d\" >/dev/null && swapon -p 32000 \"$d\"";
   std::string setup, cleanup;
-  if (kind == "swap-ram") {
-    setup = device + on;
-    cleanup = "swapoff \"$d\"; " + no_device;
-  } else if (kind == "swap-disk") {
+  if (kind == "swap-disk") {
     setup = file_in(quoted(folder)) + " && d=$f" + on;
     cleanup = "swapoff \"$d\"; rm -f \"$f\"";
   } else if (kind == "swap-zram") {

@@ -26,9 +26,11 @@ class MemoryLimit {
 };
 
 // Swap space, or a folder for mapped files. Kinds:
-//   swap-ram, file-ram     on a block device whose blocks are in main memory: the fastest disk that there could be
 //   swap-disk, file-disk   on the disk that has `folder`
 //   swap-zram              compressed memory
+//   file-ram               on a block device whose blocks are in main memory: the fastest disk that there could be
+// No swap space on such a device: under a limit of memory the loop device waits for pages that only it could write out, and
+// the program cannot be killed any more (Linux 6.18, tmpfs and ramfs).
 class Space {
  public:
   Status make(const std::string& kind, uint64_t bytes, const std::string& folder);

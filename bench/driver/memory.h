@@ -56,8 +56,7 @@ struct MemoryGroup {
 };
 
 // Swap space and mapped files under a limit of memory (limit.h says where they are), and LLNL UMap.
-inline constexpr const char* kMemoryPeers[] = {"swap-ram", "swap-disk", "swap-zram",
-                                               "file-ram", "file-disk", "umap"};
+inline constexpr const char* kMemoryPeers[] = {"swap-disk", "swap-zram", "file-ram", "file-disk", "umap"};
 inline constexpr const char* kMemoryKernels[] = {
     "stream", "himeno", "himeno-double", "matvec",     "is", "cg", "mg", "ft",
     "bt",     "sp",     "random-update", "random-read"};

@@ -158,8 +158,8 @@ json document() {
                 {"gbps", 2.5},
                 {"mops", 68.0}};
   json swap = plain;
-  swap["pattern"] = "himeno XS, swap-ram 5 %";
-  swap["kind"] = "swap-ram", swap["ratio"] = 5.0, swap["seconds"] = 4.0, swap["relative"] = 8.0;
+  swap["pattern"] = "himeno XS, swap-zram 5 %";
+  swap["kind"] = "swap-zram", swap["ratio"] = 5.0, swap["seconds"] = 4.0, swap["relative"] = 8.0;
   swap["faults"] = {{"minor", 1}, {"major", 77}};
   return {{"benchmark", "memory"},
           {"format", 1},
@@ -178,7 +178,7 @@ json document() {
                 {"swap", 3e9},
                 {"window", nullptr},
                 {"copy", 9e9}}}}}}},
-          {"peers", {{"swap-ram", "measured"}}},
+          {"peers", {{"swap-zram", "measured"}}},
           {"rows",
            {plain, cluster_row("himeno XS, cluster 50 %", 50, 0.75),
             cluster_row("himeno XS, cluster 5 %", 5, 1.0), swap}},
@@ -191,7 +191,7 @@ json document() {
 TEST(MemoryReport, TableHasTheNumbers) {
   const std::string text = table(document());
   EXPECT_NE(text.find("himeno XS: 1.0 MiB, 68.00 MFLOPS with plain malloc"), std::string::npos) << text;
-  EXPECT_NE(text.find("times as fast as: swap-ram 4.00"), std::string::npos) << text;
+  EXPECT_NE(text.find("times as fast as: swap-zram 4.00"), std::string::npos) << text;
   EXPECT_NE(text.find("0.875"), std::string::npos) << text;
   EXPECT_NE(text.find("30 %"), std::string::npos) << "waiting: 0.3 of 1 second";
   EXPECT_EQ(text.find("FAILED"), std::string::npos);
@@ -207,7 +207,7 @@ TEST(MemoryReport, SaysWhatIsWrong) {
   const std::string text = table(m);
   EXPECT_NE(text.find("VERIFICATION FAILED: himeno XS, cluster 5 %: p[1][2][3] is 4"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("NOT FINISHED: himeno XS, swap-ram 5 %: not finished in 60 seconds"), std::string::npos)
+  EXPECT_NE(text.find("NOT FINISHED: himeno XS, swap-zram 5 %: not finished in 60 seconds"), std::string::npos)
       << text;
   EXPECT_EQ(memory_page({m}).find("NOT all results are right"), std::string::npos);
   m["verified"] = false;
@@ -219,7 +219,7 @@ TEST(MemoryReport, ComparesRowByRow) {
   newer["rows"][2]["seconds"] = 0.5, newer["rows"][2]["relative"] = 1.0;
   newer["rows"].erase(3);
   const std::string text = comparison(document(), newer);
-  EXPECT_NE(text.find("only in old: himeno XS, swap-ram 5 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("only in old: himeno XS, swap-zram 5 %"), std::string::npos) << text;
   EXPECT_EQ(count(text, " 2.00"), 2U) << text;  // that row, both ways
   EXPECT_EQ(count(text, " 1.41"), 2U) << text;  // the mean of 1 and 2
   EXPECT_EQ(comparison(document(), document()).find("only in"), std::string::npos);

@@ -168,7 +168,7 @@ def kernels_alone():
 def peers():
     """What else there is: measured and verified, or the reason is said; nothing is left behind."""
     before = leftovers()
-    kinds = ["swap-ram", "swap-zram", "file-ram", "umap"]
+    kinds = ["swap-disk", "swap-zram", "file-ram", "umap"]
     m, text = measured("--kernels", "stream:24MiB:triad", "--ratios", "25", "--reps", "1", "--warm", "0", "--peers",
                        ",".join(kinds))
     check(set(m["peers"]) == set(kinds), "peers", m["peers"])
