@@ -74,6 +74,10 @@ constexpr Setting kSettings[] = {
      "Cluster memory: how accesses to absent pages are caught; auto: the best that is permitted."},
     {"TASUKI_DLM_REPLICAS", SettingKind::count, "1", nullptr,
      "Cluster memory: 2: every page is kept by two servers, and half of the memory is left."},
+    {"TASUKI_DLM_THREADS", SettingKind::count, "1", nullptr,
+     "Cluster memory: threads that copy pages of servers on rank 0's host, large pages in pieces; more where "
+     "one core does not "
+     "fill the memory's bandwidth and others are idle."},
     {"TASUKI_DLM_FILL", SettingKind::choice, "rank", "rank|interleave",
      "Cluster memory: servers fill one after the other, or all alike."},
     {"TASUKI_DLM_COMPRESS", SettingKind::choice, "none", "none|lz4",

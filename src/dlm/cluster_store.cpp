@@ -21,13 +21,14 @@ std::vector<uint64_t> capacities(const std::vector<Lender>& lenders) {
 }  // namespace
 
 ClusterStore::ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier> courier, size_t unit_bytes,
-                           Fill fill, uint32_t copies)
+                           Fill fill, uint32_t copies, uint32_t threads)
     : lenders_(std::move(lenders)),
       courier_(std::move(courier)),
       unit_(unit_bytes),
       map_(capacities(lenders_), fill, copies, kTurnBytes / unit_bytes),
-      direct_(std::all_of(lenders_.begin(), lenders_.end(),
-                          [](const Lender& l) { return l.window != nullptr; })) {}
+      direct_(
+          std::all_of(lenders_.begin(), lenders_.end(), [](const Lender& l) { return l.window != nullptr; })),
+      team_(threads) {}
 
 uint64_t ClusterStore::run_limit(pager::Slot slot) const {
   return std::min<uint64_t>(map_.run_limit(slot), kLongestMessage / unit_);
@@ -86,7 +87,7 @@ Status ClusterStore::fetch(uint32_t move) {
   if (lender == nullptr) return lost_for_good(m.slot);
   lenders_[place.server].bytes_in += m.units * unit_;
   if (lender->window == nullptr) return courier_->get(place.server, place.slot, m.units, m.to, move);
-  lender->window->get(place.slot, m.units, m.to);
+  lender->window->get(place.slot, m.units, m.to, &team_);
   finish(move);
   return {};
 }
@@ -110,7 +111,7 @@ Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from
     lender.bytes_out += units * unit_;
     Status status;
     if (lender.window != nullptr) {
-      status = lender.window->put(place.slot, units, from);
+      status = lender.window->put(place.slot, units, from, &team_);
       if (status.ok()) finish(move);
     } else {
       status = courier_->put(place.server, place.slot, units, from, move);

@@ -26,9 +26,10 @@ struct Lender {
 
 class ClusterStore final : public pager::Store {
  public:
-  // `copies`: of every slot, on different servers. lenders[i] is rank i + 1 of the courier's communicator.
+  // `copies`: of every slot, on different servers. lenders[i] is rank i + 1 of the courier's communicator. `threads`
+  // copy from and to windows.
   ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier> courier, size_t unit_bytes, Fill fill,
-               uint32_t copies);
+               uint32_t copies, uint32_t threads = 1);
 
   size_t unit_bytes() const override { return unit_; }
   uint64_t slots() const override { return map_.slots(); }
@@ -76,7 +77,8 @@ class ClusterStore final : public pager::Store {
   std::unique_ptr<Courier> courier_;
   size_t unit_;
   SlotMap map_;
-  bool direct_;      // no server is asked by message
+  bool direct_;  // no server is asked by message
+  CopyTeam team_;
   Ranges released_;  // not given back yet
   std::vector<Move> moves_;
   std::vector<uint32_t> free_moves_;

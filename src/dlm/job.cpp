@@ -253,7 +253,7 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
                                 Courier::Options{unit_bytes, options.compress == Compress::lz4, crowded_,
                                                  options.timeout_s, options.replicas > 1});
   return std::make_unique<ClusterStore>(std::move(lenders), std::move(courier), unit_bytes, options.fill,
-                                        options.replicas);
+                                        options.replicas, options.threads);
 }
 
 Result<int> Job::serve() {

@@ -269,6 +269,9 @@ Result<Options> read_options(const std::vector<std::string>& arguments, int rank
   uint64_t replicas = 1;
   reader.count("replicas", 1, 2, &replicas);
   options.replicas = static_cast<uint32_t>(replicas);
+  uint64_t threads = 1;
+  reader.count("threads", 1, 64, &threads);
+  options.threads = static_cast<uint32_t>(threads);
   reader.choice("fill", &options.fill);
   reader.choice("compress", &options.compress);
   reader.flag("checksum", &options.checksum);

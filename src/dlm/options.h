@@ -22,6 +22,7 @@ struct Options {
   std::vector<uint64_t> memfile;  // bytes of each rank; empty: there is no such file
   Fill fill = Fill::rank;
   uint32_t replicas = 1;
+  uint32_t threads = 1;  // that copy
   Compress compress = Compress::none;
   bool checksum = false;
   Window window = Window::automatic;

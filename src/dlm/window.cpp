@@ -42,11 +42,12 @@ WindowMemory::~WindowMemory() {
   os::unmap(present_, bitmap_bytes(slots_));
 }
 
-void WindowMemory::get(uint64_t slot, uint32_t units, std::byte* to) const {
-  memcpy(to, memory_ + slot * unit_, units * unit_);
+void WindowMemory::get(uint64_t slot, uint32_t units, std::byte* to, CopyTeam* team) const {
+  const std::byte* from = memory_ + slot * unit_;
+  team->run(units * unit_, [&](size_t first, size_t end) { memcpy(to + first, from + first, end - first); });
 }
 
-Status WindowMemory::put(uint64_t slot, uint32_t units, const std::byte* from) {
+Status WindowMemory::put(uint64_t slot, uint32_t units, const std::byte* from, CopyTeam* team) {
   for (uint32_t i = 0; i < units;) {
     const bool has_memory = present(slot + i);
     uint32_t n = 1;
@@ -54,7 +55,10 @@ Status WindowMemory::put(uint64_t slot, uint32_t units, const std::byte* from) {
     const std::byte* source = from + i * unit_;
     const size_t offset = (slot + i) * unit_;
     if (has_memory) {
-      stream_out(memory_ + offset, source, n * unit_);
+      team->run(n * unit_, [&](size_t first, size_t end) {
+        stream_out(memory_ + offset + first, source + first, end - first);
+        _mm_sfence();
+      });
     } else {
       // A store through the mapping could not report that there is no memory: it would kill.
       const int err = os::write_at(file_.get(), source, n * unit_, offset);
@@ -65,7 +69,6 @@ Status WindowMemory::put(uint64_t slot, uint32_t units, const std::byte* from) {
     }
     i += n;
   }
-  _mm_sfence();
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/status.h"
+#include "dlm/copy_team.h"
 #include "os/descriptor.h"
 
 namespace tasuki::dlm {
@@ -25,9 +26,9 @@ class WindowMemory {
   WindowMemory(const WindowMemory&) = delete;
   WindowMemory& operator=(const WindowMemory&) = delete;
 
-  void get(uint64_t slot, uint32_t units, std::byte* to) const;
+  void get(uint64_t slot, uint32_t units, std::byte* to, CopyTeam* team) const;
   // ENOMEM, ENOSPC: the host has no memory left.
-  Status put(uint64_t slot, uint32_t units, const std::byte* from);
+  Status put(uint64_t slot, uint32_t units, const std::byte* from, CopyTeam* team);
   void release(uint64_t slot, uint64_t units);
 
  private:
