@@ -29,6 +29,7 @@ class ChecksumStore final : public pager::Store {
   // EIO: a unit came back that is not the one that went.
   Status progress(std::vector<pager::Ticket>* completed) override;
   bool busy() const override { return inner_->busy(); }
+  int longest_rest_ms() const override { return inner_->longest_rest_ms(); }
   bool direct() const override { return inner_->direct(); }
 
  private:

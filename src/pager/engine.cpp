@@ -1,6 +1,7 @@
 #include "pager/engine.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,18 @@ namespace {
 
 // How long the engine looks for the next fault before it sleeps: a woken thread costs the program more than that.
 constexpr double kSpin = 50e-6;
+
+// A thread that is cancelled ends behind this, not in it: others refer to what is on its stack.
+class NoCancellation {
+ public:
+  NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancellation() { pthread_setcancelstate(before_, nullptr); }
+  NoCancellation(const NoCancellation&) = delete;
+  NoCancellation& operator=(const NoCancellation&) = delete;
+
+ private:
+  int before_ = 0;
+};
 
 struct Way {
   const char* name;
@@ -122,6 +135,7 @@ Engine::~Engine() {
 // Runs `work` in the engine's thread and waits for it. Without one (before serve and after it) here; what cannot be finished here
 // waits for serve, and is given up after it.
 void Engine::run(const std::function<bool()>& work) const {
+  const NoCancellation complete;
   std::unique_lock lock(mutex_);
   if (!serving_.load() && (work() || ended_)) return;
   Command command{work};
@@ -477,7 +491,6 @@ bool Engine::progress() {
 }
 
 void Engine::rest(bool idle) {
-  static constexpr int kNever = -1;
   if (!idle || store_->busy() || !deferred_.empty() || !ahead_.empty() || commands_waiting_ > 0) {
     idle_since_ = 0;
     return;
@@ -488,7 +501,7 @@ void Engine::rest(bool idle) {
   // stop() may have come just before run_commands() took the event, and would not be heard again.
   if (stop_.load()) return;
   pollfd fds[2] = {{event_.get(), POLLIN, 0}, {mapper_->descriptor(), POLLIN, 0}};
-  poll(fds, options_.protocol == Protocol::as2 ? 1 : 2, kNever);
+  poll(fds, options_.protocol == Protocol::as2 ? 1 : 2, store_->longest_rest_ms());
 }
 
 Status Engine::serve() {

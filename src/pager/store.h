@@ -40,6 +40,9 @@ class Store {
   // True while transfers are under way: the pager then calls progress() without sleeping between.
   virtual bool busy() const = 0;
 
+  // While it is not busy: progress() wants to be called again within this many milliseconds; -1: need not be.
+  virtual int longest_rest_ms() const { return -1; }
+
   // Transfers are copies that the calling thread makes at the speed of memory. If not, the pager spends time on finding
   // transfers that are not needed.
   virtual bool direct() const { return false; }

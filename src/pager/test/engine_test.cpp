@@ -3,8 +3,12 @@
 #include "pager/engine.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <unistd.h>
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include "pager/test/fake_memory.h"
@@ -674,6 +678,76 @@ TEST(Engine, StopReturnsAlthoughThreadsWait) {
   rig->allocate(400);
   EXPECT_TRUE(rig->stop().ok());
   EXPECT_EQ(rig->engine().stats().allocated_bytes, 400 * kUnit) << "answered without serve()";
+}
+
+// The engine calls progress() in every turn: it stands still until the test lets it go on.
+class GatedStore final : public Store {
+ public:
+  size_t unit_bytes() const override { return kUnit; }
+  uint64_t slots() const override { return 64; }
+  uint64_t run_limit(Slot slot) const override { return 64 - slot; }
+  Status get(Slot, uint32_t, std::byte*, Ticket) override { return Status::error(EIO, "not here"); }
+  Status put(Slot, uint32_t, const std::byte*, Ticket) override { return Status::error(EIO, "not here"); }
+  Status release(Slot, uint32_t) override { return {}; }
+  Status progress(std::vector<Ticket>*) override {
+    std::unique_lock lock(mutex_);
+    standing_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    return {};
+  }
+  bool busy() const override { return false; }
+
+  void wait_until_it_stands() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return standing_; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool standing_ = false, open_ = false;
+};
+
+TEST(Engine, AThreadThatIsCancelledGetsItsAnswerFirst) {
+  struct Asking {
+    Engine* engine;
+    std::atomic<bool> answered{false};
+  };
+  GatedStore store;
+  Options options;
+  options.local_bytes = 64 * kUnit;
+  Engine engine(options, &store, std::make_unique<FakeMapper>(Style::move, 64, 1, true));
+  std::thread serving([&] { EXPECT_TRUE(engine.serve().ok()); });
+  store.wait_until_it_stands();
+  Asking asking{&engine};
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(
+                &thread, nullptr,
+                [](void* argument) -> void* {
+                  auto* a = static_cast<Asking*>(argument);
+                  static_cast<void>(a->engine->stats());
+                  a->answered = true;
+                  for (;;) pause();
+                },
+                &asking),
+            0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // now it waits
+  EXPECT_EQ(pthread_cancel(thread), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  store.open();
+  void* result = nullptr;
+  EXPECT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_TRUE(asking.answered.load()) << "the engine had a command of a thread that is gone";
+  EXPECT_EQ(engine.stats().allocated_bytes, 0u);
+  engine.stop();
+  serving.join();
 }
 
 TEST(Engine, AfterStopNothingIsUnderWay) {
