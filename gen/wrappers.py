@@ -129,7 +129,7 @@ def main():
               "using namespace tasuki::dlm;", ""]
     bodies += [wrapper(c) + "\n" for c in calls if not c.custom and not c.uses]
 
-    exports = ["{", "  global: dlm_*; tasuki_dlm_*;"] + [f"    {c.name};" for c in calls if not c.uses] + ["  local: *;", "};", ""]
+    exports = ["{", "  global: dlm_*; tasuki_dlm_*; MPI_Finalize;"] + [f"    {c.name};" for c in calls if not c.uses] + ["  local: *;", "};", ""]
 
     options.out.mkdir(parents=True, exist_ok=True)
     for name, lines in (("next.h", header), ("next.cpp", table), ("wrappers.cpp", bodies),

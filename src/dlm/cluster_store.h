@@ -41,6 +41,7 @@ class ClusterStore final : public pager::Store {
   Status release(pager::Slot slot, uint32_t units) override;
   Status progress(std::vector<pager::Ticket>* completed) override;
   bool busy() const override { return !done_.empty() || courier_->busy(); }
+  int longest_rest_ms() const override { return courier_->longest_rest_ms(); }
   bool direct() const override { return direct_; }
 
   const std::vector<Lender>& lenders() const { return lenders_; }
@@ -50,6 +51,7 @@ class ClusterStore final : public pager::Store {
   // tells the servers to end.
   void finish();
   void goodbye(int exit_code, bool abruptly = false) { courier_->goodbye(exit_code, abruptly); }
+  void let_wait() { courier_->let_wait(); }
   // Servers that are lost, as ranks.
   std::vector<int> lost() const;
 

@@ -8,10 +8,13 @@
 #include "dlm/mpi_call.h"
 #include "dlm/packed.h"
 #include "os/cpu.h"
+#include "os/process.h"
 
 namespace tasuki::dlm {
 
 namespace {
+
+constexpr int kLookMilliseconds = 10;
 
 // As the end of a sentence that begins with a server's name.
 Status in_words(int rc, const char* call) {
@@ -30,6 +33,8 @@ Courier::Courier(MPI_Comm comm, std::vector<std::string> names, const Options& o
       crowded_(options.crowded),
       keeps_on_(options.keeps_on),
       timeout_ns_(static_cast<int64_t>(options.timeout_s) * 1'000'000'000),
+      far_(options.far),
+      beating_(names_.size(), false),
       releasing_(names_.size(), 0),
       fate_(names_.size()) {}
 
@@ -62,6 +67,7 @@ void Courier::lose(uint32_t server, const std::string& why, const std::string& c
     owners_.pop_back();
   }
   releasing_[server] = 0;
+  beating_[server] = false;
 }
 
 Result<Courier::Transfer*> Courier::take(uint32_t server, Kind kind, uint64_t token) {
@@ -80,7 +86,7 @@ Result<Courier::Transfer*> Courier::take(uint32_t server, Kind kind, uint64_t to
   transfer->kind = kind;
   transfer->token = token;
   transfer->to = nullptr;
-  transfer->begin_ns = now_ns();
+  transfer->begin_ns = time_.now();
   return transfer;
 }
 
@@ -104,6 +110,9 @@ Status Courier::start(Transfer* transfer, MPI_Request request, int rc, const cha
       break;
     case Kind::release:
       releasing_[transfer->server]++;
+      break;
+    case Kind::beat:
+      beating_[transfer->server] = true;
       break;
     case Kind::goodbye:
       break;
@@ -230,7 +239,9 @@ Status Courier::end(const Ended& ended) {
   const bool moved = t->kind == Kind::get || t->kind == Kind::put;
   if (moved) moving_--;
   if (t->kind == Kind::release && releasing_[t->server] > 0) releasing_[t->server]--;
-  free_.push_back(t);
+  if (t->kind == Kind::beat) beating_[t->server] = false;
+  // After an error MPI may still use its memory.
+  if (ended.error == MPI_SUCCESS) free_.push_back(t);
   Status status = failure(t->server, in_words(ended.error, "MPI_Testsome"));
   const bool arrived = ended.error == MPI_SUCCESS;
   if (arrived) status = arrive(*t, statuses_[ended.status]);
@@ -253,7 +264,7 @@ Status Courier::arrive(const Transfer& t, const MPI_Status& status) const {
 
 Status Courier::check_time() {
   if (timeout_ns_ == 0) return {};
-  const int64_t now = now_ns();
+  const int64_t now = time_.now();
   for (size_t i = 0; i < owners_.size(); i++) {
     if (now - owners_[i]->begin_ns <= timeout_ns_) continue;
     Status status = failure(
@@ -266,8 +277,49 @@ Status Courier::check_time() {
   return {};
 }
 
+// Synchronous: so rank 0 hears of the end of a server that it does not need at the moment. While a debugger is here the
+// program may be stopped for as long as its user thinks.
+Status Courier::beat(bool for_ever) {
+  beaten_ns_ = time_.now();
+  const bool endless = for_ever || os::is_traced();
+  for (uint32_t server = 0; server < far_.size(); server++) {
+    if (!far_[server] || beating_[server] || !alive(server)) continue;
+    if (free_.empty() && transfers_.size() == kMostTransfers) continue;  // it hears enough
+    const Result<Transfer*> taken = take(server, Kind::beat, 0);
+    if (!taken.ok()) return taken.status();
+    Transfer* t = taken.value();
+    const auto patience = endless ? 0u : static_cast<uint32_t>(timeout_ns_ / 1'000'000'000);
+    const Header header{Op::beat, patience, 0, 0, 0};
+    memcpy(t->message, &header, sizeof header);
+    MPI_Request request;
+    const int rc = PMPI_Issend(t->message, sizeof header, MPI_BYTE, static_cast<int>(server) + 1, kHeaderTag,
+                               comm_, &request);
+    Status status = start(t, request, rc, "MPI_Issend");
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+int Courier::longest_rest_ms() {
+  if (timeout_ns_ == 0 || std::find(far_.begin(), far_.end(), true) == far_.end()) return -1;
+  if (!requests_.empty()) return kLookMilliseconds;
+  const int64_t left = beaten_ns_ + timeout_ns_ / 4 - time_.now();
+  return left <= 0 ? 0 : static_cast<int>(left / 1'000'000) + 1;
+}
+
+void Courier::let_wait() {
+  if (timeout_ns_ == 0) return;
+  finish();  // what may be under way had a limit
+  static_cast<void>(beat(true));
+  finish();
+}
+
 Status Courier::progress(std::vector<uint64_t>* completed, std::vector<uint64_t>* lost) {
-  Status status = poll();
+  Status status;
+  if (timeout_ns_ > 0 && !far_.empty() && ++calls_ % (busy() ? 1024 : 1) == 0 &&
+      time_.now() - beaten_ns_ > timeout_ns_ / 4)
+    status = beat(false);
+  if (status.ok()) status = poll();
   completed->insert(completed->end(), done_.begin(), done_.end());
   lost->insert(lost->end(), lost_.begin(), lost_.end());
   done_.clear();

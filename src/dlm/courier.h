@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "dlm/idle.h"
 #include "dlm/wire.h"
 
 namespace tasuki::dlm {
@@ -29,8 +30,9 @@ class Courier {
     bool packed = false;  // data travel as packed.h says
     bool crowded =
         false;  // fewer cores than threads that want to run: a poll that finds nothing gives its core away
-    uint64_t timeout_s = 0;  // 0: none
-    bool keeps_on = false;   // without servers that are lost
+    uint64_t timeout_s = 0;      // 0: none
+    bool keeps_on = false;       // without servers that are lost
+    std::vector<bool> far = {};  // servers that wait for a sign of life; one that does not take it is lost
   };
   // names[i]: of the server that is rank i + 1, for messages: "rank 1 on host".
   Courier(MPI_Comm comm, std::vector<std::string> names, const Options& options);
@@ -47,6 +49,10 @@ class Courier {
   Status release(uint32_t server, const Range* ranges, uint32_t count);
 
   Status progress(std::vector<uint64_t>* completed, std::vector<uint64_t>* lost);
+  // Until the next sign of life is due, or, while one is under way, until somebody should look; -1: never.
+  int longest_rest_ms();
+  // Nobody is here to give signs of life any more: the servers wait all the same.
+  void let_wait();
   bool busy() const { return moving_ > 0 || !done_.empty() || !lost_.empty(); }
 
   bool alive(uint32_t server) const { return fate_[server].empty(); }
@@ -65,7 +71,7 @@ class Courier {
 
  private:
   static constexpr uint32_t kMostReleases = 4;
-  enum class Kind { get, put, release, goodbye };
+  enum class Kind { get, put, release, goodbye, beat };
   struct Transfer {
     alignas(8) std::byte message[sizeof(Header)];
     std::vector<std::byte> extra;  // of a release: the whole message; of packed or staged units: what travels
@@ -87,6 +93,7 @@ class Courier {
   Result<Transfer*> take(uint32_t server, Kind kind, uint64_t token);
   Status start(Transfer* transfer, MPI_Request request, int rc, const char* call);
   Status send_header(Transfer* transfer, const Header& header);
+  Status beat(bool for_ever);
   Status poll();
   Status end(const Ended& ended);
   Status arrive(const Transfer& transfer, const MPI_Status& status) const;
@@ -104,6 +111,9 @@ class Courier {
   bool keeps_on_;
   bool lost_any_ = false;
   int64_t timeout_ns_;
+  std::vector<bool> far_, beating_;  // of each server: see Options; a sign of life is under way
+  RunningTime time_;
+  int64_t beaten_ns_ = 0;
   std::vector<std::unique_ptr<Transfer>> transfers_;  // all that ever were; their data's tag is their index
   std::vector<Transfer*> free_;
   std::vector<MPI_Request> requests_;  // of what is under way
@@ -115,7 +125,7 @@ class Courier {
   std::vector<std::string> fate_;  // of each server; empty: alive
   std::vector<uint64_t> done_, lost_;
   uint64_t moving_ = 0;  // gets and puts under way
-  uint64_t empty_polls_ = 0;
+  uint64_t empty_polls_ = 0, calls_ = 0;
 };
 
 }  // namespace tasuki::dlm

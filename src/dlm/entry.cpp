@@ -1,6 +1,8 @@
 // dlm.h, on top of the pager.
 #include "dlm/entry.h"
 
+#include <mpi.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -142,6 +144,13 @@ TASUKI_EXPORT int dlm_stats(struct dlm_stats* stats) {
 
 TASUKI_EXPORT int tasuki_dlm_needs_wrappers(void) {
   return needs_pin() ? 1 : 0;
+}
+
+// A program that has initialised MPI itself ends it, too: that must not wait for a server that is lost.
+TASUKI_EXPORT int MPI_Finalize(void) {
+  Runtime& runtime = Runtime::instance();
+  if (runtime.pager() != nullptr) runtime.stop(false);
+  return runtime.finalizes_later() ? MPI_SUCCESS : PMPI_Finalize();
 }
 
 TASUKI_EXPORT void tasuki_dlm_stop(void) {

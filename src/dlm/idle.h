@@ -16,6 +16,22 @@ inline int64_t now_ns() {
   return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
+// Time in which this process ran. When it was stopped, or its host was frozen, then all others may have been too, and
+// what they have to say arrives a moment after this process goes on: that they were silent meanwhile says nothing.
+class RunningTime {
+ public:
+  int64_t now() {
+    const int64_t real = now_ns();
+    running_ += real - real_ < kLongestStep ? real - real_ : kLongestStep;
+    real_ = real;
+    return running_;
+  }
+
+ private:
+  static constexpr int64_t kLongestStep = 500'000'000;
+  int64_t real_ = now_ns(), running_ = 0;
+};
+
 class Idle {
  public:
   // `spare`: the host has a core for this thread alone.

@@ -1,6 +1,7 @@
 #include "dlm/job.h"
 
 #include <dlfcn.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "base/log.h"
 #include "dlm/mpi_call.h"
@@ -21,6 +23,23 @@ namespace tasuki::dlm {
 namespace {
 
 constexpr int64_t kNewsNanoseconds = 2'000'000'000;
+constexpr int64_t kAbortMilliseconds = 3000;
+constexpr int kQuietMilliseconds = 60, kTurnMilliseconds = 20, kTurns = 10;
+
+// MPICH before 4.2 over UCX and TCP waits in MPI_Finalize for ever, on several hosts, when one rank still progresses
+// while another closes its connections.
+bool wants_quiet_end() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0, major = 0, minor = 0;
+  PMPI_Get_library_version(text, &length);
+  return sscanf(text, "MPICH Version: %d.%d", &major, &minor) == 2 &&
+         (major < 4 || (major == 4 && minor < 2));
+}
+
+void pause_ms(int64_t ms) {
+  const timespec time = {ms / 1000, ms % 1000 * 1'000'000};
+  nanosleep(&time, nullptr);
+}
 
 const char* level_name(int level) {
   switch (level) {
@@ -135,6 +154,7 @@ Status Job::look_around() {
   status =
       mpi_status(PMPI_Allreduce(MPI_IN_PLACE, &root_here, 1, MPI_INT, MPI_MAX, host_comm_), "MPI_Allreduce");
   on_root_host_ = root_here != 0;
+  one_host_ = host_ranks_ == size_;
   // Launchers bind ranks to cores of their own; a thread of ours may have to go to another rank's.
   os::current_cpu_set(&host_cores_);
   if (status.ok())
@@ -187,6 +207,7 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
   plan.unit_bytes = unit_bytes;
   plan.share = options.window != Window::off ? 1 : 0;
   plan.packed = options.compress == Compress::lz4 ? 1 : 0;
+  plan.patience = static_cast<uint32_t>(options.timeout_s);
   Status status = mpi_status(PMPI_Bcast(&plan, sizeof plan, MPI_BYTE, 0, comm_), "MPI_Bcast");
   if (!status.ok()) return status;
 
@@ -209,6 +230,7 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
   std::vector<Lender> lenders;
   std::vector<Deal> deals(static_cast<size_t>(size_), Deal{-1, 0});
   std::vector<std::string> names;
+  std::vector<bool> far;
   for (int rank = 1; rank < size_; rank++) {
     const Offer& offer = offers[static_cast<size_t>(rank)];
     Lender lender;
@@ -234,6 +256,7 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
       log(LogLevel::info, "no window to the memory of %s (%s): it takes part by messages",
           lender.name.c_str(), why.c_str());
     names.push_back(lender.name);
+    far.push_back(offer.on_root_host == 0);
     lenders.push_back(std::move(lender));
   }
   if (status.ok() && options.replicas > 1 && size_ < 3 && size_ > 1)
@@ -251,7 +274,7 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
   auto courier =
       std::make_unique<Courier>(comm_, std::move(names),
                                 Courier::Options{unit_bytes, options.compress == Compress::lz4, crowded_,
-                                                 options.timeout_s, options.replicas > 1});
+                                                 options.timeout_s, options.replicas > 1, std::move(far)});
   return std::make_unique<ClusterStore>(std::move(lenders), std::move(courier), unit_bytes, options.fill,
                                         options.replicas, options.threads);
 }
@@ -304,6 +327,7 @@ Result<int> Job::serve() {
   memory.slots = bytes / plan.unit_bytes;
   memory.file = loan.file.get();
   memory.packed = plan.packed != 0 && deal.shared == 0;
+  memory.patience_s = on_root_host_ ? 0 : plan.patience;
   if (deal.shared == 0)
     memory.at = static_cast<std::byte*>(loan.memory);
   else
@@ -345,6 +369,9 @@ void Job::disconnect(int exit_code) {
     fflush(nullptr);
     _exit(exit_code);
   }
+  // Everybody is out of the barrier, and nobody in MPI, when the first one begins to end it.
+  if (initialised_here_ && !one_host_ && wants_quiet_end() && PMPI_Barrier(comm_) == MPI_SUCCESS)
+    pause_ms(kQuietMilliseconds + kTurnMilliseconds * std::min(rank_, kTurns));
   if (host_comm_ != MPI_COMM_NULL) PMPI_Comm_free(&host_comm_);
   if (comm_ != MPI_COMM_NULL) PMPI_Comm_free(&comm_);
   if (initialised_here_) PMPI_Finalize();
@@ -354,6 +381,11 @@ void Job::abort(int exit_code) {
   int finalised = 0;
   PMPI_Finalized(&finalised);
   if (finalised != 0) _exit(exit_code);
+  // Libraries wait for their launcher to end them, and it for hosts that nobody can reach any more.
+  std::thread([exit_code] {
+    pause_ms(kAbortMilliseconds);
+    _exit(exit_code);
+  }).detach();
   PMPI_Abort(comm_ == MPI_COMM_NULL ? MPI_COMM_WORLD : comm_, exit_code);
   _exit(exit_code);
 }

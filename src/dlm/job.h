@@ -58,6 +58,7 @@ class Job {
   int rank_ = 0, size_ = 1;
   int host_ranks_ = 1;
   bool on_root_host_ = false;
+  bool one_host_ = true;
   bool initialised_here_ = false;
   bool crowded_ = false;
   bool abruptly_ = false;

@@ -237,8 +237,10 @@ void Runtime::conclude(ClusterStore& servers, const Options& options) {
   }
   if (job_->knows_ended(servers.lost()))
     servers.goodbye(0, true);
-  else
+  else {
+    servers.let_wait();
     abort_at_end_ = true;  // until then the other servers wait, asleep
+  }
 }
 
 void Runtime::end() {

@@ -27,6 +27,8 @@ class Runtime {
   // run until the very end.
   void stop(bool exiting);
 
+  // True: a server is lost, and MPI_Finalize would wait for it; end() ends MPI. The program goes on.
+  bool finalizes_later() const { return abort_at_end_; }
   // The last moment of the program: where MPI cannot be ended in order, because a server is lost, ends all ranks.
   void end();
 
@@ -51,7 +53,7 @@ class Runtime {
   int exit_code_ = 0;
   std::vector<std::string> arguments_;
   std::thread thread_;
-  bool abort_at_end_ = false;
+  std::atomic<bool> abort_at_end_{false};
   int program_exit_code_ = 0;
   std::unique_ptr<Job> job_;
   std::unique_ptr<pager::Pager> pager_;

@@ -12,7 +12,11 @@
 namespace tasuki::dlm {
 
 Server::Server(MPI_Comm comm, const Memory& memory, Idle idle)
-    : comm_(comm), memory_(memory), idle_(idle), headers_(kHeaders * kMostHeaderBytes) {}
+    : comm_(comm),
+      memory_(memory),
+      idle_(idle),
+      headers_(kHeaders * kMostHeaderBytes),
+      patience_ns_(int64_t{memory.patience_s} * 1'000'000'000) {}
 
 Server::~Server() {
   if (lengths_ != nullptr) os::unmap(lengths_, os::page_ceil(memory_.slots * sizeof(uint32_t) + 1));
@@ -38,9 +42,12 @@ Result<int> Server::run() {
     if (!status.ok()) return status;
     if (found) {
       idle_.active();
+      heard_ns_ = -1;
       continue;
     }
     idle_.wait();
+    if (idle_.asleep()) status = check_silence();
+    if (!status.ok()) return status;
     // A launcher that was killed cannot end its ranks.
     if (idle_.asleep() && getppid() != parent)
       return Status::error(ECHILD, "the process that started this memory server is gone");
@@ -48,6 +55,17 @@ Result<int> Server::run() {
   Status status = abruptly_ ? Status() : close();
   if (!status.ok()) return status;
   return exit_code_;
+}
+
+Status Server::check_silence() {
+  if (patience_ns_ == 0) return {};
+  const int64_t now = time_.now();
+  if (heard_ns_ < 0) heard_ns_ = now;
+  if (now - heard_ns_ <= patience_ns_) return {};
+  return Status::error(ETIMEDOUT,
+                       "nothing was heard from rank 0 for " + std::to_string(patience_ns_ / 1'000'000'000) +
+                           " s: its host or the network is down, or it was stopped for longer than "
+                           "--timeout; this server ends");
 }
 
 Status Server::poll(bool* found) {
@@ -110,6 +128,9 @@ Status Server::handle(const std::byte* message) {
           range.units -= operation.header.units;
         }
       }
+      return {};
+    case Op::beat:
+      patience_ns_ = int64_t{header.units} * 1'000'000'000;
       return {};
     case Op::goodbye:
       goodbye_ = true;

@@ -27,7 +27,8 @@ class Server {
     size_t unit_bytes = 0;
     uint64_t slots = 0;
     int file = -1;
-    bool packed = false;  // units are kept as they come: compressed, or not
+    bool packed = false;      // units are kept as they come: compressed, or not
+    uint32_t patience_s = 0;  // with a silent rank 0, until it says otherwise; 0: endless
   };
   Server(MPI_Comm comm, const Memory& memory, Idle idle);
   ~Server();
@@ -61,6 +62,7 @@ class Server {
   void release(const Header& header);
   void give_back(size_t offset, size_t bytes);
   Status close();
+  Status check_silence();
 
   MPI_Comm comm_;
   Memory memory_;
@@ -74,6 +76,8 @@ class Server {
   std::deque<Operation> deferred_;
   std::vector<int> indices_;
   bool goodbye_ = false, abruptly_ = false;
+  RunningTime time_;
+  int64_t patience_ns_, heard_ns_ = -1;  // heard_ns_: when rank 0 fell silent; -1: it has not
   int exit_code_ = 0;
 };
 

@@ -77,6 +77,13 @@ void use_cores(const CpuSet& set) {
   raw_syscall(SYS_sched_setaffinity, 0, sizeof set.bits, raw_arg(set.bits));
 }
 
+bool is_traced() {
+  const std::string text = read_proc(getpid(), "status");
+  const char* const field = "\nTracerPid:";
+  const size_t at = text.find(field);
+  return at != std::string::npos && atoi(text.c_str() + at + strlen(field)) != 0;
+}
+
 pid_t clone_process(void (*entry)(void*), void* arg, void* stack_top, std::atomic<int32_t>* pid) {
   static_assert(sizeof(std::atomic<int32_t>) == sizeof(int32_t));
   long result;

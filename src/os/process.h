@@ -19,6 +19,9 @@ namespace tasuki::os {
 // return, and must use raw system calls only (os/raw.h): the child's thread pointer is still the parent's.
 pid_t clone_process(void (*entry)(void*), void* arg, void* stack_top, std::atomic<int32_t>* pid);
 
+// A debugger has this process, or another one that traces it.
+bool is_traced();
+
 // Leaves everything behind and starts at `entry` with an initial stack as the kernel makes it for exec.
 [[noreturn]] void jump_to(const void* entry, const void* stack);
 

@@ -31,6 +31,7 @@ MADE_UP = [
     ("error", [2], "--window=off --replicas=2 --fill=interleave --compress=lz4 --checksum", 5, ["verified at the end", GONE]),
     ("error", [1, 2], "--window=off --replicas=2", None, [LOST, BOTH]),
     ("error", [1], "--window=off", None, [LOST]),
+    ("error", [1], "--window=off --replicas=2", 5, ["verified", GONE], "initialised"),
     ("stop", [1], "--window=off --replicas=2 --timeout=1", 5, ["verified at the end", "has not answered for 1 s", GONE]),
 ]
 REAL = [
@@ -57,7 +58,7 @@ def strike(what, ranks, mark, flag):
             os.kill(pid, signal.SIGSTOP if what == "stop" else signal.SIGKILL)
 
 
-def run_case(options, what, ranks, settings, code, expected):
+def run_case(options, what, ranks, settings, code, expected, program="program"):
     with tempfile.TemporaryDirectory() as scratch:
         mark, flag, end = f"{os.getpid()}.{time.time_ns()}", pathlib.Path(scratch, "flag"), pathlib.Path(scratch, "end")
         env = {k: v for k, v in os.environ.items() if not k.startswith("TASUKI")}
@@ -67,7 +68,8 @@ def run_case(options, what, ranks, settings, code, expected):
         command = [options.mpirun, *options.launch, "-n", "3"]
         if what == "error":
             command += ["env", f"LD_PRELOAD={options.fault}"]
-        command += [options.program, "go-on", "5", str(end), "--", "--local=4MiB", "--memory=64MiB", *settings.split()]
+        arguments = [options.program, "go-on", "5"] if program == "program" else [options.initialised, "3"]
+        command += [*arguments, str(end), "--", "--local=4MiB", "--memory=64MiB", *settings.split()]
         job = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True)
         text = []
@@ -125,6 +127,7 @@ def main():
     parser.add_argument("--mpirun")
     parser.add_argument("--fault", help="the library that makes failures up")
     parser.add_argument("--wheel", type=pathlib.Path, help="where Open MPI 5 is installed")
+    parser.add_argument("--initialised", help="the program that initialises MPI itself")
     parser.add_argument("program")
     options = parser.parse_args()
     options.launch, options.env = (["--oversubscribe"] if options.mpi == "openmpi" else []), {}
@@ -139,11 +142,11 @@ def main():
         # The same interface for programs as Open MPI 4. Without the hash store PMIx cannot work as root in a container.
         options.env = {"LD_LIBRARY_PATH": str(options.wheel / "lib"), "PMIX_MCA_gds": "hash"}
     failed = 0
-    for what, ranks, settings, code, expected in cases:
-        title = f"{what} {' and '.join(map(str, ranks))}, {settings}"
+    for what, ranks, settings, code, expected, *program in cases:
+        title = " ".join([*program, what, " and ".join(map(str, ranks)), settings])
         begin = time.monotonic()
         try:
-            run_case(options, what, ranks, settings, code, expected)
+            run_case(options, what, ranks, settings, code, expected, *program)
             print(f"{title}: as it should ({time.monotonic() - begin:.1f} s)", flush=True)
         except Failure as failure:
             print(f"{title}: FAILED: {failure}", flush=True)

@@ -147,6 +147,15 @@ int main(int argc, char** argv) {
     dlm_shutdown();
     printf("after shutdown\n");
   }
+  if (strcmp(what, "compute") == 0) {
+    /* for so many seconds without any cluster memory */
+    printf("swapping\n");
+    fflush(stdout);
+    sleep((unsigned)number);
+    use_memory(bytes);
+    printf("verified at the end\n");
+    return 0;
+  }
   if (strcmp(what, "shutdown") == 0) {
     void* p = dlm_alloc(100);
     CHECK(p != NULL);

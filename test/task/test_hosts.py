@@ -68,18 +68,20 @@ class SecondHost:
     def end(self):
         self.process.kill()
         self.process.wait()
+        # The other host's end goes with its namespace, but when is the kernel's affair.
+        subprocess.run(["ip", "link", "del", "veth0"], capture_output=True)
 
 
-def launch_options(b, host):
-    """mpirun's: two ranks on each host."""
+def launch_options(b, host, ranks=(2, 2)):
+    """mpirun's, for so many ranks on each host."""
+    hosts = f"{HOST_A}:{ranks[0]},{HOST_B}:{ranks[1]}"
     if b.launcher == "openmpi":
         settings = {"plm_rsh_agent": host.agent, "plm_rsh_no_tree_spawn": "1", "oob_tcp_if_include": NET,
                     "btl_tcp_if_include": NET, "pml": "ob1", "btl": "tcp,vader,self", "mpi_yield_when_idle": "1"}
         b.env.update({"OMPI_MCA_" + name: value for name, value in settings.items()})
-        return ["--host", f"{HOST_A}:2,{HOST_B}:2"]
+        return ["--host", hosts]
     b.env.update(UCX_TLS="tcp,self", UCX_NET_DEVICES="veth0")
-    return ["-hosts", f"{HOST_A},{HOST_B}", "-ppn", "2", "-launcher", "ssh", "-launcher-exec", host.agent, "-localhost",
-            HOST_A]
+    return ["-hosts", hosts, "-launcher", "ssh", "-launcher-exec", host.agent, "-localhost", HOST_A]
 
 
 def scenario_hosts(b):
