@@ -88,7 +88,8 @@ constexpr Setting kSettings[] = {
     {"TASUKI_DLM_WINDOW", SettingKind::choice, "auto", "auto|on|off",
      "Cluster memory: rank 0 copies to and from the memory of servers on its own host without messages."},
     {"TASUKI_DLM_TIMEOUT", SettingKind::count, "60", nullptr,
-     "Cluster memory: seconds after which a server that does not answer is given up; 0: never."},
+     "Cluster memory: seconds of silence after which a server is given up, and a server on another host "
+     "gives rank 0 up; 0: never."},
     {"TASUKI_DLM_STATS", SettingKind::text, "off", nullptr,
      "Cluster memory: on: print counters and times at the end; a name ending in .json or .html: write them "
      "there."},
