@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -23,7 +24,7 @@ namespace tasuki::dlm {
 namespace {
 
 constexpr int64_t kNewsNanoseconds = 2'000'000'000;
-constexpr int64_t kAbortMilliseconds = 3000;
+constexpr int64_t kAbortMilliseconds = 3000, kFinalizeMilliseconds = 10'000;
 constexpr int kQuietMilliseconds = 60, kTurnMilliseconds = 20, kTurns = 10;
 
 // MPICH before 4.2 over UCX and TCP waits in MPI_Finalize for ever, on several hosts, when one rank still progresses
@@ -39,6 +40,16 @@ bool wants_quiet_end() {
 void pause_ms(int64_t ms) {
   const timespec time = {ms / 1000, ms % 1000 * 1'000'000};
   nanosleep(&time, nullptr);
+}
+
+std::atomic<bool> mpi_returned{false};
+
+// For calls into MPI that may never return when everything else is said and done.
+void exit_after_ms(int64_t ms, int exit_code) {
+  std::thread([ms, exit_code] {
+    pause_ms(ms);
+    if (!mpi_returned) _exit(exit_code);
+  }).detach();
 }
 
 const char* level_name(int level) {
@@ -369,12 +380,17 @@ void Job::disconnect(int exit_code) {
     fflush(nullptr);
     _exit(exit_code);
   }
-  // Everybody is out of the barrier, and nobody in MPI, when the first one begins to end it.
-  if (initialised_here_ && !one_host_ && wants_quiet_end() && PMPI_Barrier(comm_) == MPI_SUCCESS)
-    pause_ms(kQuietMilliseconds + kTurnMilliseconds * std::min(rank_, kTurns));
+  if (initialised_here_ && !one_host_ && wants_quiet_end()) {
+    fflush(nullptr);
+    exit_after_ms(kFinalizeMilliseconds, exit_code);  // where the pause is too short, on a crowded machine
+    // Everybody is out of the barrier, and nobody in MPI, when the first one begins to end it.
+    if (PMPI_Barrier(comm_) == MPI_SUCCESS)
+      pause_ms(kQuietMilliseconds + kTurnMilliseconds * std::min(rank_, kTurns));
+  }
   if (host_comm_ != MPI_COMM_NULL) PMPI_Comm_free(&host_comm_);
   if (comm_ != MPI_COMM_NULL) PMPI_Comm_free(&comm_);
   if (initialised_here_) PMPI_Finalize();
+  mpi_returned = true;
 }
 
 void Job::abort(int exit_code) {
@@ -382,10 +398,7 @@ void Job::abort(int exit_code) {
   PMPI_Finalized(&finalised);
   if (finalised != 0) _exit(exit_code);
   // Libraries wait for their launcher to end them, and it for hosts that nobody can reach any more.
-  std::thread([exit_code] {
-    pause_ms(kAbortMilliseconds);
-    _exit(exit_code);
-  }).detach();
+  exit_after_ms(kAbortMilliseconds, exit_code);
   PMPI_Abort(comm_ == MPI_COMM_NULL ? MPI_COMM_WORLD : comm_, exit_code);
   _exit(exit_code);
 }
