@@ -1,0 +1,118 @@
+/* XcalableMP C: what programs with coarrays call. After the XcalableMP 1.4 specification (chapters 5 and 7, appendix A) and,
+ * for sync functions, its model, Fortran 2008.
+ *
+ *     #include <xmp.h>
+ *     int a[10]:[*];                                   // one array in each image
+ *     int main(void) {
+ *       if (xmp_node_num() == 1) a[0:5]:[2] = a[5:5];  // put
+ *       xmp_sync_all(NULL);
+ *       ...
+ *     }
+ *
+ *     tasukicc prog.c -o prog && mpirun -n 4 ./prog
+ *
+ * An image is a rank of the MPI job; images are numbered from 1 as nodes are. Inside `#pragma xmp task on` they are numbered among
+ * the nodes that execute the task. tasukicc starts and ends the runtime around main. Other programs, which use coarrays
+ * from xmp_comalloc only, call xmp_init or xmp_init_mpi.
+ *
+ * Completion. Until the next sync function, post, wait, lock or unlock an image sees its own puts and gets in program order,
+ * and others may see them in any order. Those calls complete all that this image has started, at the target. Puts and gets under
+ * `#pragma xmp nonblock` need not even be complete at this image before that: their local operands must not be
+ * changed (put) or used (get) until then.
+ *
+ * Functions with `int* status` store one of the constants below there. With NULL, what would be an error status ends the job
+ * with a message and exit code 1. Any one thread at a time may call these functions, if MPI was started for that
+ * (the runtime asks for MPI_THREAD_SERIALIZED).
+ */
+#ifndef TASUKI_XMP_H
+#define TASUKI_XMP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  XMP_STAT_SUCCESS = 0,
+  XMP_STAT_STOPPED_IMAGE = 1,      /* an image that takes part has left main or called exit */
+  XMP_STAT_LOCKED = 2,             /* lock: this image holds it already */
+  XMP_STAT_UNLOCKED = 3,           /* unlock: nobody holds it */
+  XMP_STAT_LOCKED_OTHER_IMAGE = 4, /* unlock: another image holds it */
+  XMP_STAT_ERROR = 5               /* anything else: an image that is not there, no memory */
+};
+
+/* ---- who and how many; local, no communication */
+int xmp_all_node_num(void);  /* among all nodes, from 1 */
+int xmpc_all_node_num(void); /* the same from 0 */
+int xmp_all_num_nodes(void);
+int xmp_node_num(void);    /* among the executing nodes, from 1 */
+int xmpc_node_num(void);   /* the same from 0 */
+int xmp_this_image(void);  /* the number with which `a:[n]` names this image */
+int xmpc_this_image(void); /* as xmpc_node_num, from 0 (section 7.2.6) */
+int xmp_num_nodes(void);   /* executing nodes */
+int xmp_num_images(void);  /* the same */
+double xmp_wtime(void);    /* seconds since some time in the past */
+double xmp_wtick(void);    /* its resolution in seconds */
+
+/* ---- synchronization (section 5.7.3) */
+void xmp_sync_memory(int* status); /* completes what this image has started */
+void xmp_sync_all(int* status);    /* that, and waits for all executing images; collective */
+/* As sync images of Fortran: the n-th call of this image that names image j meets the n-th of j that names this one. */
+void xmp_sync_image(int image, int* status);
+/* `count` different images of `images`. Its own number is allowed and means nothing. */
+void xmp_sync_images(int count, int* images, int* status);
+void xmp_sync_images_all(
+    int* status); /* sync images (*): every other image must name this one, by whatever call */
+
+/* ---- allocated coarrays; collective over the executing images, with an implied xmp_sync_all. After the 1.4 draft. */
+/* `bytes` bytes in each image, the same number in all, zero, aligned to 64 bytes. What it returns serves in every place
+ * where a coarray does: `T (*p)[N]:[*] = xmp_comalloc(bytes)`. Ends the job with a message when there is no memory. */
+void* xmp_comalloc(size_t bytes);
+void xmp_cofree(void* p); /* NULL is allowed */
+
+/* Descriptors: what the operator xmp_desc_of(name) yields. */
+typedef const void* xmp_desc_t;
+/* Memory for the coarray pointer that the descriptor describes, with as many sizes as it has dimensions (section 7.5.1). */
+void* xmp_malloc(xmp_desc_t descriptor, ...);
+void xmp_free(void* p); /* as xmp_cofree */
+
+/* Inquiry functions (section 7.6) for node arrays and coarrays: 0, or -1 when the descriptor or the dimension does not fit.
+ * Dimensions count from 1, as in the specification. */
+int xmp_nodes_ndims(xmp_desc_t d, int* ndims);
+int xmp_nodes_index(xmp_desc_t d, int dim,
+                    int* index); /* of the executing node, from 1; 0: it is not in the set */
+int xmpc_nodes_index(xmp_desc_t d, int dim, int* index); /* from 0; -1: it is not in the set */
+int xmp_nodes_size(xmp_desc_t d, int dim, int* size);
+int xmp_nodes_attr(xmp_desc_t d, int* attr);
+enum { XMP_ENTIRE_NODES = 1, XMP_EXECUTING_NODES = 2, XMP_PRIMARY_NODES = 3, XMP_EQUIVALENCE_NODES = 4 };
+int xmp_array_ndims(xmp_desc_t d, int* ndims);
+int xmp_array_lbound(xmp_desc_t d, int dim, int* bound);
+int xmp_array_ubound(xmp_desc_t d, int dim, int* bound);
+/* Numbers of images of one set in another (section 5.5): of the node array `d` (NULL: the executing set) among all images, ... */
+void xmp_get_primary_image_index(int count, const int* index, int* primary, xmp_desc_t d);
+/* ... and of the node array `d` in the executing set; 0 for those that are not in it. */
+void xmp_get_image_index(int count, const int* index, int* current, xmp_desc_t d);
+
+/* ---- locks (section 5.8.4). A lock is a coarray: xmp_lock_t l:[*]; zero is unlocked. */
+typedef struct {
+  int64_t tasuki_ticket, tasuki_serving, tasuki_holder;
+} xmp_lock_t;
+
+/* ---- program */
+void xmp_exit(int status); /* collective; ends the program as exit does */
+/* For MPI programs without tasukicc's main. `comm` must hold all ranks of MPI_COMM_WORLD. */
+void xmp_init_mpi(int* argc, char*** argv);
+void xmp_finalize_mpi(void);
+void xmp_finalize(void);
+/* With mpi.h included before this header: */
+#if defined(MPI_VERSION)
+void xmp_init(MPI_Comm comm);
+MPI_Comm xmp_get_mpi_comm(void); /* of the executing nodes; not to be freed */
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif
