@@ -41,18 +41,19 @@ struct tasuki_xmp_coarray {
 /* A node array, and the part of one that `p(1:2, *)` and the like name: a range of each dimension, from 0. The first dimension varies
  * fastest, as in the specification. */
 struct tasuki_xmp_range {
-  int begin, count,
-      step; /* from 0. count TASUKI_XMP_REST: to the end; step TASUKI_XMP_OWN: the executing node's own index ("*") */
+  int begin; /* from 0 */
+  int count; /* TASUKI_XMP_REST: to the end */
+  int step;  /* TASUKI_XMP_OWN: instead of the range, the executing node's own index ("*") */
 };
 enum { TASUKI_XMP_REST = -1, TASUKI_XMP_OWN = 0 };
 struct tasuki_xmp_nodes {
   int kind; /* TASUKI_XMP_KIND_NODES */
   int dimensions;
   int size[7]; /* TASUKI_XMP_REST in the last: as many as there are */
-  int origin; /* XMP_ENTIRE_NODES ("=**"), XMP_EXECUTING_NODES ("=*"), XMP_PRIMARY_NODES (nothing), XMP_EQUIVALENCE_NODES */
-  const struct tasuki_xmp_nodes*
-      whole; /* XMP_EQUIVALENCE_NODES: of which node array it is a part (NULL: all nodes), and */
-  const struct tasuki_xmp_range* ranges; /* which: as many as `whole` has dimensions */
+  int origin; /* XMP_PRIMARY_NODES (plain), XMP_ENTIRE_NODES (=**), XMP_EXECUTING_NODES (=*), XMP_EQUIVALENCE_NODES */
+  /* XMP_EQUIVALENCE_NODES: of which node array it is a part, and which part: a range for each dimension of `whole`. */
+  const struct tasuki_xmp_nodes* whole;
+  const struct tasuki_xmp_range* ranges;
   const char* name;
   const char* file;
   int line;
@@ -80,26 +81,31 @@ void tasuki_xmp_register_nodes(struct tasuki_xmp_nodes* const* begin, struct tas
  * the sync functions. */
 void tasuki_xmp_first_image(int first, const char* file);
 
-/* Called once, before main, when anything of the program is XMP (in a wrapped main, as with dlm arrays): starts MPI if the program
- * links a main that has not, allocates all registered coarrays, and sees to the end: at exit() or return from main all is
- * completed, freed, and MPI_Finalize called, if the program has not. A program that calls MPI_Init or MPI_Finalize itself
- * finds them intercepted: MPI runs already, and ends after the last coarray. 0, or the exit code that main is to return. */
+/* Called once, before main (in a wrapped main, as with dlm arrays), when anything of the program is XMP: starts MPI, allocates all
+ * registered coarrays, and sees to the end: after return from main or exit() all is completed and MPI ended. 0, or the exit
+ * code that main is to return; the message is out then. */
 int tasuki_xmp_main_begin(int* argc, char*** argv);
+
+/* What the program's own MPI_Init, MPI_Init_thread and MPI_Finalize become (linked with --wrap): MPI runs already before main, and ends
+ * after the last coarray. They return 0, MPI_SUCCESS. init_thread: `provided` is what there is, whatever is asked for. */
+int tasuki_xmp_mpi_init(void);
+int tasuki_xmp_mpi_init_thread(int* provided);
+int tasuki_xmp_mpi_finalize(void);
 
 /* ---- remote references to one object */
 
-/* Flags of a transfer. */
 enum {
-  TASUKI_XMP_NONBLOCK =
-      1, /* lexically in `nonblock`: completion neither here nor at the target is guaranteed on return */
-  TASUKI_XMP_NONBLOCK_REMOTE = 2, /* lexically in `nonblock (remote)`: complete here, not at the target */
-  TASUKI_XMP_TEMPORARY = 4,       /* the local source of a put is gone or changed right after the call */
-  /* Flags of an operand (struct tasuki_xmp_section), and of put and get for their two operands. */
-  TASUKI_XMP_REMOTE = 16, /* section: in image `image`, else in this one */
-  TASUKI_XMP_CHECK = 32,  /* section: compare with the extents (-fcheck=bounds) */
-  TASUKI_XMP_DEVICE =
-      64, /* the coarray's (section: this operand's) memory on the device; not yet: an error at the line */
-  TASUKI_XMP_DEVICE_LOCAL = 128 /* put, get: the local operand's memory on the device; not yet */
+  /* Of a transfer: it is written in `nonblock` (complete neither here nor at the target on return) or `nonblock (remote)` (complete
+   * here, not at the target), ... */
+  TASUKI_XMP_NONBLOCK = 1,
+  TASUKI_XMP_NONBLOCK_REMOTE = 2,
+  TASUKI_XMP_TEMPORARY = 4, /* ... the local source of a put is gone or changed right after the call */
+  /* Of an operand (struct tasuki_xmp_section): in image `image`, else here; compare with the extents (-fcheck=bounds). */
+  TASUKI_XMP_REMOTE = 16,
+  TASUKI_XMP_CHECK = 32,
+  /* The operand's memory on the device; in put and get the coarray's, and the local operand's. Not yet: an error at the line. */
+  TASUKI_XMP_DEVICE = 64,
+  TASUKI_XMP_DEVICE_LOCAL = 128
 };
 
 /* Copies `bytes` bytes from here to there. `to` is the object's address in this image's coarray. An image that is not there, or an
@@ -126,18 +132,15 @@ ptrdiff_t tasuki_xmp_index(ptrdiff_t index, size_t extent, int dimension, const 
 
 /* ---- sections */
 
-/* One bracket, from left to right as written. A plain index [i] is {i, 1, 1, ..}. Omitted parts: lower 0, length extent - lower
- * (see tasuki_xmp_rest), stride 1. */
+/* One bracket, from left to right as written. A plain index [i] is {i, 1, 1, ..}. Omitted parts: lower 0, stride 1, length PTRDIFF_MIN:
+ * what is left from lower to the end, in the direction of stride. */
 struct tasuki_xmp_dimension {
   ptrdiff_t lower;
-  ptrdiff_t
-      length; /* TASUKI_XMP_ALL: what is left from lower to the end in the direction of stride; else greater than 0 */
+  ptrdiff_t length; /* 0: nothing is copied */
   ptrdiff_t stride; /* not 0; negative: downwards from lower */
-  size_t
-      extent; /* elements of this dimension: sizeof(a)/sizeof(a[0]), sizeof(a[0])/sizeof(a[0][0]), ..; 0: unknown */
-  size_t bytes; /* from one element of this dimension to the next: sizeof(a[0]), sizeof(a[0][0]), .. */
+  size_t extent;    /* elements: sizeof(a)/sizeof(a[0]), sizeof(a[0])/sizeof(a[0][0]), ..; 0: unknown */
+  size_t bytes;     /* from one element to the next: sizeof(a[0]), sizeof(a[0][0]), .. */
 };
-enum { TASUKI_XMP_ALL = -1 };
 
 /* An operand: `dimensions` 0 is a single object at `base`. Sections may have any number of dimensions up to 15. */
 struct tasuki_xmp_section {
