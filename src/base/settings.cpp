@@ -33,6 +33,9 @@ constexpr Setting kSettings[] = {
      "Who packs and unpacks typed messages between hosts; on: Tasuki where measured to be faster; off: the "
      "MPI "
      "library."},
+    {"TASUKI_COARRAY", SettingKind::choice, "auto", "auto|host|window",
+     "How coarrays of other images are reached; auto: loads and stores in one address space or on one host, "
+     "else windows of the MPI library; host: never by the address space; window: always by windows."},
     {"TASUKI_SPIN", SettingKind::count, "2000", nullptr,
      "Polls of a waiting rank before it gives its core away; used when ranks outnumber cores."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,

@@ -1,0 +1,21 @@
+// atomics: read-modify-write on 4 or 8 bytes of any image, and the locks made of them. By the processor where all images are direct,
+// else through the window for all, this image included: the two kinds need not agree.
+#pragma once
+
+#include <cstdint>
+
+#include "coarray/runtime.h"
+
+namespace tasuki::coarray {
+
+// `operation` is one of TASUKI_XMP_ATOMIC_. The old value; complete at the target on return.
+int64_t atomic(const Place& place, uint64_t bytes, int operation, int64_t operand, int64_t compare);
+
+enum class LockResult { done, not_acquired, held_by_me, held_by_other, not_held };
+
+// A ticket lock: those that wait get it in the order of their calls. `place` is of an xmp_lock_t, `me` any number but 0 that stands for
+// this image.
+LockResult lock(const Place& place, int64_t me, bool try_only);
+LockResult unlock(const Place& place, int64_t me);
+
+}  // namespace tasuki::coarray

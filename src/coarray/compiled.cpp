@@ -1,0 +1,208 @@
+// What tasukicc emits calls of (xmp_compiler.h): start, puts and gets, sections.
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "coarray/runtime.h"
+#include "tasuki/xmp_compiler.h"
+
+extern "C" {
+// In every program that tasukicc linked.
+extern const int tasuki_xmp_main_waits __attribute__((weak));
+}
+
+namespace tasuki::coarray {
+namespace {
+
+bool may_defer(unsigned flags) {
+  return (flags & TASUKI_XMP_NONBLOCK) != 0;
+}
+
+void refuse_device(unsigned flags, Where where) {
+  if ((flags & (TASUKI_XMP_DEVICE | TASUKI_XMP_DEVICE_LOCAL)) != 0) [[unlikely]]
+    fail(where, "device memory is not supported yet; leave out use_device");
+}
+
+Operand operand_of(const tasuki_xmp_section& section, Where where) {
+  refuse_device(section.flags, where);
+  Operand operand;
+  std::string problem;
+  if (!measure(section, &operand.extent, &problem)) fail(where, "%s", problem.c_str());
+  char* base = static_cast<char*>(section.base);
+  char* first = base + operand.extent.first;
+  if ((section.flags & TASUKI_XMP_REMOTE) == 0) {
+    operand.place.direct = first;
+    return operand;
+  }
+  if (operand.extent.elements == 0) {
+    runtime().world_index(section.image, where, runtime().name_of(base).c_str());
+    operand.place.direct = first;
+    return operand;
+  }
+  const auto length = static_cast<uint64_t>(operand.extent.high - operand.extent.low);
+  const int64_t ahead = operand.extent.first - operand.extent.low;
+  operand.place = runtime().place(base + operand.extent.low, length, section.image, where);
+  operand.place.offset += static_cast<uint64_t>(ahead);
+  if (operand.place.direct != nullptr) operand.place.direct += ahead;
+  return operand;
+}
+
+}  // namespace
+}  // namespace tasuki::coarray
+
+using namespace tasuki::coarray;
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT void tasuki_xmp_register(tasuki_xmp_coarray* const* begin, tasuki_xmp_coarray* const* end) {
+  for (tasuki_xmp_coarray* const* entry = begin; entry != end; entry++) {
+    tasuki_xmp_coarray* record = *entry;
+    if (record == nullptr) continue;
+    if (&tasuki_xmp_main_waits == nullptr) {
+      fprintf(
+          stderr,
+          "%s:%d: error: the coarray '%s': this program was compiled, but not linked by tasukicc, and starts "
+          "without its coarrays; link it with: tasukicc objects -o program\n",
+          record->file, record->line, record->name);
+      exit(1);
+    }
+    runtime().add(record);
+  }
+}
+
+EXPORT void tasuki_xmp_register_nodes(tasuki_xmp_nodes* const* begin, tasuki_xmp_nodes* const* end) {
+  for (tasuki_xmp_nodes* const* entry = begin; entry != end; entry++)
+    if (*entry != nullptr) runtime().add(*entry);
+}
+
+EXPORT void tasuki_xmp_first_image(int first, const char* file) {
+  runtime().set_first_image(first, file);
+}
+
+EXPORT int tasuki_xmp_main_begin(int* argc, char*** argv) {
+  runtime().start(argc, argv, true);
+  return 0;
+}
+
+EXPORT int tasuki_xmp_mpi_init(void) {
+  return 0;
+}
+
+EXPORT int tasuki_xmp_mpi_init_thread(int* provided) {
+  return PMPI_Query_thread(provided);
+}
+
+EXPORT int tasuki_xmp_mpi_finalize(void) {
+  return 0;
+}
+
+EXPORT void tasuki_xmp_put(void* to, const void* from, size_t bytes, int image, unsigned flags,
+                           const char* file, int line) {
+  const Where where = {file, line};
+  refuse_device(flags, where);
+  Runtime& r = runtime();
+  const Place place = r.place(to, bytes, image, where);
+  if (place.direct != nullptr && bytes <= 256) return copy_object(place.direct, from, bytes);
+  r.transfers.put(place, from, bytes, may_defer(flags), (flags & TASUKI_XMP_TEMPORARY) != 0);
+}
+
+EXPORT void* tasuki_xmp_get(void* to, const void* from, size_t bytes, int image, unsigned flags,
+                            const char* file, int line) {
+  const Where where = {file, line};
+  refuse_device(flags, where);
+  Runtime& r = runtime();
+  const Place place = r.place(from, bytes, image, where);
+  if (place.direct != nullptr && bytes <= 256)
+    copy_object(to, place.direct, bytes);
+  else
+    r.transfers.get(to, place, bytes, may_defer(flags));
+  return to;
+}
+
+EXPORT int tasuki_xmp_image(const char* name, int count, const int* extents, const int* subscripts,
+                            const char* file, int line) {
+  Runtime& r = runtime();
+  long long number = 0, factor = 1;
+  for (int i = 0; i < count; i++) {
+    const int from_zero = subscripts[i] - r.first_image;
+    if (from_zero < 0 || (i + 1 < count && from_zero >= extents[i])) {
+      if (i + 1 < count)
+        fail({file, line}, "codimension %d of '%s' has images %d to %d; %d was named", i + 1, name,
+             r.first_image, r.first_image + extents[i] - 1, subscripts[i]);
+      fail({file, line}, "codimension %d of '%s' begins at %d; %d was named", i + 1, name, r.first_image,
+           subscripts[i]);
+    }
+    number += from_zero * factor;
+    if (i + 1 < count) factor *= extents[i];
+  }
+  if (number > INT_MAX - 1) number = INT_MAX - 1;
+  return static_cast<int>(number) + r.first_image;
+}
+
+EXPORT ptrdiff_t tasuki_xmp_index(ptrdiff_t index, size_t extent, int dimension, const char* name,
+                                  const char* file, int line) {
+  if (index < 0 || static_cast<size_t>(index) >= extent) [[unlikely]]
+    fail({file, line}, "dimension %d of '%s' goes from 0 to %lld; element %lld was named", dimension + 1,
+         name, static_cast<long long>(extent) - 1, static_cast<long long>(index));
+  return index;
+}
+
+EXPORT void tasuki_xmp_copy(const tasuki_xmp_section* to, const tasuki_xmp_section* from, unsigned flags,
+                            const char* file, int line) {
+  const Where where = {file, line};
+  const Operand target = operand_of(*to, where);
+  const Operand source = operand_of(*from, where);
+  if (to->element != from->element)
+    fail(where, "elements of %zu bytes are assigned to elements of %zu bytes", from->element, to->element);
+  Transfers& transfers = runtime().transfers;
+  if (from->dimensions == 0 && to->dimensions > 0) {
+    std::string value(from->element, '\0');
+    const char* here = source.place.direct;
+    if (here == nullptr) {
+      transfers.get(value.data(), source.place, from->element, false);
+      here = value.data();
+    }
+    return transfers.fill(target, here, from->element);
+  }
+  if (target.extent.elements != source.extent.elements)
+    fail(where,
+         "%llu elements of '%s' are assigned to %llu elements of '%s'; both sections must have equally many",
+         static_cast<unsigned long long>(source.extent.elements), from->name == nullptr ? "" : from->name,
+         static_cast<unsigned long long>(target.extent.elements), to->name == nullptr ? "" : to->name);
+  transfers.copy(target, source, may_defer(flags), (flags & TASUKI_XMP_TEMPORARY) != 0);
+}
+
+EXPORT size_t tasuki_xmp_elements(const tasuki_xmp_section* section, const char* file, int line) {
+  Extent extent;
+  std::string problem;
+  if (!measure(*section, &extent, &problem)) fail({file, line}, "%s", problem.c_str());
+  return extent.elements;
+}
+
+EXPORT void tasuki_xmp_same(size_t elements, size_t expected, const char* what, const char* file, int line) {
+  if (elements != expected)
+    fail({file, line},
+         "'%s' has %zu elements where %zu are wanted; all sections of an assignment must have equally many",
+         what, elements, expected);
+}
+
+EXPORT void* tasuki_xmp_temporary(size_t elements, size_t element, const char* file, int line) {
+  size_t bytes = 0;
+  void* memory = nullptr;
+  if (!__builtin_mul_overflow(elements, element, &bytes) && bytes <= SIZE_MAX - 64)
+    memory = aligned_alloc(64, (bytes / 64 + 1) * 64);
+  if (memory == nullptr) fail({file, line}, "no memory for an intermediate array of %zu elements", elements);
+  return memory;
+}
+
+EXPORT void tasuki_xmp_release(void* temporary) {
+  free(temporary);
+}
+
+EXPORT void tasuki_xmp_wait_nonblock(int local, const char*, int) {
+  if (local != 0)
+    runtime().transfers.complete_local();
+  else
+    runtime().transfers.complete();
+}

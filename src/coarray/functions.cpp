@@ -1,0 +1,303 @@
+// The functions of xmp.h.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdlib>
+
+#include "coarray/runtime.h"
+#include "tasuki/xmp.h"
+#include "tasuki/xmp_compiler.h"
+
+using namespace tasuki::coarray;
+
+#define EXPORT __attribute__((visibility("default")))
+
+namespace {
+
+Runtime& started(const char* function) {
+  Runtime& r = runtime();
+  r.require_start(function);
+  return r;
+}
+
+// `stopped` images of those that were to be met.
+void conclude(int stopped, int* status, const char* function) {
+  if (status != nullptr)
+    *status = stopped == 0 ? XMP_STAT_SUCCESS : XMP_STAT_STOPPED_IMAGE;
+  else if (stopped != 0)
+    fail({nullptr, 0},
+         "%s: %d of the images it waits for %s left main; with a status argument the program can go on",
+         function, stopped, stopped == 1 ? "has" : "have");
+}
+
+void sync_with(const std::vector<int>& images, int* status, const char* function) {
+  Runtime& r = runtime();
+  r.transfers.complete();
+  const int stopped = r.sync.meet(images.data(), static_cast<int>(images.size()));
+  // What the others stored is seen after this.
+  r.transfers.complete();
+  conclude(stopped, status, function);
+}
+
+// The index of an image in all, or -1 with the error told.
+int image_index(Runtime& r, int image, int* status, const char* function) {
+  if (status == nullptr) return r.world_index(image, {nullptr, 0}, function);
+  const int index = image - r.first_image;
+  if (index >= 0 && index < r.teams.current().size()) return r.world_index(image, {nullptr, 0}, function);
+  *status = XMP_STAT_ERROR;
+  return -1;
+}
+
+int current_index(const Runtime& r) {
+  return r.teams.current().me;
+}
+
+const tasuki_xmp_nodes* nodes_of(xmp_desc_t d) {
+  const auto* nodes = static_cast<const tasuki_xmp_nodes*>(d);
+  return nodes != nullptr && nodes->kind == TASUKI_XMP_KIND_NODES ? nodes : nullptr;
+}
+
+const tasuki_xmp_descriptor* coarray_of(xmp_desc_t d) {
+  const auto* coarray = static_cast<const tasuki_xmp_descriptor*>(d);
+  return coarray != nullptr && coarray->kind == TASUKI_XMP_KIND_COARRAY ? coarray : nullptr;
+}
+
+}  // namespace
+
+EXPORT int xmp_all_node_num(void) {
+  return started("xmp_all_node_num").teams.world().me + 1;
+}
+EXPORT int xmpc_all_node_num(void) {
+  return started("xmpc_all_node_num").teams.world().me;
+}
+EXPORT int xmp_all_num_nodes(void) {
+  return started("xmp_all_num_nodes").teams.world().size();
+}
+EXPORT int xmp_node_num(void) {
+  return current_index(started("xmp_node_num")) + 1;
+}
+EXPORT int xmpc_node_num(void) {
+  return current_index(started("xmpc_node_num"));
+}
+EXPORT int xmp_this_image(void) {
+  const Runtime& r = started("xmp_this_image");
+  return current_index(r) + r.first_image;
+}
+EXPORT int xmpc_this_image(void) {
+  return current_index(started("xmpc_this_image"));
+}
+EXPORT int xmp_num_nodes(void) {
+  return started("xmp_num_nodes").teams.current().size();
+}
+EXPORT int xmp_num_images(void) {
+  return started("xmp_num_images").teams.current().size();
+}
+EXPORT double xmp_wtime(void) {
+  return PMPI_Wtime();
+}
+EXPORT double xmp_wtick(void) {
+  return PMPI_Wtick();
+}
+
+EXPORT void xmp_sync_memory(int* status) {
+  started("xmp_sync_memory").transfers.complete();
+  if (status != nullptr) *status = XMP_STAT_SUCCESS;
+}
+
+EXPORT void xmp_sync_all(int* status) {
+  Runtime& r = started("xmp_sync_all");
+  r.transfers.complete();
+  const int stopped = r.sync.barrier(r.teams.current());
+  r.transfers.complete();
+  conclude(stopped, status, "xmp_sync_all");
+}
+
+EXPORT void xmp_sync_image(int image, int* status) {
+  Runtime& r = started("xmp_sync_image");
+  const int index = image_index(r, image, status, "xmp_sync_image");
+  if (index >= 0) sync_with({index}, status, "xmp_sync_image");
+}
+
+EXPORT void xmp_sync_images(int count, int* images, int* status) {
+  Runtime& r = started("xmp_sync_images");
+  std::vector<int> all;
+  for (int i = 0; i < count; i++) {
+    const int index = image_index(r, images[i], status, "xmp_sync_images");
+    if (index < 0) return;
+    if (std::find(all.begin(), all.end(), index) != all.end()) {
+      if (status == nullptr) fail({nullptr, 0}, "xmp_sync_images names image %d twice", images[i]);
+      *status = XMP_STAT_ERROR;
+      return;
+    }
+    all.push_back(index);
+  }
+  sync_with(all, status, "xmp_sync_images");
+}
+
+EXPORT void xmp_sync_images_all(int* status) {
+  const Runtime& r = started("xmp_sync_images_all");
+  std::vector<int> all;
+  for (int rank : r.teams.current().ranks) all.push_back(r.teams.world().index[static_cast<size_t>(rank)]);
+  sync_with(all, status, "xmp_sync_images_all");
+}
+
+EXPORT void* xmp_comalloc(size_t bytes) {
+  xmp_sync_all(nullptr);
+  return runtime().allocate(bytes, {nullptr, 0});
+}
+
+EXPORT void xmp_cofree(void* p) {
+  xmp_sync_all(nullptr);
+  runtime().release(p, {nullptr, 0});
+}
+
+EXPORT void* xmp_malloc(xmp_desc_t descriptor, ...) {
+  const tasuki_xmp_descriptor* d = coarray_of(descriptor);
+  if (d == nullptr)
+    fail({nullptr, 0}, "xmp_malloc wants the descriptor of a pointer to a coarray: xmp_desc_of(pointer)");
+  size_t bytes = d->element;
+  va_list sizes;
+  va_start(sizes, descriptor);
+  for (int i = 0; i < d->dimensions; i++) {
+    const size_t size = va_arg(sizes, size_t);
+    if (d->size[i] != 0 && d->size[i] != size)
+      fail({d->file, d->line}, "xmp_malloc: dimension %d of '%s' has %zu elements, and %zu are asked for",
+           i + 1, d->name, d->size[i], size);
+    if (__builtin_mul_overflow(bytes, size, &bytes))
+      fail({d->file, d->line}, "xmp_malloc: '%s' is larger than memory can be", d->name);
+  }
+  va_end(sizes);
+  return xmp_comalloc(bytes);
+}
+
+EXPORT void xmp_free(void* p) {
+  xmp_cofree(p);
+}
+
+EXPORT int xmp_nodes_ndims(xmp_desc_t d, int* ndims) {
+  const tasuki_xmp_nodes* nodes = nodes_of(d);
+  if (nodes == nullptr) return -1;
+  *ndims = nodes->dimensions;
+  return 0;
+}
+
+EXPORT int xmpc_nodes_index(xmp_desc_t d, int dim, int* index) {
+  const tasuki_xmp_nodes* nodes = nodes_of(d);
+  if (nodes == nullptr || dim < 1 || dim > nodes->dimensions) return -1;
+  const Runtime& r = started("xmp_nodes_index");
+  const NodeSet& set = runtime().teams.nodes(*nodes);
+  const auto found = std::find(set.ranks.begin(), set.ranks.end(),
+                               r.teams.world().ranks[static_cast<size_t>(r.teams.world().me)]);
+  if (found == set.ranks.end()) {
+    *index = -1;
+    return 0;
+  }
+  auto position = static_cast<int>(found - set.ranks.begin());
+  for (int i = 1; i < dim; i++) position /= set.sizes[static_cast<size_t>(i) - 1];
+  *index = position % set.sizes[static_cast<size_t>(dim) - 1];
+  return 0;
+}
+
+EXPORT int xmp_nodes_index(xmp_desc_t d, int dim, int* index) {
+  if (xmpc_nodes_index(d, dim, index) != 0) return -1;
+  ++*index;
+  return 0;
+}
+
+EXPORT int xmp_nodes_size(xmp_desc_t d, int dim, int* size) {
+  const tasuki_xmp_nodes* nodes = nodes_of(d);
+  if (nodes == nullptr || dim < 1 || dim > nodes->dimensions) return -1;
+  *size = started("xmp_nodes_size").teams.nodes(*nodes).sizes[static_cast<size_t>(dim) - 1];
+  return 0;
+}
+
+EXPORT int xmp_nodes_attr(xmp_desc_t d, int* attr) {
+  const tasuki_xmp_nodes* nodes = nodes_of(d);
+  if (nodes == nullptr) return -1;
+  *attr = nodes->origin;
+  return 0;
+}
+
+EXPORT int xmp_array_ndims(xmp_desc_t d, int* ndims) {
+  const tasuki_xmp_descriptor* coarray = coarray_of(d);
+  if (coarray == nullptr) return -1;
+  *ndims = coarray->dimensions;
+  return 0;
+}
+
+EXPORT int xmp_array_lbound(xmp_desc_t d, int dim, int* bound) {
+  const tasuki_xmp_descriptor* coarray = coarray_of(d);
+  if (coarray == nullptr || dim < 1 || dim > coarray->dimensions) return -1;
+  *bound = 0;
+  return 0;
+}
+
+EXPORT int xmp_array_ubound(xmp_desc_t d, int dim, int* bound) {
+  const tasuki_xmp_descriptor* coarray = coarray_of(d);
+  if (coarray == nullptr || dim < 1 || dim > coarray->dimensions || coarray->size[dim - 1] == 0) return -1;
+  *bound = static_cast<int>(coarray->size[dim - 1]) - 1;
+  return 0;
+}
+
+namespace {
+
+// The ranks of node array `d`, or of the executing nodes.
+const std::vector<int>& ranks_of(Runtime& r, xmp_desc_t d, const char* function) {
+  if (d == nullptr) return r.teams.current().ranks;
+  const tasuki_xmp_nodes* nodes = nodes_of(d);
+  if (nodes == nullptr) fail({nullptr, 0}, "%s wants the descriptor of a node array", function);
+  return r.teams.nodes(*nodes).ranks;
+}
+
+void translate(int count, const int* index, int* result, xmp_desc_t d, bool to_all, const char* function) {
+  Runtime& r = started(function);
+  const std::vector<int>& ranks = ranks_of(r, d, function);
+  const std::vector<int>& where = (to_all ? r.teams.world() : r.teams.current()).index;
+  for (int i = 0; i < count; i++) {
+    if (index[i] < 1 || static_cast<size_t>(index[i]) > ranks.size())
+      fail({nullptr, 0}, "%s: there is no node %d in a set of %zu", function, index[i], ranks.size());
+    result[i] = where[static_cast<size_t>(ranks[static_cast<size_t>(index[i]) - 1])] + 1;
+  }
+}
+
+}  // namespace
+
+EXPORT void xmp_get_primary_image_index(int count, const int* index, int* primary, xmp_desc_t d) {
+  translate(count, index, primary, d, true, "xmp_get_primary_image_index");
+}
+
+EXPORT void xmp_get_image_index(int count, const int* index, int* current, xmp_desc_t d) {
+  translate(count, index, current, d, false, "xmp_get_image_index");
+}
+
+EXPORT void xmp_exit(int status) {
+  exit(status);
+}
+
+EXPORT void xmp_init_mpi(int* argc, char*** argv) {
+  runtime().start(argc, argv, true);
+}
+
+EXPORT void xmp_finalize_mpi(void) {
+  runtime().end();
+}
+
+EXPORT void xmp_init(MPI_Comm comm) {
+  int relation = MPI_UNEQUAL;
+  PMPI_Comm_compare(comm, MPI_COMM_WORLD, &relation);
+  if (relation != MPI_IDENT && relation != MPI_CONGRUENT)
+    fail({nullptr, 0}, "xmp_init wants MPI_COMM_WORLD or a duplicate of it");
+  runtime().start(nullptr, nullptr, false);
+}
+
+EXPORT void xmp_finalize(void) {
+  runtime().end();
+}
+
+EXPORT MPI_Comm xmp_get_mpi_comm(void) {
+  const Team& team = started("xmp_get_mpi_comm").teams.current();
+  MPI_Comm& users = const_cast<Team&>(team).users;
+  if (users == MPI_COMM_NULL) MPI_Comm_dup(team.comm, &users);
+  return users;
+}

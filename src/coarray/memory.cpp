@@ -1,0 +1,168 @@
+#include "coarray/memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <ctime>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "coarray/outstanding.h"
+#include "os/mapping.h"
+#include "task/space.h"
+
+namespace tasuki::coarray {
+namespace {
+
+// A number that the tasks of a space agree on and no other space has.
+uint64_t number_of_space() {
+  task::TaskSlot* slot = task::self();
+  if (slot == nullptr) return 0;
+  std::atomic<void*>& root = slot->space->roots[task::kRootCoarray];
+  void* known = root.load(std::memory_order_acquire);
+  if (known == nullptr) {
+    void* page = os::map_memory(os::kPageSize);
+    if (page == nullptr) return 0;
+    timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const uint64_t number =
+        static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+    const uint64_t mixed =
+        number ^ (static_cast<uint64_t>(getpid()) << 48) ^ static_cast<uint64_t>(gethostid());
+    memcpy(page, &mixed, sizeof mixed);
+    if (root.compare_exchange_strong(known, page, std::memory_order_acq_rel))
+      known = page;
+    else
+      os::unmap(page, os::kPageSize);
+  }
+  uint64_t number;
+  memcpy(&number, known, sizeof number);
+  return number;
+}
+
+char* aligned(void* p, uint64_t alignment) {
+  return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(p) + alignment - 1) & ~(alignment - 1));
+}
+
+}  // namespace
+
+Segment::Segment() = default;
+Segment::~Segment() = default;
+
+void Memory::start(const Team& world) {
+  enum { automatic, host, window };
+  const int wanted = setting_choice("TASUKI_COARRAY");
+  space_ = number_of_space();
+  uint64_t mine[2] = {space_, ~space_}, least[2];
+  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, world.comm);
+  if (wanted == automatic && space_ != 0 && least[0] == ~least[1]) {
+    reach_ = Reach::space;
+    return;
+  }
+  MPI_Comm neighbours;
+  int count = 0;
+  PMPI_Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, world.me, MPI_INFO_NULL, &neighbours);
+  PMPI_Comm_size(neighbours, &count);
+  PMPI_Comm_free(&neighbours);
+  reach_ = wanted != window && count == world.size() ? Reach::host : Reach::window;
+  if (wanted == window) space_ = 0;
+}
+
+// Each image maps its own part, the others know the address.
+bool Memory::map_plainly(Segment* segment, uint64_t alignment, bool wanted) {
+  segment->mapped = os::page_ceil(segment->bytes + (alignment > os::kPageSize ? alignment : 0));
+  segment->mapping = wanted ? os::map_memory(segment->mapped) : nullptr;
+  if (segment->mapping != nullptr) segment->begin = aligned(segment->mapping, alignment);
+  return segment->mapping != nullptr;
+}
+
+bool Memory::make_window(Segment* segment, uint64_t alignment) {
+  const auto bytes = static_cast<MPI_Aint>(segment->bytes + (alignment > 16 ? alignment : 0));
+  MPI_Info info;
+  void* memory = nullptr;
+  PMPI_Info_create(&info);
+  // The runtime's own message is the better one.
+  PMPI_Comm_set_errhandler(segment->team->comm, MPI_ERRORS_RETURN);
+  int rc;
+  if (reach_ == Reach::host) {
+    PMPI_Info_set(info, "alloc_shared_noncontig", "true");
+    rc = PMPI_Win_allocate_shared(bytes, 1, info, segment->team->comm, &memory, &segment->window);
+  } else {
+    PMPI_Info_set(info, "same_disp_unit", "true");
+    PMPI_Info_set(info, "same_size", "true");
+    rc = PMPI_Win_allocate(bytes, 1, info, segment->team->comm, &memory, &segment->window);
+  }
+  PMPI_Info_free(&info);
+  PMPI_Comm_set_errhandler(segment->team->comm, MPI_ERRORS_ARE_FATAL);
+  if (rc != MPI_SUCCESS) return false;
+  segment->mapping = memory;
+  segment->begin = aligned(memory, alignment);
+  memset(segment->begin, 0, segment->bytes);
+  PMPI_Win_lock_all(MPI_MODE_NOCHECK, segment->window);
+  return true;
+}
+
+Segment* Memory::allocate(const Team& team, uint64_t bytes, uint64_t alignment) {
+  auto segment = std::make_unique<Segment>();
+  segment->bytes = std::max<uint64_t>(bytes, 1);
+  segment->team = &team;
+  const auto count = static_cast<size_t>(team.size());
+  const bool got = reach_ == Reach::space ? map_plainly(segment.get(), alignment, true)
+                                          : make_window(segment.get(), alignment);
+  struct Part {
+    uint64_t got, space, address, displacement;
+  };
+  const Part mine = {got, space_, reinterpret_cast<uint64_t>(segment->begin),
+                     static_cast<uint64_t>(segment->begin - static_cast<char*>(segment->mapping))};
+  std::vector<Part> parts(count);
+  PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, parts.data(), sizeof mine, MPI_BYTE, team.comm);
+  if (std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.got == 0; })) {
+    if (segment->mapped != 0 && segment->mapping != nullptr) os::unmap(segment->mapping, segment->mapped);
+    return nullptr;
+  }
+  segment->direct.assign(count, nullptr);
+  for (size_t i = 0; i < count; i++) {
+    segment->displacement.push_back(static_cast<MPI_Aint>(parts[i].displacement));
+    const bool here = static_cast<int>(i) == team.me;
+    if (here || (space_ != 0 && parts[i].space == space_)) {
+      segment->direct[i] = reinterpret_cast<char*>(parts[i].address);
+    } else if (reach_ == Reach::host) {
+      MPI_Aint size = 0;
+      int unit = 0;
+      void* base = nullptr;
+      PMPI_Win_shared_query(segment->window, static_cast<int>(i), &size, &unit, &base);
+      segment->direct[i] = static_cast<char*>(base) + parts[i].displacement;
+    }
+  }
+  if (reach_ == Reach::window) segment->outstanding = std::make_unique<Outstanding>(*segment);
+  PMPI_Barrier(team.comm);  // all of it is zero
+  segments_.push_back(std::move(segment));
+  return segments_.back().get();
+}
+
+void Memory::release(Segment* segment) {
+  if (last_ == segment) last_ = nullptr;
+  if (segment->window != MPI_WIN_NULL) {
+    PMPI_Win_unlock_all(segment->window);
+    PMPI_Win_free(&segment->window);
+  } else {
+    PMPI_Barrier(segment->team->comm);  // nobody uses it any more
+    os::unmap(segment->mapping, segment->mapped);
+  }
+  std::erase_if(segments_, [&](const auto& known) { return known.get() == segment; });
+}
+
+void Memory::release_all() {
+  while (!segments_.empty()) release(segments_.back().get());
+}
+
+Segment* Memory::find(const void* p, uint64_t length) {
+  if (last_ != nullptr && last_->holds(p, length)) return last_;
+  for (const auto& segment : segments_)
+    if (segment->holds(p, length)) return last_ = segment.get();
+  return nullptr;
+}
+
+}  // namespace tasuki::coarray

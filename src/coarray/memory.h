@@ -1,0 +1,73 @@
+// memory: coarray memory of all images, and how this image reaches it.
+//
+//   segment   memory of the same size in each image of a team: all coarrays of file scope together, or one allocated coarray
+//   direct    another image's part has an address here: same address space (`tasuki run`) or memory that its host shares
+//
+// Three ways, chosen once for the whole run: all images in one address space: plain mappings. All on one host: a window of shared
+// memory (MPI_Win_allocate_shared). Else MPI_Win_allocate; there, too, images of the same address space are direct for
+// puts and gets, while locks and atomics go through the window for all, since the two kinds need not agree.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "coarray/team.h"
+
+namespace tasuki::coarray {
+
+class Outstanding;
+
+struct Segment {
+  char* begin = nullptr;  // this image's part
+  uint64_t bytes = 0;
+  const Team* team = nullptr;
+  // By index in the team. nullptr: through the window.
+  std::vector<char*> direct;
+  // Through the window: where `begin` is in each image's part of the window, and what is under way.
+  std::vector<MPI_Aint> displacement;
+  std::unique_ptr<Outstanding> outstanding;
+  MPI_Win window = MPI_WIN_NULL;
+  void* mapping = nullptr;
+  uint64_t mapped = 0;
+
+  bool holds(const void* p, uint64_t length) const {
+    const auto offset = reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(begin);
+    return offset <= bytes && length <= bytes - offset;
+  }
+  Segment();
+  ~Segment();
+};
+
+enum class Reach { space, host, window };
+
+class Memory {
+ public:
+  // Collective over all images.
+  void start(const Team& world);
+  Reach reach() const { return reach_; }
+  // Puts, gets and atomics are loads and stores for all images.
+  bool all_direct() const { return reach_ != Reach::window; }
+
+  // Collective over the team. Zero, aligned to `alignment` (a power of two); nullptr if any image has not enough.
+  Segment* allocate(const Team& team, uint64_t bytes, uint64_t alignment);
+  void release(Segment* segment);
+  void release_all();
+
+  // The segment that holds the bytes, or nullptr.
+  Segment* find(const void* p, uint64_t length);
+  const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
+
+ private:
+  bool map_plainly(Segment* segment, uint64_t alignment, bool wanted);
+  bool make_window(Segment* segment, uint64_t alignment);
+
+  Reach reach_ = Reach::window;
+  uint64_t space_ = 0;  // the same in images of one address space, 0: none
+  std::vector<std::unique_ptr<Segment>> segments_;
+  Segment* last_ = nullptr;
+};
+
+}  // namespace tasuki::coarray

@@ -1,0 +1,250 @@
+#include "coarray/runtime.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/log.h"
+#include "os/cpu.h"
+
+namespace tasuki::coarray {
+namespace {
+
+constexpr uint64_t kUsualAlignment = 64;
+
+// The pointer of a coarray, whatever its type: all pointers to objects have one representation here.
+void* value_of(const tasuki_xmp_coarray* record) {
+  void* value = nullptr;
+  memcpy(&value, record->pointer, sizeof value);
+  return value;
+}
+
+uint64_t up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+// The same in all images of one program.
+uint64_t fingerprint(const std::vector<tasuki_xmp_coarray*>& records) {
+  uint64_t value = 14695981039346656037U;
+  const auto mix = [&](uint64_t with) { value = (value ^ with) * 1099511628211U; };
+  for (const tasuki_xmp_coarray* record : records) {
+    mix(record->bytes);
+    for (const char* c = record->name; c != nullptr && *c != '\0'; c++) mix(static_cast<unsigned char>(*c));
+  }
+  return value;
+}
+
+}  // namespace
+
+Runtime& runtime() {
+  static auto* the = new Runtime;
+  return *the;
+}
+
+void Runtime::require_start(const char* function) const {
+  if (state_ == State::running) return;
+  fail({nullptr, 0},
+       state_ == State::off
+           ? "%s is called before the runtime has started: link the program with tasukicc, or "
+             "call xmp_init_mpi at the beginning of main"
+           : "%s is called after the end of the program",
+       function);
+}
+
+void Runtime::add(tasuki_xmp_coarray* record) {
+  if (record->state[1] != nullptr) return;
+  record->state[1] = record;
+  if (state_ == State::running)
+    fail({record->file, record->line},
+         "the coarray '%s' is in a library that was loaded after the start of the program; coarrays of file "
+         "scope get their memory in all images together, at the start: link the library with the program",
+         record->name);
+  records_.push_back(record);
+}
+
+void Runtime::add(tasuki_xmp_nodes* record) {
+  if (record->state[1] != nullptr) return;
+  record->state[1] = record;
+  nodes_.push_back(record);
+  if (state_ == State::running) teams.nodes(*record);
+}
+
+void Runtime::set_first_image(int first, const char* file) {
+  if (first_image_file_ != nullptr && first != first_image)
+    fail({nullptr, 0}, "%s counts images from %d, %s from %d; compile all files of a program in the same way",
+         first_image_file_, first_image, file, first);
+  first_image = first;
+  first_image_file_ = file;
+}
+
+void Runtime::start(int* argc, char*** argv, bool ours) {
+  if (state_ != State::off) return;
+  int initialised = 0, level = 0;
+  PMPI_Initialized(&initialised);
+  // By the name that programs use, so that what stands before the MPI library starts too.
+  if (initialised == 0) MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
+  finalise_ = ours || initialised == 0;
+  pid_ = getpid();
+  teams.start(MPI_COMM_WORLD);
+  const Team& world = teams.world();
+  memory.start(world);
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  Waiter::set_crowded(memory.all_direct() && world.size() > cores);
+  sync.start(&memory, world);
+  state_ = State::running;
+  give_memory();
+  for (const tasuki_xmp_nodes* record : nodes_) teams.nodes(*record);
+  sync.barrier(world);
+  static bool arranged = false;
+  if (!arranged) atexit([] { runtime().end(); });
+  arranged = true;
+  static const char* const reaches[] = {"one address space", "shared memory of the host", "windows of MPI"};
+  log(LogLevel::debug, "coarrays: image %d of %d, by %s", world.me + first_image, world.size(),
+      reaches[static_cast<int>(memory.reach())]);
+}
+
+// All coarrays of file scope in one segment. Memory first, then what is known, then what needs the addresses.
+void Runtime::give_memory() {
+  for (const tasuki_xmp_coarray* record : records_)
+    if ((record->flags & TASUKI_XMP_DEVICE) != 0)
+      fail({record->file, record->line},
+           "the coarray '%s' is wanted in device memory, which is not supported yet", record->name);
+  std::vector<std::pair<tasuki_xmp_coarray*, uint64_t>> places;
+  std::map<void*, size_t> known;
+  std::vector<uint64_t> bytes, alignments;
+  for (tasuki_xmp_coarray* record : records_) {
+    if (record->pointer == nullptr) continue;
+    const auto [entry, fresh] = known.try_emplace(record->pointer, places.size());
+    if (fresh) {
+      places.emplace_back(record, 0);
+      bytes.push_back(0);
+      alignments.push_back(kUsualAlignment);
+    }
+    bytes[entry->second] = std::max<uint64_t>(bytes[entry->second], record->bytes);
+    alignments[entry->second] = std::max<uint64_t>(alignments[entry->second], record->alignment);
+  }
+  uint64_t total = 0, alignment = kUsualAlignment;
+  for (size_t i = 0; i < places.size(); i++) {
+    places[i].second = up(total, alignments[i]);
+    total = places[i].second + std::max<uint64_t>(bytes[i], 1);
+    alignment = std::max(alignment, alignments[i]);
+  }
+  uint64_t mine[2] = {fingerprint(records_), ~fingerprint(records_)}, least[2];
+  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, teams.world().comm);
+  if (least[0] != ~least[1])
+    fail({nullptr, 0}, "the images have different coarrays: all must run the same program");
+  if (total == 0) return;
+  Segment* segment = memory.allocate(teams.world(), total, alignment);
+  if (segment == nullptr)
+    fail({nullptr, 0},
+         "no memory for %llu bytes of coarrays in each image; the largest may be allocated in parts "
+         "(xmp_comalloc), or more hosts be used",
+         static_cast<unsigned long long>(total));
+  for (const auto& [record, offset] : places) {
+    void* at = segment->begin + offset;
+    memcpy(record->pointer, &at, sizeof at);
+  }
+  for (const tasuki_xmp_coarray* record : records_)
+    if (record->image != nullptr) memcpy(value_of(record), record->image, record->image_bytes);
+  for (const tasuki_xmp_coarray* record : records_)
+    if (record->compute != nullptr) record->compute();
+}
+
+void Runtime::end() {
+  if (state_ != State::running || getpid() != pid_) return;
+  int finalised = 0;
+  PMPI_Finalized(&finalised);
+  if (finalised != 0)
+    fail({nullptr, 0}, "the program has called MPI_Finalize before the end of its coarrays");
+  if (teams.nesting() > 0)
+    fail({nullptr, 0}, "image %d ends inside a task; the other images of the task would wait for it",
+         number_of(teams.world().me));
+  transfers.complete();
+  sync.stopped();
+  state_ = State::ended;
+  transfers.stop();
+  memory.release_all();
+  teams.stop();
+  if (finalise_) MPI_Finalize();
+}
+
+std::string Runtime::name_of(const void* p) const {
+  for (const tasuki_xmp_coarray* record : records_) {
+    if (record->pointer == nullptr) continue;
+    const char* begin = static_cast<const char*>(value_of(record));
+    const char* at = static_cast<const char*>(p);
+    if (at >= begin && at < begin + record->bytes) return "the coarray '" + std::string(record->name) + "'";
+  }
+  return "an allocated coarray";
+}
+
+void Runtime::no_image(int image, const char* what, Where where) const {
+  const int count = teams.current().size();
+  fail(where, "%s names image %d, but there are images %d to %d%s", what, image, first_image,
+       first_image + count - 1,
+       teams.nesting() > 0 ? " in this task"
+       : image >= first_image + count
+           ? "; start the program with more of them (mpirun -n), or correct the number"
+           : "");
+}
+
+int Runtime::world_index(int image, Where where, const char* what) {
+  const Team& team = teams.current();
+  const int index = image - first_image;
+  if (index < 0 || index >= team.size()) no_image(image, what, where);
+  return teams.world().index[static_cast<size_t>(team.ranks[static_cast<size_t>(index)])];
+}
+
+int Runtime::number_of(int world_index) const {
+  const int rank = teams.world().ranks[static_cast<size_t>(world_index)];
+  return teams.current().index[static_cast<size_t>(rank)] + first_image;
+}
+
+Place Runtime::place(const void* p, uint64_t bytes, int image, Where where) {
+  const Team& team = teams.current();
+  const int index = image - first_image;
+  Segment* segment = memory.find(p, bytes);
+  if (segment == nullptr) {
+    require_start("a reference to another image");
+    if (memory.find(p, 0) != nullptr)
+      fail(where, "the reference to image %d reaches beyond the end of %s", image, name_of(p).c_str());
+    fail(where,
+         "the reference to image %d is to memory that is no coarray; only coarrays of file scope and memory "
+         "of xmp_comalloc can be reached from other images",
+         image);
+  }
+  if (index < 0 || index >= team.size()) no_image(image, name_of(p).c_str(), where);
+  if (segment->team == &team) return place_of(segment, index, p);
+  const int target = segment->team->index[static_cast<size_t>(team.ranks[static_cast<size_t>(index)])];
+  if (target < 0)
+    fail(where, "image %d has no part of this coarray, which was allocated in a task of other images", image);
+  return place_of(segment, target, p);
+}
+
+void* Runtime::allocate(uint64_t bytes, Where where) {
+  const Team& team = teams.current();
+  uint64_t mine[2] = {bytes, ~bytes}, least[2];
+  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, team.comm);
+  if (least[0] != ~least[1])
+    fail(where,
+         "the images ask for different sizes of one coarray: %llu bytes here; allocate the largest in all",
+         static_cast<unsigned long long>(bytes));
+  Segment* segment = memory.allocate(team, bytes, kUsualAlignment);
+  if (segment == nullptr)
+    fail(where, "no memory for a coarray of %llu bytes in each image",
+         static_cast<unsigned long long>(bytes));
+  return segment->begin;
+}
+
+void Runtime::release(void* p, Where where) {
+  if (p == nullptr) return;
+  const auto& all = memory.segments();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s->begin == p; });
+  if (found == all.end() || name_of(p) != "an allocated coarray")
+    fail(where, "xmp_cofree: %p is not what xmp_comalloc has returned", p);
+  memory.release(found->get());
+}
+
+}  // namespace tasuki::coarray

@@ -1,0 +1,73 @@
+// runtime: one for the process, since main is one: what the functions of xmp.h and xmp_compiler.h work on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "coarray/memory.h"
+#include "coarray/sync.h"
+#include "coarray/team.h"
+#include "coarray/transfer.h"
+
+namespace tasuki::coarray {
+
+class Runtime {
+ public:
+  Memory memory;
+  Transfers transfers{&memory};
+  Teams teams;
+  Sync sync;
+  int first_image = 1;
+
+  // Starts MPI if it does not run, gives all registered coarrays memory, and arranges for the end at exit(). Collective.
+  void start(int* argc, char*** argv, bool ours);
+  bool started() const { return state_ == State::running; }
+  void require_start(const char* function) const;
+  // Completes everything, waits for all images, ends MPI if this runtime started it. A second call does nothing.
+  void end();
+
+  void add(tasuki_xmp_coarray* record);
+  void add(tasuki_xmp_nodes* record);
+  void set_first_image(int first, const char* file);
+
+  // Where the object at `p` of this image is in image `image`. Fails with a message.
+  Place place(const void* p, uint64_t bytes, int image, Where where);
+  // The index of an image in `world`.
+  int world_index(int image, Where where, const char* what);
+  // The number by which the user names it; of this image if it is in the executing set.
+  int number_of(int world_index) const;
+  // How the coarray that holds the address is called, for messages.
+  std::string name_of(const void* p) const;
+
+  void* allocate(uint64_t bytes, Where where);
+  void release(void* p, Where where);
+
+ private:
+  enum class State { off, running, ended };
+  [[noreturn]] void no_image(int image, const char* what, Where where) const;
+  void give_memory();
+
+  State state_ = State::off;
+  bool finalise_ = false;
+  int pid_ = 0;
+  std::vector<tasuki_xmp_coarray*> records_;
+  std::vector<tasuki_xmp_nodes*> nodes_;
+  const char* first_image_file_ = nullptr;
+};
+
+// Never destroyed: exit() may run while other threads still use coarrays.
+Runtime& runtime();
+
+inline Place place_of(Segment* segment, int target, const void* p) {
+  Place place;
+  place.segment = segment;
+  place.target = target;
+  place.offset = static_cast<uint64_t>(static_cast<const char*>(p) - segment->begin);
+  char* direct = segment->direct[static_cast<size_t>(target)];
+  place.direct = direct != nullptr ? direct + place.offset : nullptr;
+  return place;
+}
+
+}  // namespace tasuki::coarray

@@ -1,0 +1,245 @@
+#include "coarray/sync.h"
+
+#include "os/cpu.h"
+
+namespace tasuki::coarray {
+namespace {
+
+// Messages between images, on the runtime's own communicator.
+constexpr int kMeetTag = 1, kPostTag = 2;
+constexpr int64_t kTagMark = int64_t{1} << 40;
+
+unsigned polls = 1000;
+
+int64_t marked(int tag) {
+  return kTagMark | static_cast<uint32_t>(tag);
+}
+
+}  // namespace
+
+void Waiter::set_crowded(bool crowded) {
+  polls = crowded ? 20 : 1000;
+}
+
+void Waiter::turn() {
+  if (++turns_ < polls)
+    os::cpu_relax();
+  else
+    os::cpu_yield();
+}
+
+void wait_for(MPI_Request* request) {
+  Waiter waiter;
+  for (int done = 0;;) {
+    PMPI_Test(request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return;
+    waiter.turn();
+  }
+}
+
+void Sync::start(Memory* memory, const Team& world) {
+  world_ = &world;
+  const auto count = static_cast<size_t>(world.size());
+  meetings_.assign(count, 0);
+  taken_.assign(count, {});
+  tags_there_.assign(count, {});
+  if (!memory->all_direct()) return;
+  const uint64_t bytes = sizeof(Control) + count * (sizeof(Posts) + sizeof(std::atomic<uint64_t>));
+  shared_ = memory->allocate(world, bytes, 64);
+  if (shared_ == nullptr) fail({nullptr, 0}, "no memory for the synchronization of images");
+}
+
+Sync::Control& Sync::control(int image) {
+  return *reinterpret_cast<Control*>(shared_->direct[static_cast<size_t>(image)]);
+}
+
+Sync::Posts& Sync::posts(int at, int by) {
+  return reinterpret_cast<Posts*>(&control(at) + 1)[by];
+}
+
+std::atomic<uint64_t>& Sync::met(int at, int by) {
+  return reinterpret_cast<std::atomic<uint64_t>*>(&posts(at, world_->size()))[by];
+}
+
+int Sync::barrier(const Team& team) {
+  return shared_ != nullptr && &team == world_ ? barrier_direct(false) : barrier_by_messages(team, false);
+}
+
+// The last to arrive moves the generation on.
+int Sync::barrier_direct(bool stopped) {
+  Control& c = control(0);
+  const uint32_t mine = ++generation_;
+  if (stopped && control(world_->me).stopped.exchange(1, std::memory_order_release) == 0)
+    c.stopped_in_all.fetch_add(1, std::memory_order_relaxed);
+  if (c.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<uint32_t>(world_->size())) {
+    c.arrived.store(0, std::memory_order_relaxed);
+    const int result = c.stopped_in_all.load(std::memory_order_relaxed);
+    c.result.store(result, std::memory_order_relaxed);
+    c.generation.store(mine, std::memory_order_release);
+    return result;
+  }
+  Waiter waiter;
+  while (c.generation.load(std::memory_order_acquire) != mine) waiter.turn();
+  return c.result.load(std::memory_order_relaxed);
+}
+
+int Sync::barrier_by_messages(const Team& team, bool stopped) {
+  const int mine = stopped ? 1 : 0;
+  int all = 0;
+  MPI_Request request;
+  PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_SUM, team.comm, &request);
+  Waiter waiter;
+  for (int done = 0;;) {
+    PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return all;
+    if (stopped) answer_late();
+    waiter.turn();
+  }
+}
+
+int Sync::meet(const int* images, int count) {
+  return shared_ != nullptr ? meet_direct(images, count) : meet_by_messages(images, count);
+}
+
+int Sync::meet_direct(const int* images, int count) {
+  const int me = world_->me;
+  for (int i = 0; i < count; i++) {
+    if (images[i] == me) continue;
+    const uint64_t meeting = ++meetings_[static_cast<size_t>(images[i])];
+    met(images[i], me).store(meeting, std::memory_order_release);
+  }
+  int stopped = 0;
+  for (int i = 0; i < count; i++) {
+    if (images[i] == me) continue;
+    const uint64_t meeting = meetings_[static_cast<size_t>(images[i])];
+    const std::atomic<uint64_t>& other = met(me, images[i]);
+    Waiter waiter;
+    while (other.load(std::memory_order_acquire) < meeting) {
+      if (control(images[i]).stopped.load(std::memory_order_acquire) != 0 &&
+          other.load(std::memory_order_acquire) < meeting) {
+        stopped++;
+        break;
+      }
+      waiter.turn();
+    }
+  }
+  return stopped;
+}
+
+// A token each way. A stopped image answers with 1.
+int Sync::meet_by_messages(const int* images, int count) {
+  static const char here = 0;
+  std::vector<MPI_Request> sent;
+  for (int i = 0; i < count; i++) {
+    if (images[i] == world_->me) continue;
+    sent.emplace_back();
+    PMPI_Isend(&here, 1, MPI_CHAR, images[i], kMeetTag, world_->comm, &sent.back());
+  }
+  int stopped = 0;
+  for (int i = 0; i < count; i++) {
+    if (images[i] == world_->me) continue;
+    char answer = 0;
+    MPI_Request request;
+    PMPI_Irecv(&answer, 1, MPI_CHAR, images[i], kMeetTag, world_->comm, &request);
+    wait_for(&request);
+    if (answer != 0) stopped++;
+  }
+  for (MPI_Request& request : sent) wait_for(&request);
+  return stopped;
+}
+
+// Tokens that arrive at an image that has stopped.
+void Sync::answer_late() {
+  MPI_Status status;
+  for (int there = 1;;) {
+    PMPI_Iprobe(MPI_ANY_SOURCE, kMeetTag, world_->comm, &there, &status);
+    if (there == 0) return;
+    char token = 0;
+    PMPI_Recv(&token, 1, MPI_CHAR, status.MPI_SOURCE, kMeetTag, world_->comm, MPI_STATUS_IGNORE);
+    const char gone = 1;
+    if (token == 0) PMPI_Send(&gone, 1, MPI_CHAR, status.MPI_SOURCE, kMeetTag, world_->comm);
+  }
+}
+
+void Sync::stopped() {
+  for (;;) {
+    const int gone = shared_ != nullptr ? barrier_direct(true) : barrier_by_messages(*world_, true);
+    if (gone == world_->size()) return;
+  }
+}
+
+void Sync::post(int image, int tag) {
+  if (shared_ != nullptr) {
+    Posts& there = posts(image, world_->me);
+    std::vector<int>& known = tags_there_[static_cast<size_t>(image)];
+    size_t slot = 0;
+    while (slot < known.size() && known[slot] != tag) slot++;
+    if (slot < kTags) {
+      if (slot == known.size()) {
+        known.push_back(tag);
+        there.tag[slot].store(marked(tag), std::memory_order_relaxed);
+      }
+      // Only this image writes the counter.
+      const uint64_t count = there.count[slot].load(std::memory_order_relaxed);
+      there.count[slot].store(count + 1, std::memory_order_release);
+      return;
+    }
+    there.by_message.store(1, std::memory_order_release);
+  }
+  if (image == world_->me) {
+    messages_[{image, tag}]++;
+    return;
+  }
+  MPI_Request request;
+  PMPI_Isend(&tag, 1, MPI_INT, image, kPostTag, world_->comm, &request);
+  wait_for(&request);
+}
+
+void Sync::receive_posts() {
+  MPI_Status status;
+  for (int there = 1;;) {
+    PMPI_Iprobe(MPI_ANY_SOURCE, kPostTag, world_->comm, &there, &status);
+    if (there == 0) return;
+    int tag = 0;
+    PMPI_Recv(&tag, 1, MPI_INT, status.MPI_SOURCE, kPostTag, world_->comm, MPI_STATUS_IGNORE);
+    messages_[{status.MPI_SOURCE, tag}]++;
+  }
+}
+
+bool Sync::take(int image, bool any_tag, int tag) {
+  bool by_message = shared_ == nullptr;
+  const int first = image < 0 ? 0 : image, last = image < 0 ? world_->size() - 1 : image;
+  for (int from = first; shared_ != nullptr && from <= last; from++) {
+    const Posts& here = posts(world_->me, from);
+    for (size_t slot = 0; slot < kTags; slot++) {
+      uint64_t& taken = taken_[static_cast<size_t>(from)][slot];
+      if (here.count[slot].load(std::memory_order_acquire) == taken) continue;
+      if (!any_tag && here.tag[slot].load(std::memory_order_relaxed) != marked(tag)) continue;
+      taken++;
+      return true;
+    }
+    by_message = by_message || here.by_message.load(std::memory_order_acquire) != 0;
+  }
+  if (!by_message) return false;
+  receive_posts();
+  for (auto entry = messages_.begin(); entry != messages_.end(); ++entry) {
+    if ((image >= 0 && entry->first.first != image) || (!any_tag && entry->first.second != tag)) continue;
+    if (--entry->second == 0) messages_.erase(entry);
+    return true;
+  }
+  return false;
+}
+
+bool Sync::wait(int image, bool any_tag, int tag) {
+  Waiter waiter;
+  while (!take(image, any_tag, tag)) {
+    // Its messages may still be on their way.
+    if (shared_ != nullptr && image >= 0 && control(image).stopped.load(std::memory_order_acquire) != 0 &&
+        posts(world_->me, image).by_message.load(std::memory_order_acquire) == 0)
+      return take(image, any_tag, tag);
+    waiter.turn();
+  }
+  return true;
+}
+
+}  // namespace tasuki::coarray

@@ -1,0 +1,88 @@
+// sync: how images wait for each other. Where all images are direct, by counters in memory that all reach; else by messages of the
+// MPI library, which then also makes progress for others. Completing puts before is the caller's.
+//
+// A *stopped* image has left main. It goes on to take part in barriers until all have stopped, so that nobody waits for it
+// for ever, and tells those that wait for it alone.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "coarray/memory.h"
+#include "coarray/team.h"
+
+namespace tasuki::coarray {
+
+class Sync {
+ public:
+  // Collective over all images.
+  void start(Memory* memory, const Team& world);
+
+  // Waits for all images of the team; how many of them have stopped.
+  int barrier(const Team& team);
+  // Waits for each of these images (indices in `world`) to do the same with this one. How many had stopped instead.
+  int meet(const int* images, int count);
+
+  void post(int image, int tag);
+  // -1: any. (Tags may be negative, hence the flag.) False: the image has stopped, and there is no such post of it.
+  bool wait(int image, bool any_tag, int tag);
+
+  // Called by an image that has left main: takes part until all images have.
+  void stopped();
+
+ private:
+  static constexpr int kTags = 16;
+  // In the memory of the image that is posted to, one set for each image that posts. Only that one writes it.
+  struct Posts {
+    std::atomic<int64_t> tag[kTags];  // 0: free; else the tag, with bit 40 set
+    std::atomic<uint64_t> count[kTags];
+    std::atomic<uint32_t> by_message;  // more tags than that: those come as messages
+  };
+  struct alignas(64) Control {
+    alignas(64) std::atomic<uint32_t> arrived;  // at the barrier; used of image 0
+    std::atomic<int32_t> stopped_in_all;
+    alignas(64) std::atomic<uint32_t> generation;
+    std::atomic<int32_t> result;
+    alignas(64) std::atomic<uint32_t> stopped;  // this image
+  };
+
+  Control& control(int image);
+  std::atomic<uint64_t>& met(int at, int by);
+  Posts& posts(int at, int by);
+  int meet_direct(const int* images, int count);
+  int meet_by_messages(const int* images, int count);
+  void receive_posts();
+  bool take(int image, bool any_tag, int tag);
+  void answer_late();
+  int barrier_direct(bool stopped);
+  int barrier_by_messages(const Team& team, bool stopped);
+
+  const Team* world_ = nullptr;
+  Segment* shared_ = nullptr;  // nullptr: by messages
+  uint32_t generation_ = 0;
+  std::vector<uint64_t> meetings_;                  // with each image
+  std::vector<std::array<uint64_t, kTags>> taken_;  // posts of each image, by slot
+  std::vector<std::vector<int>> tags_there_;        // at each image: the tags of this image's slots
+  std::map<std::pair<int, int>, uint64_t>
+      messages_;  // posts that came as messages: image, tag -> not yet taken
+};
+
+// A turn of a loop that waits for others.
+class Waiter {
+ public:
+  void turn();
+  static void set_crowded(bool crowded);
+
+ private:
+  unsigned turns_ = 0;
+};
+
+// Waits for it in the way of Waiter, whatever the MPI library does.
+void wait_for(MPI_Request* request);
+
+}  // namespace tasuki::coarray

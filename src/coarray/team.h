@@ -1,0 +1,57 @@
+// team: a set of images that execute together: all of them, or those of a `task`. Images are numbered within it.
+#pragma once
+
+#include <mpi.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "coarray/fail.h"
+#include "tasuki/xmp_compiler.h"
+
+namespace tasuki::coarray {
+
+struct Team {
+  MPI_Comm comm = MPI_COMM_NULL;   // the runtime's own
+  MPI_Comm users = MPI_COMM_NULL;  // for xmp_get_mpi_comm; made when it is asked for
+  std::vector<int> ranks;          // in MPI_COMM_WORLD, by index
+  std::vector<int> index;          // by rank in MPI_COMM_WORLD; -1: not a member
+  int me = 0;                      // index of this image
+  int size() const { return static_cast<int>(ranks.size()); }
+};
+
+// A node array with its nodes. The first dimension varies fastest.
+struct NodeSet {
+  std::vector<int> sizes;
+  std::vector<int> ranks;  // in MPI_COMM_WORLD
+};
+
+class Teams {
+ public:
+  void start(MPI_Comm comm);
+  void stop();
+
+  const Team& world() const { return *world_; }
+  const Team& current() const { return *current_; }
+  // Both are called by the members only. enter() is collective when a set is met for the first time.
+  bool enter(const std::vector<int>& ranks);
+  void leave();
+  int nesting() const { return static_cast<int>(stack_.size()); }
+
+  // Resolved once and kept in the record.
+  const NodeSet& nodes(const tasuki_xmp_nodes& record);
+  // The part that the ranges name; nullptr: all.
+  NodeSet part(const tasuki_xmp_nodes& record, const tasuki_xmp_range* ranges, Where where);
+
+ private:
+  Team* make(MPI_Comm comm);
+
+  std::unique_ptr<Team> world_;
+  Team* current_ = nullptr;
+  std::vector<Team*> stack_;
+  std::map<std::vector<int>, std::unique_ptr<Team>> made_;
+  std::vector<std::unique_ptr<NodeSet>> sets_;
+};
+
+}  // namespace tasuki::coarray

@@ -1,0 +1,99 @@
+// transfer: moves the bytes of puts, gets and sections between images. Knows places and shapes, not what the user wrote.
+//
+// Budget: a put or get of up to 16 bytes to a direct image is one bounds comparison and one copy, without call of MPI, lock or
+// allocation.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "coarray/memory.h"
+#include "coarray/shape.h"
+#include "coarray/shape_cache.h"
+#include "layout/layout.h"
+
+namespace tasuki::coarray {
+
+// Where bytes of some image are. direct != nullptr: here; else `offset` in the segment's part of image `target`.
+struct Place {
+  char* direct = nullptr;
+  Segment* segment = nullptr;
+  int target = 0;  // index in the segment's team
+  uint64_t offset = 0;
+};
+
+// A section at its place: of its first element.
+struct Operand {
+  Place place;
+  Extent extent;
+};
+
+// What must be complete when a put returns.
+enum class Completion { none, local };
+
+class Transfers {
+ public:
+  explicit Transfers(Memory* memory) : memory_(*memory) {}
+
+  void put(const Place& to, const void* from, uint64_t bytes, bool may_defer, bool temporary);
+  void get(void* to, const Place& from, uint64_t bytes, bool may_defer);
+
+  // Equal numbers of bytes. As if all of `from` were read first.
+  void copy(const Operand& to, const Operand& from, bool may_defer, bool temporary);
+  // One element, `element` bytes, to all of `to`.
+  void fill(const Operand& to, const char* value, uint64_t element);
+
+  void complete_local();
+  void complete();
+  void stop();
+
+ private:
+  struct LayoutMaker {
+    static const layout::Layout* make(const Shape& shape);
+    static void free(const layout::Layout* layout) { layout::release(layout); }
+  };
+  struct TypeMaker {
+    static MPI_Datatype make(const Shape& shape);
+    static void free(MPI_Datatype type) { PMPI_Type_free(&type); }
+  };
+
+  layout::Region region(char* first, const Shape& shape);
+  void copy_here(const Operand& to, const Operand& from);
+  void put_shape(const Operand& to, const char* from, const Shape& shape, bool may_defer, bool temporary);
+  void get_shape(char* to, const Shape& shape, const Operand& from, bool may_defer);
+  // A copy of the bytes that lives until the next complete(); nullptr if there is no room for so much.
+  char* stage(uint64_t bytes);
+
+  Memory& memory_;
+  ShapeCache<const layout::Layout*, LayoutMaker> layouts_;
+  ShapeCache<MPI_Datatype, TypeMaker> types_;
+  std::unique_ptr<char[]> stage_;
+  uint64_t staged_ = 0;
+};
+
+// For hot paths: sizes of scalars are copied without a call.
+inline void copy_object(void* to, const void* from, uint64_t bytes) {
+  switch (bytes) {
+    case 1:
+      __builtin_memcpy(to, from, 1);
+      return;
+    case 2:
+      __builtin_memcpy(to, from, 2);
+      return;
+    case 4:
+      __builtin_memcpy(to, from, 4);
+      return;
+    case 8:
+      __builtin_memcpy(to, from, 8);
+      return;
+    case 16:
+      __builtin_memcpy(to, from, 16);
+      return;
+    default:
+      __builtin_memmove(to, from, bytes);
+  }
+}
+
+}  // namespace tasuki::coarray

@@ -1,0 +1,64 @@
+/* One mistake of a user, by its name: each ends the job with a message (errors_test.py has them). */
+#include <stdint.h>
+
+#include "coarray.h"
+
+static int (*a)[10];
+static xmp_lock_t (*locks)[1];
+static struct tasuki_xmp_coarray records[] = {COARRAY(a, "a"), COARRAY(locks, "locks")};
+static struct tasuki_xmp_coarray* const all[] = {&records[0], &records[1]};
+static struct tasuki_xmp_nodes p = {
+    TASUKI_XMP_KIND_NODES, 1, {5}, XMP_PRIMARY_NODES, NULL, NULL, "p", "prog.c", 3, {NULL, NULL}};
+static struct tasuki_xmp_nodes* const sets[] = {&p};
+
+static struct tasuki_xmp_dimension whole = {0, PTRDIFF_MIN, 1, 10, sizeof(int)};
+
+static void copy(void* to, int image, unsigned flags, struct tasuki_xmp_dimension d, size_t element,
+                 int length) {
+  int b[10] = {0};
+  struct tasuki_xmp_dimension from = {0, length, 1, 10, sizeof(int)};
+  const struct tasuki_xmp_section left = {to, element, &d, 1, image, flags | TASUKI_XMP_REMOTE, "a"},
+                                  right = {b, sizeof(int), &from, 1, 0, 0, "b"};
+  tasuki_xmp_copy(&left, &right, 0, "prog.c", 12);
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  const char* const file = "prog.c";
+  int value = 1, status = 0;
+  if (strcmp(what, "early") == 0) return xmp_node_num();
+  if (strcmp(what, "nodes") == 0) tasuki_xmp_register_nodes(sets, sets + 1);
+  if (strcmp(what, "device") == 0) records[0].flags = TASUKI_XMP_DEVICE;
+  tasuki_xmp_register(all, all + 2);
+  if (tasuki_xmp_main_begin(&argc, &argv) != 0) return 1;
+  const int n = xmp_num_images(), me = xmp_this_image();
+  const struct tasuki_xmp_dimension beyond = {8, 3, 1, 10, sizeof(int)};
+  if (strcmp(what, "mismatch") == 0 || me == 1) {
+    if (strcmp(what, "image") == 0) tasuki_xmp_put(&(*a)[1], &value, sizeof value, n + 1, 0, file, 12);
+    if (strcmp(what, "zero") == 0) tasuki_xmp_get(&value, &(*a)[1], sizeof value, 0, 0, file, 12);
+    if (strcmp(what, "no coarray") == 0) tasuki_xmp_put(&value, &value, sizeof value, 1, 0, file, 12);
+    if (strcmp(what, "beyond") == 0) tasuki_xmp_put(&(*a)[9], &value, 1000, 1, 0, file, 12);
+    if (strcmp(what, "bounds") == 0) copy(*a, 1, TASUKI_XMP_CHECK, beyond, sizeof(int), 3);
+    if (strcmp(what, "section image") == 0) copy(*a, n + 7, 0, whole, sizeof(int), 10);
+    if (strcmp(what, "counts") == 0) copy(*a, 1, 0, whole, sizeof(int), 9);
+    if (strcmp(what, "elements") == 0) copy(*a, 1, 0, whole, 2, 10);
+    if (strcmp(what, "index") == 0) (*a)[tasuki_xmp_index(10, 10, 0, "a", file, 12)] = 1;
+    if (strcmp(what, "codimension") == 0)
+      tasuki_xmp_image("a", 2, (const int[]){2}, (const int[]){3, 1}, file, 12);
+    if (strcmp(what, "unlock") == 0) tasuki_xmp_unlock(*locks, 1, NULL, file, 12);
+    if (strcmp(what, "atomic") == 0) tasuki_xmp_atomic(0, *a, 2, 1, 0, 0, file, 12);
+    if (strcmp(what, "post") == 0) tasuki_xmp_post(n + 1, 0, file, 12);
+    if (strcmp(what, "sync") == 0) xmp_sync_image(n + 1, NULL);
+    if (strcmp(what, "use device") == 0)
+      tasuki_xmp_put(&(*a)[1], &value, sizeof value, 1, TASUKI_XMP_DEVICE, file, 12);
+    if (strcmp(what, "free") == 0) goto all_together;
+    if (strcmp(what, "gone") == 0) return 3;
+  }
+  if (strcmp(what, "gone status") == 0 && me == 1) return 3;
+all_together:
+  if (strcmp(what, "sizes") == 0) xmp_comalloc((size_t)me * 64);
+  if (strcmp(what, "memory") == 0) xmp_comalloc((size_t)1 << 60);
+  if (strcmp(what, "free") == 0) xmp_cofree(&value);
+  xmp_sync_all(strcmp(what, "gone status") == 0 ? &status : NULL);
+  return 0;
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Mistakes of programs with coarrays: the job ends with a non-zero code, and the message says where, what, and what to do."""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+# name -> what stderr holds. The exit code is not 0.
+MISTAKES = {
+    "early": r"xmp_node_num is called before the runtime has started.*xmp_init_mpi",
+    "nodes": r"prog\.c:3: error: the node array 'p' has 5 nodes, but there are 2 images.*mpirun -n 5",
+    "device": r"errors\.c:\d+: error: the coarray 'a' is wanted in device memory",
+    "image": r"prog\.c:12: error: the coarray 'a' names image 3, but there are images 1 to 2.*mpirun",
+    "zero": r"prog\.c:12: error: the coarray 'a' names image 0",
+    "no coarray": r"prog\.c:12: error: .*memory that is no coarray",
+    "beyond": r"prog\.c:12: error: the reference to image 1 reaches beyond the end of",
+    "bounds": r"prog\.c:12: error: dimension 1 of 'a' goes from 0 to 9.*reaches element 10",
+    "section image": r"prog\.c:12: error: the coarray 'a' names image 9",
+    "counts": r"prog\.c:12: error: 9 elements of 'b' are assigned to 10 elements of 'a'",
+    "elements": r"prog\.c:12: error: elements of 4 bytes are assigned to elements of 2 bytes",
+    "index": r"prog\.c:12: error: dimension 1 of 'a' goes from 0 to 9; element 10",
+    "codimension": r"prog\.c:12: error: codimension 1 of 'a' has images 1 to 2; 3 was named",
+    "unlock": r"prog\.c:12: error: unlock of image 1: nobody holds the lock",
+    "atomic": r"prog\.c:12: error: atomic operations are on aligned integers",
+    "post": r"prog\.c:12: error: post names image 3",
+    "sync": r"xmp_sync_image names image 3",
+    "use device": r"prog\.c:12: error: device memory is not supported yet",
+    "gone": r"xmp_sync_all: 1 of the images it waits for has left main",
+    "sizes": r"the images ask for different sizes",
+    "memory": r"no memory for a coarray of 1152921504606846976 bytes",
+    "free": r"xmp_cofree: 0x[0-9a-f]+ is not what xmp_comalloc has returned",
+}
+# Programs that end in order: their own exit code.
+ENDINGS = {"": 0, "gone status": 3}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mpi", required=True)
+    parser.add_argument("--mpirun", required=True)
+    parser.add_argument("--tasuki")
+    parser.add_argument("program")
+    options = parser.parse_args()
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI")}
+    if os.getuid() == 0:
+        env["OMPI_ALLOW_RUN_AS_ROOT"] = env["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    command = [options.mpirun] + (["--oversubscribe"] if options.mpi == "openmpi" else []) + ["-n", "2"]
+    command += [options.tasuki, "run"] if options.tasuki else []
+    bad = 0
+    for reach in ["auto", "window"]:
+        env["TASUKI_COARRAY"] = reach
+        for name in [*MISTAKES, *ENDINGS]:
+            # An impossible window is the MPI library's own error there.
+            if name == "memory" and reach == "window":
+                continue
+            run = subprocess.run(command + [options.program, name], env=env, capture_output=True, text=True, timeout=60)
+            if name in ENDINGS:
+                good = run.returncode == ENDINGS[name]
+            else:
+                good = run.returncode != 0 and re.search(MISTAKES[name], run.stderr)
+            if not good:
+                bad += 1
+                print(f"'{name}' ({reach}): exit code {run.returncode}\n{run.stdout}{run.stderr}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
