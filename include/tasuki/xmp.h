@@ -97,7 +97,7 @@ void xmp_get_image_index(int count, const int* index, int* current, xmp_desc_t d
 
 /* ---- locks (section 5.8.4). A lock is a coarray: xmp_lock_t l:[*]; zero is unlocked. */
 typedef struct {
-  int64_t tasuki_ticket, tasuki_serving, tasuki_holder;
+  int32_t tasuki_ticket, tasuki_serving, tasuki_holder;
 } xmp_lock_t;
 
 /* ---- program */

@@ -77,40 +77,51 @@ Place member(Place place, size_t offset) {
 }
 
 int64_t read(const Place& place) {
-  return atomic(place, 8, TASUKI_XMP_ATOMIC_REF, 0, 0);
+  return atomic(place, 4, TASUKI_XMP_ATOMIC_REF, 0, 0);
 }
 
 }  // namespace
+
+bool has_compare([[maybe_unused]] const Place& place, [[maybe_unused]] uint64_t bytes) {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+  return bytes == 4 || place.segment->outstanding == nullptr;
+#else
+  return true;
+#endif
+}
 
 int64_t atomic(const Place& place, uint64_t bytes, int operation, int64_t operand, int64_t compare) {
   return bytes == 8 ? apply<int64_t>(place, operation, operand, compare)
                     : apply<int32_t>(place, operation, operand, compare);
 }
 
-LockResult lock(const Place& place, int64_t me, bool try_only) {
+LockResult lock(const Place& place, int32_t me, bool try_only) {
   const Place ticket = member(place, offsetof(xmp_lock_t, tasuki_ticket)),
               serving = member(place, offsetof(xmp_lock_t, tasuki_serving)),
               holder = member(place, offsetof(xmp_lock_t, tasuki_holder));
   if (read(holder) == me) return LockResult::held_by_me;
   if (try_only) {
     const int64_t now = read(serving);
-    if (atomic(ticket, 8, TASUKI_XMP_ATOMIC_CAS, now + 1, now) != now) return LockResult::not_acquired;
+    // Numbers of 4 bytes: they may wrap around.
+    if (atomic(ticket, 4, TASUKI_XMP_ATOMIC_CAS, static_cast<int32_t>(static_cast<uint32_t>(now) + 1), now) !=
+        now)
+      return LockResult::not_acquired;
   } else {
-    const int64_t mine = atomic(ticket, 8, TASUKI_XMP_ATOMIC_ADD, 1, 0);
+    const int64_t mine = atomic(ticket, 4, TASUKI_XMP_ATOMIC_ADD, 1, 0);
     Waiter waiter;
     while (read(serving) != mine) waiter.turn();
   }
-  atomic(holder, 8, TASUKI_XMP_ATOMIC_DEFINE, me, 0);
+  atomic(holder, 4, TASUKI_XMP_ATOMIC_DEFINE, me, 0);
   return LockResult::done;
 }
 
-LockResult unlock(const Place& place, int64_t me) {
+LockResult unlock(const Place& place, int32_t me) {
   const Place serving = member(place, offsetof(xmp_lock_t, tasuki_serving)),
               holder = member(place, offsetof(xmp_lock_t, tasuki_holder));
   const int64_t whose = read(holder);
   if (whose != me) return whose == 0 ? LockResult::not_held : LockResult::held_by_other;
-  atomic(holder, 8, TASUKI_XMP_ATOMIC_DEFINE, 0, 0);
-  atomic(serving, 8, TASUKI_XMP_ATOMIC_ADD, 1, 0);
+  atomic(holder, 4, TASUKI_XMP_ATOMIC_DEFINE, 0, 0);
+  atomic(serving, 4, TASUKI_XMP_ATOMIC_ADD, 1, 0);
   return LockResult::done;
 }
 

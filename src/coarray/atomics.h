@@ -9,13 +9,15 @@
 namespace tasuki::coarray {
 
 // `operation` is one of TASUKI_XMP_ATOMIC_. The old value; complete at the target on return.
+// Open MPI 4 dies of MPI_Compare_and_swap on 8 bytes (4.1.4, osc/rdma over btl/vader): has_compare() is false then.
+bool has_compare(const Place& place, uint64_t bytes);
 int64_t atomic(const Place& place, uint64_t bytes, int operation, int64_t operand, int64_t compare);
 
 enum class LockResult { done, not_acquired, held_by_me, held_by_other, not_held };
 
 // A ticket lock: those that wait get it in the order of their calls. `place` is of an xmp_lock_t, `me` any number but 0 that stands for
 // this image.
-LockResult lock(const Place& place, int64_t me, bool try_only);
-LockResult unlock(const Place& place, int64_t me);
+LockResult lock(const Place& place, int32_t me, bool try_only);
+LockResult unlock(const Place& place, int32_t me);
 
 }  // namespace tasuki::coarray

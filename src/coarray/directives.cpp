@@ -19,7 +19,7 @@ void await(int image, bool any_tag, int tag, Where where) {
 }
 
 // Locks and atomics order what comes before and after them, as all synchronization does.
-int64_t number_for_locks(const Runtime& r) {
+int32_t number_for_locks(const Runtime& r) {
   return r.teams.world().me + 1;
 }
 
@@ -83,7 +83,13 @@ EXPORT long long tasuki_xmp_atomic(int operation, void* object, size_t bytes, in
   if ((bytes != 4 && bytes != 8) || reinterpret_cast<uintptr_t>(object) % bytes != 0)
     fail(where, "atomic operations are on aligned integers of 4 or 8 bytes; this object has %zu at %p", bytes,
          object);
-  return atomic(runtime().place(object, bytes, image, where), bytes, operation, operand, compare);
+  const Place place = runtime().place(object, bytes, image, where);
+  if (operation == TASUKI_XMP_ATOMIC_CAS && !has_compare(place, bytes))
+    fail(
+        where,
+        "compare and swap of 8 bytes does not work between hosts with Open MPI before 5; use an integer of 4 "
+        "bytes, a lock, or another MPI");
+  return atomic(place, bytes, operation, operand, compare);
 }
 
 EXPORT int tasuki_xmp_node(const tasuki_xmp_nodes* nodes, const int* index, const char* file, int line) {

@@ -26,6 +26,8 @@ void fail(Where where, const char* format, ...) {
   int initialised = 0, finalised = 0;
   PMPI_Initialized(&initialised);
   PMPI_Finalized(&finalised);
+  // Launchers drop what they have not read yet when a job is aborted.
+  usleep(100'000);
   if (initialised != 0 && finalised == 0) PMPI_Abort(MPI_COMM_WORLD, 1);
   _exit(1);
 }

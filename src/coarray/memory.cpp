@@ -79,6 +79,8 @@ bool Memory::map_plainly(Segment* segment, uint64_t alignment, bool wanted) {
 }
 
 bool Memory::make_window(Segment* segment, uint64_t alignment) {
+  // The same in all images of a host; Open MPI hangs in MPI_Win_allocate_shared when it has not so much.
+  if (segment->bytes / os::kPageSize > static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES))) return false;
   const auto bytes = static_cast<MPI_Aint>(segment->bytes + (alignment > 16 ? alignment : 0));
   MPI_Info info;
   void* memory = nullptr;
@@ -119,6 +121,7 @@ Segment* Memory::allocate(const Team& team, uint64_t bytes, uint64_t alignment) 
   std::vector<Part> parts(count);
   PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, parts.data(), sizeof mine, MPI_BYTE, team.comm);
   if (std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.got == 0; })) {
+    // A window is left to the end of the job, which is near.
     if (segment->mapped != 0 && segment->mapping != nullptr) os::unmap(segment->mapping, segment->mapped);
     return nullptr;
   }
