@@ -118,7 +118,8 @@ Declares what_of(CXCursorKind kind) {
 
 class Visitor {
  public:
-  Visitor(const AnalysisText& text, Analysis* analysis) : text_(text), analysis_(*analysis) {}
+  Visitor(const AnalysisText& text, bool with_types, Analysis* analysis)
+      : text_(text), with_types_(with_types), analysis_(*analysis) {}
 
   void visit_unit(CXTranslationUnit unit) {
     scopes_.push_back({0, kNone});
@@ -185,6 +186,7 @@ class Visitor {
         break;
     }
     const size_t function = function_;
+    if (with_types_ && function_ != kNone && clang_isExpression(kind)) note_type(cursor);
     if (kind == CXCursor_CompoundStmt) analysis_.blocks[range_of(cursor).begin] = true;
     if (kind == CXCursor_CompoundStmt && clang_getCursorKind(parent) == CXCursor_FunctionDecl) body(cursor);
     if (scope) scopes_.push_back(range_of(cursor));
@@ -248,7 +250,19 @@ class Visitor {
     analysis_.declarations[known->second].dlm.push_back(strtoull(text.c_str() + 4, nullptr, 10));
   }
 
+  // An implicit conversion has the range of what it converts, and comes before it.
+  void note_type(CXCursor cursor) {
+    const Range range = range_of(cursor);
+    const CXType type = clang_getCanonicalType(clang_getCursorType(cursor));
+    ExpressionType known{shape_of(type), -1, string_of(clang_getTypeSpelling(type))};
+    if (known.shape == Shape::array) known.count = clang_getArraySize(type);
+    for (const char* qualifier : {"const ", "volatile "})
+      if (known.name.starts_with(qualifier)) known.name.erase(0, std::string(qualifier).size());
+    analysis_.types[{range.begin, range.end}] = std::move(known);
+  }
+
   const AnalysisText& text_;
+  bool with_types_;
   Analysis& analysis_;
   std::vector<Range> scopes_;
   std::map<size_t, size_t> current_;  // offset of a declared name -> its declaration
@@ -324,11 +338,11 @@ bool Analysis::is_unevaluated(size_t offset) const {
   return std::any_of(unevaluated.begin(), unevaluated.end(), [&](const Range& r) { return r.holds(offset); });
 }
 
-bool analyse(const Text& text, const DlmTokens& dlm, const std::vector<std::string>& flags,
-             Analysis* analysis) {
+bool analyse(const Text& text, const DlmTokens& dlm, const Neutral& neutral,
+             const std::vector<std::string>& flags, Analysis* analysis) {
   const Index index(clang_createIndex(0, 0));
   std::set<std::string> unknown;
-  auto readable = std::make_unique<AnalysisText>(text, dlm, unknown);
+  auto readable = std::make_unique<AnalysisText>(text, dlm, neutral, unknown);
   Unit unit = parse(index.get(), *readable, flags);
   if (unit == nullptr) {
     fprintf(stderr, "tasukicc: libclang does not read this file (%s)\n",
@@ -337,11 +351,11 @@ bool analyse(const Text& text, const DlmTokens& dlm, const std::vector<std::stri
   }
   unknown = unknown_builtins(unit.get());
   if (!unknown.empty()) {
-    readable = std::make_unique<AnalysisText>(text, dlm, unknown);
+    readable = std::make_unique<AnalysisText>(text, dlm, neutral, unknown);
     unit = parse(index.get(), *readable, flags);
     if (unit == nullptr) return false;
   }
-  Visitor(*readable, analysis).visit_unit(unit.get());
+  Visitor(*readable, !neutral.preamble.empty(), analysis).visit_unit(unit.get());
   find_broken(unit.get(), text, *readable, analysis);
   return true;
 }

@@ -1,5 +1,6 @@
 // What the names of a translation unit mean, found with libclang. The text handed to it is that of the user with
-// each `dlm` replaced by an attribute; all that comes back is in tokens and offsets of the user's text.
+// each `dlm` replaced by an attribute, and coarrays by C that means them; all that comes back is in tokens and offsets
+// of the user's text.
 #pragma once
 
 #include <map>
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
 #include "compiler/dlm_tokens.h"
 #include "compiler/text.h"
@@ -54,6 +56,13 @@ struct Broken {
   bool misread = false;  // declarations may be lost; otherwise only expressions are
 };
 
+// The type of an expression, before it decays or is converted.
+struct ExpressionType {
+  Shape shape = Shape::other;
+  long long count = -1;  // of an array: its elements; -1: not known
+  std::string name;      // canonical, without const and volatile of its own
+};
+
 struct Analysis {
   std::vector<Declaration> declarations;
   std::vector<Function> functions;
@@ -63,6 +72,8 @@ struct Analysis {
   std::vector<Range> compound_literals;
   std::map<size_t, Broken> broken;  // by the begin of the piece
   std::map<size_t, bool> blocks;    // offsets of the "{" of compound statements
+  // Of the expressions in a text with coarrays, by their ranges.
+  std::map<std::pair<size_t, size_t>, ExpressionType> types;
 
   // The declaration that a plain name at this place means; nullptr if it has none.
   const Declaration* find(std::string_view name, size_t offset) const;
@@ -75,7 +86,7 @@ struct Analysis {
 
 // `flags` are those of the user's options that change what C means. False if libclang cannot be used at all; the reason
 // is printed then.
-bool analyse(const Text& text, const DlmTokens& dlm, const std::vector<std::string>& flags,
-             Analysis* analysis);
+bool analyse(const Text& text, const DlmTokens& dlm, const Neutral& neutral,
+             const std::vector<std::string>& flags, Analysis* analysis);
 
 }  // namespace tasuki::cc

@@ -38,9 +38,11 @@ std::string without_rawness(std::string_view literal) {
 
 }  // namespace
 
-AnalysisText::AnalysisText(const Text& text, const DlmTokens& dlm, const std::set<std::string>& unknown) {
-  std::map<size_t, std::string> before;  // token -> what to put in front of it
-  std::map<size_t, std::string> instead;
+AnalysisText::AnalysisText(const Text& text, const DlmTokens& dlm, const Neutral& neutral,
+                           const std::set<std::string>& unknown) {
+  std::map<size_t, std::string> before = neutral.before;  // token -> what to put in front of it
+  std::map<size_t, std::string> instead = neutral.instead;
+  const std::map<size_t, std::string>& after = neutral.after;
   for (size_t n = 0; n < dlm.specifiers.size(); n++) {
     const size_t token = dlm.specifiers[n];
     const std::string attribute = " __attribute__((annotate(\"dlm:" + std::to_string(n) + "\"))) ";
@@ -63,7 +65,9 @@ AnalysisText::AnalysisText(const Text& text, const DlmTokens& dlm, const std::se
   }
 
   size_t done = 0;
+  if (!neutral.preamble.empty()) put(neutral.preamble, 0);
   std::vector<size_t> places;
+  for (const auto& [token, what] : after) places.push_back(token);
   for (const auto& [token, what] : before) places.push_back(token);
   for (const auto& [token, what] : instead) places.push_back(token);
   std::sort(places.begin(), places.end());
@@ -75,6 +79,11 @@ AnalysisText::AnalysisText(const Text& text, const DlmTokens& dlm, const std::se
     if (instead.contains(token)) {
       put(instead[token], done);
       done = text.end_of(token);
+    }
+    if (after.contains(token)) {
+      copy(text, done, text.end_of(token));
+      done = text.end_of(token);
+      put(after.at(token), done);
     }
   }
   copy(text, done, text.bytes().size());

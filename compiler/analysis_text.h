@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/coarray_tokens.h"
 #include "compiler/dlm_tokens.h"
 #include "compiler/text.h"
 
@@ -13,8 +14,10 @@ namespace tasuki::cc {
 class AnalysisText {
  public:
   // The n-th specifier becomes __attribute__((annotate("dlm:n"))). The names in `unknown`, built-in functions of the
-  // user's compiler that libclang does not have, become ordinary ones; types that it lacks become like ones.
-  AnalysisText(const Text& text, const DlmTokens& dlm, const std::set<std::string>& unknown);
+  // user's compiler that libclang does not have, become ordinary ones; types that it lacks become like ones. Coarrays
+  // become what `neutral` says.
+  AnalysisText(const Text& text, const DlmTokens& dlm, const Neutral& neutral,
+               const std::set<std::string>& unknown);
 
   const std::string& bytes() const { return bytes_; }
   size_t original(size_t offset) const;

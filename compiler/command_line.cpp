@@ -132,6 +132,11 @@ class Parser {
   }
 
   void option(const std::string& word, const std::string& value, bool has_value) {
+    if (word == "-fcheck=bounds") {  // the C compiler has no such option
+      line_.checked = true;
+      std::erase(line_.original, word);
+      return;
+    }
     const Role role = role_of(word);
     line_.words.push_back({word, role});
     if (has_value) line_.words.push_back({value, role});

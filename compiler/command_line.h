@@ -47,6 +47,7 @@ struct CommandLine {
   bool wants_dependencies = false;  // -MD, -MMD
   bool only_asks = false;           // -M, -###, --version, -print-...: nothing to compile, or not now
   bool openmp = false, openacc = false;
+  bool checked = false;                      // -fcheck=bounds
   std::vector<std::string> libraries;        // of -l
   std::vector<std::string> library_folders;  // of -L
   std::vector<std::string> meaning;          // options that change what C means, for libclang

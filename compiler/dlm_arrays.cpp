@@ -17,8 +17,26 @@ constexpr long long kMostComputed = 1 << 20;
 
 class Finder {
  public:
-  Finder(const Text& text, const DlmTokens& dlm, const Analysis& analysis, Diagnostics* diagnostics)
-      : text_(text), dlm_(dlm), analysis_(analysis), diagnostics_(*diagnostics) {}
+  Finder(const Text& text, const DlmTokens& dlm, ArrayKind kind, const Analysis& analysis,
+         Diagnostics* diagnostics)
+      : text_(text),
+        dlm_(dlm),
+        noun_(kind == ArrayKind::dlm ? "dlm array" : "coarray"),
+        mark_(kind == ArrayKind::dlm ? "dlm" : "codimensions"),
+        analysis_(analysis),
+        diagnostics_(*diagnostics) {
+    result_.kind = kind;
+  }
+
+  DlmArrays run(const CoarrayTokens& tokens, CoarrayNames* names) {
+    for (const Coindex& c : tokens.coindices)
+      if (c.declares) check_coarray(c, names);
+    check_redeclarations();
+    if (diagnostics_.errors() > 0) return {};
+    find_uses();
+    find_late();
+    return std::move(result_);
+  }
 
   DlmArrays run() {
     collect();
@@ -37,7 +55,7 @@ class Finder {
 
   void unreadable(size_t offset, const Broken& broken) {
     error(offset, "this declaration cannot be read (libclang: " + broken.message + ")",
-          "dlm arrays and what their declarations need must be C that clang 14 takes too");
+          noun_ + "s and what their declarations need must be C that clang 14 takes too");
   }
 
   // The declarations that each dlm marks. A redeclaration inherits the mark of an earlier one; it counts only where it
@@ -142,6 +160,73 @@ class Finder {
     array.declarations.push_back(std::move(declaration));
   }
 
+  // The declaration whose declarator the codimensions end: the name stands before the brackets, in parentheses at most.
+  const Declaration* declared_by(const Coindex& c) const {
+    const Declaration* found = nullptr;
+    for (const Declaration& d : analysis_.declarations) {
+      const size_t name = text_.token_at(d.offset);
+      if (name == kNone || name < c.begin || name >= c.colon || text_.spelling(name) != d.name) continue;
+      if (found == nullptr || d.offset < found->offset) found = &d;
+    }
+    return found;
+  }
+
+  void check_coarray(const Coindex& c, CoarrayNames* names) {
+    const size_t colon = text_.begin_of(c.colon);
+    const Declaration* found = declared_by(c);
+    if (found == nullptr) {
+      if (const Broken* broken = analysis_.broken_at(colon)) return unreadable(colon, *broken);
+      return error(colon, "codimensions stand behind the name that is declared", "write int a[N]:[*];");
+    }
+    const Declaration& d = *found;
+    const std::string quoted_name = "'" + d.name + "'";
+    names->codimensions.emplace(d.entity, &c);
+    switch (d.what) {
+      case Declares::parameter:
+        return;
+      case Declares::field:
+        return error(
+            d.offset, "the member " + quoted_name + " cannot be a coarray",
+            "declare a coarray of such structures, or a pointer to a coarray outside of the structure");
+      case Declares::type:
+        return error(d.offset, "codimensions are not part of a type: 'typedef'",
+                     "put them where an object of this type is declared");
+      case Declares::function:
+        return error(d.offset, "the function " + quoted_name + " cannot be a coarray",
+                     "only objects are coarrays");
+      case Declares::variable:
+        break;
+      default:
+        return error(d.offset, quoted_name + " cannot be a coarray", "only objects are coarrays");
+    }
+    if (d.shape == Shape::pointer) return;  // to a coarray; itself it is an ordinary variable
+    if (d.thread_local_storage)
+      return error(d.offset,
+                   quoted_name + " is thread-local and cannot be a coarray: there is one in each image",
+                   "drop _Thread_local, or add a dimension for the threads");
+    const size_t name = text_.token_at(d.offset);
+    const Specifiers specifiers = specifiers_of(text_, text_.first_from(d.begin), name);
+    if (d.function != kNone && !specifiers.is_extern)
+      return error(
+          d.offset,
+          quoted_name + " is declared in a function: a coarray lives as long as the program, in all images",
+          "move the declaration out of the function, or use a pointer: T *" + d.name +
+              ":[*] = xmp_comalloc(bytes)");
+    if (const Broken* broken = analysis_.broken_at(d.offset); broken != nullptr && d.shape == Shape::other)
+      return unreadable(d.offset, *broken);
+    if (d.shape == Shape::variable_array)
+      return error(d.offset, quoted_name + " has a size that is known only at run time",
+                   "use xmp_comalloc (xmp.h)");
+    ArrayDeclaration declaration{.declarator = declarator_of(text_, name), .what = &d};
+    declaration.is_extern = specifiers.is_extern;
+    declaration.initialised = declaration.declarator.equals != kNone;
+    declaration.is_definition = !specifiers.is_extern || declaration.initialised;
+    for (size_t i = c.colon; i < c.end; i++) declaration.blanks.push_back(i);
+    Array& array = array_of(d);
+    if (!check_attributes(specifiers, &declaration, &array)) return;
+    array.declarations.push_back(std::move(declaration));
+  }
+
   Array& array_of(const Declaration& d) {
     const size_t known = result_.find(d.entity);
     if (known != kNone) return result_.arrays[known];
@@ -166,15 +251,16 @@ class Finder {
           blank(a.begin, a.end);
         } else if (a.name == "section" || a.name == "alias" || a.name == "tls_model" || a.name == "common") {
           error(text_.begin_of(a.begin),
-                "the attribute '" + a.name + "' speaks of memory of the executable; a dlm array is not there",
-                "drop the attribute, or dlm");
+                "the attribute '" + a.name + "' speaks of memory of the executable; a " + noun_ +
+                    " is not there",
+                "drop the attribute, or " + mark_);
           return false;
         }
       }
     }
     const size_t before = text_.previous(specifiers.begin);
     if (text_.is(before, "]") && text_.is(text_.previous(before), "]")) {
-      error(text_.begin_of(text_.tokens()[before].match), "[[...]] cannot stand before a dlm array",
+      error(text_.begin_of(text_.tokens()[before].match), "[[...]] cannot stand before a " + noun_,
             "write __attribute__((...))");
       return false;
     }
@@ -187,7 +273,8 @@ class Finder {
     }
     if (declaration->declarator.asm_label != kNone) {
       error(text_.begin_of(declaration->declarator.asm_label),
-            "a dlm array is no symbol of the executable and has no asm name", "drop asm(...), or dlm");
+            "a " + noun_ + " is no symbol of the executable and has no asm name",
+            "drop asm(...), or " + mark_);
       return false;
     }
     return true;
@@ -203,9 +290,10 @@ class Finder {
       if (std::any_of(known.begin(), known.end(),
                       [&](const ArrayDeclaration& k) { return k.what->offset == d.offset; }))
         continue;
-      error(d.offset, "'" + d.name + "' is declared without dlm here, and with dlm elsewhere",
-            "add dlm to every declaration of it");
-      diagnostics_.note(known.front().what->offset, "declared with dlm here");
+      error(d.offset,
+            "'" + d.name + "' is declared without " + mark_ + " here, and with " + mark_ + " elsewhere",
+            "add " + mark_ + " to every declaration of it");
+      diagnostics_.note(known.front().what->offset, "declared with " + mark_ + " here");
     }
   }
 
@@ -234,10 +322,11 @@ class Finder {
     if (array == kNone || text_.place(offset).system) return kNone;
     const Broken* broken = analysis_.broken_at(offset);
     if (broken != nullptr && !is_plain_use(token, *broken)) {
-      error(offset,
-            "cannot tell what '" + std::string(text_.spelling(token)) +
-                "' means here (libclang: " + broken->message + ")",
-            "give a name here that no dlm array has, or write this function in C that clang 14 takes too");
+      error(
+          offset,
+          "cannot tell what '" + std::string(text_.spelling(token)) +
+              "' means here (libclang: " + broken->message + ")",
+          "give a name here that no " + noun_ + " has, or write this function in C that clang 14 takes too");
       return kNone;
     }
     return array;
@@ -393,6 +482,7 @@ class Finder {
 
   const Text& text_;
   const DlmTokens& dlm_;
+  const std::string noun_, mark_;
   const Analysis& analysis_;
   Diagnostics& diagnostics_;
   DlmArrays result_;
@@ -408,7 +498,13 @@ size_t DlmArrays::find(size_t entity) const {
 
 DlmArrays find_dlm_arrays(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
                           Diagnostics* diagnostics) {
-  return Finder(text, dlm, analysis, diagnostics).run();
+  return Finder(text, dlm, ArrayKind::dlm, analysis, diagnostics).run();
+}
+
+DlmArrays find_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                        CoarrayNames* names, Diagnostics* diagnostics) {
+  const DlmTokens none;
+  return Finder(text, none, ArrayKind::coarray, analysis, diagnostics).run(tokens, names);
 }
 
 }  // namespace tasuki::cc

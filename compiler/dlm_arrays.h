@@ -1,11 +1,14 @@
-// The dlm arrays of a translation unit: their declarations, checked, every place that uses one, and what else their
-// addresses reach before the program starts. What cannot be had is reported here, at the user's own line.
+// The arrays of a translation unit that live in memory of the runtime, dlm arrays or coarrays: their declarations, checked,
+// every place that uses one, and what else their addresses reach before the program starts. What cannot be had is reported here,
+// at the user's own line.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "compiler/analysis.h"
+#include "compiler/coarray_tokens.h"
 #include "compiler/declarator.h"
 #include "compiler/diagnostics.h"
 #include "compiler/dlm_tokens.h"
@@ -20,7 +23,7 @@ struct ArrayDeclaration {
   bool is_definition = false;  // tentative ones too
   bool initialised = false;
   bool computed = false;  // the initialiser holds an address that is known at run time only
-  // Tokens that must not stay: alignments, which are the array's, not its pointer's.
+  // Tokens that must not stay: alignments, which are the array's, not its pointer's; codimensions.
   std::vector<size_t> blanks = {};
 };
 
@@ -44,14 +47,28 @@ struct LateVariable {
   std::vector<size_t> blanks = {};  // its top-level const
 };
 
+// What kind of arrays a text has; one has not both.
+enum class ArrayKind { dlm, coarray };
+
 struct DlmArrays {
+  ArrayKind kind = ArrayKind::dlm;
   std::vector<Array> arrays;
   std::vector<Use> uses;
   std::vector<LateVariable> late;
 
+  std::string noun() const { return kind == ArrayKind::dlm ? "dlm array" : "coarray"; }
   size_t find(size_t entity) const;  // index of the array of this entity; kNone
   std::vector<size_t> entities;      // of arrays[i]
 };
+
+// What else may be referred to in other images, by entity: pointers to coarrays, and parameters that are.
+struct CoarrayNames {
+  std::map<size_t, const Coindex*> codimensions;  // of coarrays, too
+};
+
+// Coarrays of file scope, and the names of all others.
+DlmArrays find_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                        CoarrayNames* names, Diagnostics* diagnostics);
 
 DlmArrays find_dlm_arrays(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
                           Diagnostics* diagnostics);

@@ -19,16 +19,23 @@ namespace {
 using Command = std::vector<std::string>;
 
 constexpr const char* kHelp =
-    "tasukicc: the MPI compiler ($MPICC, default mpicc) for C with arrays in cluster memory\n"
+    "tasukicc: the MPI compiler ($MPICC, default mpicc) for C with arrays in cluster memory, or with "
+    "XcalableMP's coarrays\n"
     "\n"
     "  tasukicc prog.c -o prog            all options are the compiler's\n"
+    "  tasukicc --emit prog.c ...         what the compiler gets to see\n"
+    "  tasukicc -fcheck=bounds prog.c     sections and indices of coarrays are checked when the program "
+    "runs\n"
     "  tasukicc --dlm-cflags --dlm-libs   options for programs that call dlm.h's functions and are compiled "
     "without tasukicc\n"
-    "  tasukicc --dlm-show prog.c ...     what the compiler gets to see\n"
     "\n"
     "    dlm double a[N][N];              at file scope, or static in a function: the array lives in cluster "
     "memory\n"
-    "    mpirun -n 4 ./prog args -- -f memfile\n";
+    "    mpirun -n 4 ./prog args -- -f memfile\n"
+    "\n"
+    "    int a[N]:[*];                    at file scope: one array in each process, a coarray\n"
+    "    a[0:5]:[2] = a[5:5];             to the second process; #include <xmp.h> for its functions\n"
+    "    mpirun -n 4 ./prog\n";
 
 void append(Command* command, const Command& more) {
   command->insert(command->end(), more.begin(), more.end());
@@ -108,6 +115,18 @@ class Driver {
     return std::any_of(translations_.begin(), translations_.end(),
                        [](const Translation& t) { return t.has_arrays; });
   }
+  bool any_dlm() const {
+    return std::any_of(translations_.begin(), translations_.end(),
+                       [](const Translation& t) { return t.has_arrays && !t.is_xmp; });
+  }
+  bool any_xmp() const {
+    return std::any_of(translations_.begin(), translations_.end(),
+                       [](const Translation& t) { return t.is_xmp; });
+  }
+  bool uses_dlm_header() const {
+    return std::any_of(translations_.begin(), translations_.end(),
+                       [](const Translation& t) { return t.uses_header && !t.is_xmp; });
+  }
   bool uses_header() const {
     return std::any_of(translations_.begin(), translations_.end(),
                        [](const Translation& t) { return t.uses_header; });
@@ -124,10 +143,12 @@ class Driver {
     const int failed = run_program(compile_command(line_, translations_[i], stage, output));
     if (failed != 0)
       fprintf(stderr,
-              "%s: error: the compiler takes this program without 'dlm', but not with its dlm arrays in "
-              "cluster memory; its message stands "
-              "above ('tasukicc --dlm-show' prints what it saw)\n",
-              line_.inputs[i].path.c_str());
+              "%s: error: the compiler takes this program without %s; its message stands above ('tasukicc "
+              "--emit' prints what it "
+              "saw)\n",
+              line_.inputs[i].path.c_str(),
+              translations_[i].is_xmp ? "coarrays, but not with what they become"
+                                      : "'dlm', but not with its dlm arrays in cluster memory");
     return failed;
   }
 
@@ -156,23 +177,35 @@ class Driver {
 
   int link() {
     Needs needs = needs_of_objects(line_);
-    needs.arrays = needs.arrays || any_arrays();
-    needs.library = needs.library || uses_header();
-    if (!needs.arrays && !needs.library) return plainly(false);
-    if (line_.is_static) {
+    needs.arrays = needs.arrays || any_dlm();
+    needs.library = needs.library || uses_dlm_header();
+    needs.xmp = needs.xmp || any_xmp();
+    if (!needs.arrays && !needs.library && !needs.xmp) return plainly(false);
+    if (needs.xmp && (needs.arrays || needs.library)) {
       fprintf(stderr,
-              "tasukicc: error: -static: cluster memory comes with a shared library, libdlmmpi; link without "
-              "-static\n");
+              "tasukicc: error: a program has dlm arrays or coarrays, not both: with dlm arrays one process "
+              "runs the program and the "
+              "others hold its memory; with coarrays all run it\n");
+      return 1;
+    }
+    if (line_.is_static) {
+      fprintf(stderr, "tasukicc: error: -static: %s with a shared library, %s; link without -static\n",
+              needs.xmp ? "coarrays come" : "cluster memory comes", needs.xmp ? "libtasukixmp" : "libdlmmpi");
       return 1;
     }
     warn_of_side_files();
     Command libraries;
-    if (!line_.is_relocatable && !dlm_libraries(&temporary_, &libraries)) return 1;
+    if (!line_.is_relocatable &&
+        !(needs.xmp ? xmp_libraries(&temporary_, &libraries) : dlm_libraries(&temporary_, &libraries)))
+      return 1;
     std::vector<std::string> objects;
     Command command = mpi_compiler();
     // First, so that main may come out of an archive behind it.
     if (needs.arrays && !line_.makes_library && !line_.is_relocatable)
       append(&command, {"-Wl,--wrap=main", "-x", "none", prefix() + "/lib/tasuki/libdlmmain.a"});
+    if (needs.xmp && !line_.makes_library && !line_.is_relocatable)
+      append(&command, {"-Wl,--wrap=main,--wrap=MPI_Init,--wrap=MPI_Init_thread,--wrap=MPI_Finalize", "-x",
+                        "none", prefix() + "/lib/tasuki/libxmpmain.a"});
     if (const int failed = link_words(&command, &objects)) return failed;
     if (uses_header()) append(&command, {"-idirafter", include_folder()});
     append(&command, {"-x", "none"});
@@ -227,7 +260,17 @@ class Driver {
       const std::string name = text.substr(at, text.find('\'', at) - at);
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       known.push_back(name);
-      if (name.starts_with("__dlm_"))
+      if (name.starts_with("__xmp_"))
+        fprintf(
+            stderr,
+            "tasukicc: note: '%s' is declared as an extern coarray, but no file defines it as a coarray\n",
+            name.c_str() + 6);
+      else if (names_symbol(objects, "__xmp_" + name))
+        fprintf(stderr,
+                "tasukicc: note: '%s' is a coarray: declare it with its codimensions in every file that uses "
+                "it\n",
+                name.c_str());
+      else if (name.starts_with("__dlm_"))
         fprintf(stderr, "tasukicc: note: '%s' is declared 'extern dlm', but no file defines it with dlm\n",
                 name.c_str() + 6);
       else if (names_symbol(objects, "__dlm_" + name))
@@ -278,7 +321,7 @@ int run_driver(const std::vector<std::string>& arguments) {
     return print_flags(has("--dlm-cflags"), has("--dlm-libs"));
   }
   std::vector<std::string> rest = arguments;
-  const bool show = std::erase(rest, "--dlm-show") > 0;
+  const bool show = std::erase(rest, "--dlm-show") + std::erase(rest, "--emit") > 0;
   CommandLine line;
   if (!parse_command_line(rest, &line)) return 1;
   Driver driver(std::move(line));

@@ -36,9 +36,11 @@ std::string Edits::render(size_t begin, size_t end, bool with_cuts) const {
     result.append(text_.bytes(), at, next - at);
     at = next;
     if (at >= end) break;
+    const bool is_cut = with_cuts && cut != cuts_.end() && cut->first == at;
     if (edit != edits_.end() && edit->first == at) {
       size_t behind = at;
       for (const Edit& e : edit->second) {
+        if (is_cut && e.end > at) continue;  // inside what is taken out
         result += e.what;
         behind = std::max(behind, e.end);
       }
@@ -47,7 +49,7 @@ std::string Edits::render(size_t begin, size_t end, bool with_cuts) const {
         continue;
       }
     }
-    if (with_cuts && cut != cuts_.end() && cut->first == at) {
+    if (is_cut) {
       result += cut->second.what + lines(at, cut->second.end);
       at = cut->second.end;
       continue;

@@ -38,6 +38,14 @@ Needs needs_of_file(const std::string& path) {
   for (const char* function :
        {"dlm_startup", "dlm_alloc", "dlm_calloc", "dlm_aligned_alloc", "dlm_alloc_paged"})
     needs.library = needs.library || holds_symbol(content, function);
+  // Functions of xmp.h have many names; what a library of a user's own exports by such a name is not looked for.
+  needs.xmp = content.find(std::string("\0tasuki_xmp_", 12)) != std::string::npos;
+  for (const char* function :
+       {"xmp_node_num", "xmp_num_nodes", "xmp_all_node_num", "xmp_all_num_nodes", "xmp_this_image",
+        "xmp_num_images", "xmp_sync_all", "xmp_sync_memory", "xmp_sync_image", "xmp_sync_images",
+        "xmp_sync_images_all", "xmp_comalloc", "xmp_malloc", "xmp_wtime", "xmp_exit", "xmpc_node_num",
+        "xmpc_all_node_num", "xmpc_this_image"})
+    needs.xmp = needs.xmp || holds_symbol(content, function);
   return needs;
 }
 
@@ -57,8 +65,22 @@ std::vector<std::string> linked_files(const CommandLine& line) {
   for (const Input& input : line.inputs)
     if (input.language == Language::object) files.push_back(input.path);
   for (const std::string& library : line.libraries)
-    if (library != "dlmmpi") files.push_back(find_library(line, library));
+    if (library != "dlmmpi" && library != "tasukixmp") files.push_back(find_library(line, library));
   return files;
+}
+
+bool libraries_of(const std::string& name, TemporaryFolder* temporary, std::vector<std::string>* options) {
+  const std::string family = mpi_family(temporary);
+  if (family.empty()) return false;
+  const std::string folder = prefix() + "/lib/tasuki/" + family;
+  const std::string library = folder + "/lib" + name + ".so";
+  if (access(library.c_str(), R_OK) != 0) {
+    fprintf(stderr, "tasukicc: error: no '%s': this Tasuki was built without %s\n", library.c_str(),
+            family == "mpich" ? "MPICH" : "Open MPI");
+    return false;
+  }
+  *options = {"-L" + folder, "-Wl,-rpath," + folder, "-l" + name};
+  return true;
 }
 
 }  // namespace
@@ -106,16 +128,11 @@ std::string mpi_family(TemporaryFolder* folder) {
 }
 
 bool dlm_libraries(TemporaryFolder* temporary, std::vector<std::string>* options) {
-  const std::string family = mpi_family(temporary);
-  if (family.empty()) return false;
-  const std::string folder = prefix() + "/lib/tasuki/" + family;
-  if (access((folder + "/libdlmmpi.so").c_str(), R_OK) != 0) {
-    fprintf(stderr, "tasukicc: error: no '%s/libdlmmpi.so': this Tasuki was built without %s\n",
-            folder.c_str(), family == "mpich" ? "MPICH" : "Open MPI");
-    return false;
-  }
-  *options = {"-L" + folder, "-Wl,-rpath," + folder, "-ldlmmpi"};
-  return true;
+  return libraries_of("dlmmpi", temporary, options);
+}
+
+bool xmp_libraries(TemporaryFolder* temporary, std::vector<std::string>* options) {
+  return libraries_of("tasukixmp", temporary, options);
 }
 
 Needs needs_of_objects(const CommandLine& line) {
@@ -124,6 +141,7 @@ Needs needs_of_objects(const CommandLine& line) {
     const Needs needs = needs_of_file(file);
     all.arrays = all.arrays || needs.arrays;
     all.library = all.library || needs.library;
+    all.xmp = all.xmp || needs.xmp;
   }
   return all;
 }

@@ -22,7 +22,11 @@ std::string mpi_family(TemporaryFolder* temporary);
 // -L, -Wl,-rpath and -l for libdlmmpi of the compiler's MPI. False, with the reason on stderr, if there is none.
 bool dlm_libraries(TemporaryFolder* temporary, std::vector<std::string>* options);
 
+// The same for libtasukixmp.
+bool xmp_libraries(TemporaryFolder* temporary, std::vector<std::string>* options);
+
 struct Needs {
+  bool xmp = false;      // something in the program was compiled with coarrays, or calls functions of xmp.h
   bool arrays = false;   // something in the program was compiled with dlm arrays: main waits for them
   bool library = false;  // something calls dlm.h's functions
 };

@@ -73,10 +73,9 @@ class PragmaReader {
     const auto same = [&](const Array& a) { return a.name == name && !a.block_scope; };
     if (std::any_of(arrays_.arrays.begin(), arrays_.arrays.end(), same))
       diagnostics_.error(offset,
-                         "'#pragma " + std::string(kind) +
-                             "' speaks of symbols of the executable; the dlm array '" + std::string(name) +
-                             "' is none",
-                         "drop the pragma, or dlm");
+                         "'#pragma " + std::string(kind) + "' speaks of symbols of the executable; the " +
+                             arrays_.noun() + " '" + std::string(name) + "' is none",
+                         "drop the pragma");
   }
 
   // Words, and parentheses behind some of them: clause(list), clause(modifier: list).
@@ -128,15 +127,16 @@ class PragmaReader {
     bool as_variable = false;
     if (depth == 1) {
       if (goes_to_device(clause, acc))
-        return diagnostics_.error(
-            begin,
-            "a dlm array cannot stand in " + quoted_clause + ": an accelerator cannot reach cluster memory",
-            "copy the part that the accelerator needs into an ordinary array");
+        return diagnostics_.error(begin,
+                                  "a " + arrays_.noun() + " cannot stand in " + quoted_clause +
+                                      ": an accelerator cannot reach " +
+                                      (arrays_.kind == ArrayKind::dlm ? "cluster memory" : "its memory yet"),
+                                  "copy the part that the accelerator needs into an ordinary array");
       if (makes_copies(clause) && !(clause == "linear" && behind_colon))
-        return diagnostics_.error(
-            begin,
-            "a dlm array cannot stand in " + quoted_clause + ": no thread has a copy of '" + text + "'",
-            "declare a local array without dlm for the copies");
+        return diagnostics_.error(begin,
+                                  "a " + arrays_.noun() + " cannot stand in " + quoted_clause +
+                                      ": no thread has a copy of '" + text + "'",
+                                  "declare an ordinary local array for the copies");
       as_variable = wants_variable(clause) && !behind_colon;
     }
     uses.push_back({begin, begin + name.size(), array, analysis_.function_at(begin), as_variable});

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/coarray_lowering.h"
 #include "compiler/edits.h"
 #include "compiler/pragma.h"
 
@@ -19,6 +20,24 @@ constexpr const char* kDeclarations =
     "extern struct __tasuki_dlm_array* __stop_tasuki_dlm[] __attribute__((visibility(\"hidden\"))); "
     "extern void tasuki_dlm_register(); ";
 
+// Layout of struct tasuki_xmp_coarray of xmp_compiler.h.
+constexpr const char* kCoarrayDeclarations =
+    "struct __tasuki_xmp_coarray { void* pointer; unsigned long bytes, alignment; const void* image; "
+    "unsigned "
+    "long image_bytes; void (*compute)(void); unsigned flags; const char *name, *file; int line; void* "
+    "state[2]; }; "
+    "extern struct __tasuki_xmp_coarray* __start_tasuki_xmp[] __attribute__((visibility(\"hidden\"))); "
+    "extern struct __tasuki_xmp_coarray* __stop_tasuki_xmp[] __attribute__((visibility(\"hidden\"))); "
+    "void tasuki_xmp_register(struct __tasuki_xmp_coarray* const*, struct __tasuki_xmp_coarray* const*); ";
+constexpr const char* kRegisterCoarrays = "tasuki_xmp_register(__start_tasuki_xmp, __stop_tasuki_xmp); ";
+
+constexpr const char* kNodesDeclarations =
+    "extern struct __tasuki_xmp_nodes* __start_tasuki_xmpnodes[] __attribute__((visibility(\"hidden\"))); "
+    "extern struct __tasuki_xmp_nodes* __stop_tasuki_xmpnodes[] __attribute__((visibility(\"hidden\"))); "
+    "void tasuki_xmp_register_nodes(struct __tasuki_xmp_nodes* const*, struct __tasuki_xmp_nodes* const*); ";
+constexpr const char* kRegisterNodes =
+    "tasuki_xmp_register_nodes(__start_tasuki_xmpnodes, __stop_tasuki_xmpnodes); ";
+
 // Behind the user's last line. Objects of the same program share the section, so each registers all of it.
 constexpr const char* kConstructor =
     "static void __attribute__((constructor, used)) __tasuki_register(void) { "
@@ -31,8 +50,41 @@ class Rewriter {
       : text_(text), dlm_(dlm), analysis_(analysis), arrays_(arrays), edits_(text) {}
 
   std::string run(Pragmas pragmas, Diagnostics* diagnostics) {
-    const auto pragma_uses = find_pragma_uses(text_, analysis_, arrays_, pragmas, diagnostics);
+    if (!change_names(pragmas, diagnostics)) return "";
+    change_declarations();
+    return result(kDeclarations, kConstructor);
+  }
+
+  std::string run(const CoarrayTokens& tokens, const CoarrayNames& names, Pragmas pragmas, bool checked,
+                  Diagnostics* diagnostics) {
+    if (!change_names(pragmas, diagnostics)) return "";
+    const auto token = [&](size_t i) { return edits_.part(text_.begin_of(i), text_.end_of(i)); };
+    const Lowered lowered = lower_coarrays(text_, tokens, analysis_, names, checked, token, diagnostics);
     if (diagnostics->errors() > 0) return "";
+    for (const Coindex& c : tokens.coindices)
+      for (size_t i = c.colon; c.declares && i < c.end; i++) blank(i);
+    change_declarations();
+    for (const Change& change : lowered.changes) {
+      if (change.begin == change.end)
+        edits_.insert(change.begin, change.what);
+      else
+        edits_.cut(change.begin, change.end, change.what);
+    }
+    const bool records = !file_records().empty() || has_block_records();
+    std::string declarations = lowering_declarations(), registers;
+    if (records) declarations += kCoarrayDeclarations, registers += kRegisterCoarrays;
+    if (lowered.node_arrays) declarations += kNodesDeclarations, registers += kRegisterNodes;
+    if (!registers.empty())
+      registers =
+          "static void __attribute__((constructor, used)) __tasuki_register(void) { " + registers + "}\n";
+    return result(declarations, registers);
+  }
+
+ private:
+  // Names in expressions and pragmas.
+  bool change_names(Pragmas pragmas, Diagnostics* diagnostics) {
+    const auto pragma_uses = find_pragma_uses(text_, analysis_, arrays_, pragmas, diagnostics);
+    if (diagnostics->errors() > 0) return false;
     for (const Use& use : arrays_.uses) note_local(use.array, use.function);
     for (const PragmaUse& use : pragma_uses) note_local(use.array, use.function);
     note_block_locals();
@@ -44,20 +96,31 @@ class Rewriter {
       const std::string name = pointer(use.array, use.function, use.begin);
       edits_.replace(use.begin, use.end, use.as_variable ? name : "(*" + name + ")");
     }
-    // What follows takes over parts of the text, with the changes above in them.
+    return true;
+  }
+
+  // What follows takes over parts of the text, with the changes above in them.
+  void change_declarations() {
     for (size_t i = 0; i < arrays_.arrays.size(); i++)
       for (const ArrayDeclaration& d : arrays_.arrays[i].declarations) declare(i, d);
     for (const LateVariable& late : arrays_.late) make_late(late);
     insert_locals();
-    const size_t first = first_token();
-    if (first == kNone) return edits_.all();
-    edits_.insert(text_.begin_of(first), kDeclarations);
-    std::string result = edits_.all();
-    if (!result.ends_with('\n')) result += '\n';
-    return result + tail_ + "# 1 \"<tasukicc>\"\n" + file_records() + kConstructor;
   }
 
- private:
+  std::string result(const std::string& declarations, const std::string& constructor) {
+    const size_t first = first_token();
+    if (first == kNone) return edits_.all();
+    edits_.insert(text_.begin_of(first), declarations);
+    std::string result = edits_.all();
+    if (!result.ends_with('\n')) result += '\n';
+    return result + tail_ + "# 1 \"<tasukicc>\"\n" + file_records() + constructor;
+  }
+
+  bool has_block_records() const {
+    return std::any_of(arrays_.arrays.begin(), arrays_.arrays.end(),
+                       [](const Array& a) { return a.block_scope; });
+  }
+
   size_t first_token() const {
     for (size_t i = 0; i < text_.tokens().size(); i++)
       if (text_.tokens()[i].kind != TokenKind::directive) return i;
@@ -66,7 +129,9 @@ class Rewriter {
 
   void blank(size_t token) { edits_.replace(text_.begin_of(token), text_.end_of(token), ""); }
 
-  static std::string pointer_of(const Array& array) { return "__dlm_" + array.name; }
+  std::string pointer_of(const Array& array) const {
+    return (arrays_.kind == ArrayKind::dlm ? "__dlm_" : "__xmp_") + array.name;
+  }
   std::string local_of(size_t array) const {
     return "__tasuki_local" + std::to_string(array) + "_" + arrays_.arrays[array].name;
   }
@@ -194,17 +259,28 @@ class Rewriter {
       alignment = "((" + alignment + ") > (" + other + ") ? (" + alignment + ") : (" + other + "))";
     const Place place = text_.place(d.what->offset);
     const std::string tag = std::to_string(d.what->offset);
-    std::string result = "static struct __tasuki_dlm_array __tasuki_record" + tag + " = {(void*)&" + name +
-                         ", " + bytes + ", " + alignment + ", ";
+    std::string memory = "(void*)&" + name + ", " + bytes + ", " + alignment + ", ";
     if (image)
-      result += "(const void*)" + image_name + ", (sizeof(" + image_name + ") < " + bytes + " ? sizeof(" +
-                image_name + ") : " + bytes + "), ";
+      memory += "(const void*)" + image_address(d, image_name) + ", (sizeof(" + image_name + ") < " + bytes +
+                " ? sizeof(" + image_name + ") : " + bytes + "), ";
     else
-      result += "0, 0, ";
-    result += (compute.empty() ? "0" : compute) + ", " + quoted(array.name) + ", " + quoted(place.file) +
-              ", " + std::to_string(place.line) + ", {0, 0}}; ";
-    return result + "static struct __tasuki_dlm_array* __tasuki_entry" + tag +
-           " __attribute__((used, section(\"tasuki_dlm\"))) = &__tasuki_record" + tag + ";";
+      memory += "0, 0, ";
+    return record_text(tag, memory + (compute.empty() ? "0" : compute), array.name, place);
+  }
+
+  static std::string image_address(const ArrayDeclaration& d, const std::string& image_name) {
+    return d.what->shape == Shape::array ? image_name : "&" + image_name;
+  }
+
+  std::string record_text(const std::string& tag, const std::string& memory, const std::string& name,
+                          const Place& place) const {
+    const bool dlm = arrays_.kind == ArrayKind::dlm;
+    const std::string type = dlm ? "__tasuki_dlm_array" : "__tasuki_xmp_coarray";
+    return "static struct " + type + " __tasuki_record" + tag + " = {" + memory + (dlm ? ", " : ", 0, ") +
+           quoted(name) + ", " + quoted(place.file) + ", " + std::to_string(place.line) +
+           ", {0, 0}}; static struct " + type + "* __tasuki_entry" + tag +
+           " __attribute__((used, section(\"" + (dlm ? "tasuki_dlm" : "tasuki_xmp") +
+           "\"))) = &__tasuki_record" + tag + ";";
   }
 
   // One record for each array that is defined at file scope, with its initial values where one of its definitions has some.
@@ -224,10 +300,7 @@ class Rewriter {
     for (const auto& [late, function] : late_) {
       const std::string tag = std::to_string(late->what->offset);
       const Place place = text_.place(late->what->offset);
-      result += "static struct __tasuki_dlm_array __tasuki_record" + tag + " = {0, 0, 0, 0, 0, " + function +
-                ", " + quoted(late->what->name) + ", " + quoted(place.file) + ", " +
-                std::to_string(place.line) + ", {0, 0}}; static struct __tasuki_dlm_array* __tasuki_entry" +
-                tag + " __attribute__((used, section(\"tasuki_dlm\"))) = &__tasuki_record" + tag + ";\n";
+      result += record_text(tag, "0, 0, 0, 0, 0, " + function, late->what->name, place) + "\n";
     }
     return result;
   }
@@ -246,6 +319,12 @@ class Rewriter {
 
   void make_computed(const Array& array, const ArrayDeclaration& d) {
     const std::string name = pointer_of(array);
+    if (d.what->shape != Shape::array) {
+      computed_[&array] =
+          computing_function(d.what->offset, d.declarator.equals, d.declarator.end,
+                             "__typeof__(*" + name + ") __tasuki_value", name, "sizeof __tasuki_value");
+      return;
+    }
     computed_[&array] = computing_function(
         d.what->offset, d.declarator.equals, d.declarator.end,
         "__typeof__((*" + name + ")[0]) __tasuki_value[]", "*" + name,
@@ -280,6 +359,13 @@ class Rewriter {
 std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const DlmArrays& arrays,
                     Pragmas pragmas, Diagnostics* diagnostics) {
   return Rewriter(text, dlm, analysis, arrays).run(pragmas, diagnostics);
+}
+
+std::string rewrite_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                             const DlmArrays& coarrays, const CoarrayNames& names, Pragmas pragmas,
+                             bool checked, Diagnostics* diagnostics) {
+  const DlmTokens none;
+  return Rewriter(text, none, analysis, coarrays).run(tokens, names, pragmas, checked, diagnostics);
 }
 
 }  // namespace tasuki::cc

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "compiler/analysis.h"
+#include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
 #include "compiler/dlm_arrays.h"
 #include "compiler/text.h"
@@ -27,5 +28,10 @@ struct Pragmas {
 
 std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const DlmArrays& arrays,
                     Pragmas pragmas, Diagnostics* diagnostics);
+
+// The same with coarrays, `int a[N]:[*]` as (*__xmp_a)[N], and all that refers to other images lowered (coarray_lowering.h).
+std::string rewrite_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                             const DlmArrays& coarrays, const CoarrayNames& names, Pragmas pragmas,
+                             bool checked, Diagnostics* diagnostics);
 
 }  // namespace tasuki::cc

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "compiler/analysis.h"
+#include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
 #include "compiler/dlm_arrays.h"
 #include "compiler/dlm_tokens.h"
@@ -12,6 +13,7 @@
 #include "compiler/link.h"
 #include "compiler/rewrite.h"
 #include "compiler/text.h"
+#include "compiler/xmp_directives.h"
 
 namespace tasuki::cc {
 namespace {
@@ -46,31 +48,79 @@ class Translator {
   int run(Translation* result) {
     std::string bytes;
     if (const int failed = preprocess(&bytes)) return failed;
-    result->uses_header = bytes.find("\"" + include_folder() + "/dlm.h\"") != std::string::npos;
-    if (input_.language == Language::other_source || bytes.find("dlm") == std::string::npos) return 0;
+    const auto includes = [&](const char* header) {
+      return bytes.find("\"" + include_folder() + "/" + header + "\"") != std::string::npos;
+    };
+    result->is_xmp = includes("xmp.h");
+    result->uses_header = result->is_xmp || includes("dlm.h");
+    if (input_.language == Language::other_source) return 0;
     if (bytes.size() > UINT32_MAX / 2) {
       fprintf(stderr, "tasukicc: error: %s: 2 GiB after the preprocessor are too much\n",
               input_.path.c_str());
       return 1;
     }
     const Text text(std::move(bytes));
+    if (has_directives(text)) {
+      Diagnostics diagnostics(text);
+      const Text words(directives_as_words(text, &diagnostics));
+      return diagnostics.errors() > 0 ? 1 : translate(words, result);
+    }
+    return translate(text, result);
+  }
+
+ private:
+  int translate(const Text& text, Translation* result) {
+    Diagnostics diagnostics(text);
+    const CoarrayTokens coarrays = find_coarray_tokens(text, &diagnostics);
+    if (diagnostics.errors() > 0) return 1;
     const DlmTokens dlm = find_dlm_tokens(text);
-    if (dlm.specifiers.empty()) return 0;
-    result->has_arrays = true;
+    result->has_arrays = !dlm.specifiers.empty() || !coarrays.empty();
+    if (!result->has_arrays) return 0;
+    if (coarrays.empty()) return translate_dlm(text, dlm, result);
+    result->is_xmp = true;
+    if (!dlm.specifiers.empty()) {
+      diagnostics.error(text.begin_of(dlm.specifiers.front()),
+                        "a program has dlm arrays or coarrays, not both",
+                        "with dlm arrays one process runs the program and the others hold its memory; with "
+                        "coarrays all run it");
+      return 1;
+    }
+    return translate_coarrays(text, coarrays, result);
+  }
+
+  int translate_coarrays(const Text& text, const CoarrayTokens& tokens, Translation* result) {
+    const Neutral neutral = neutral_text(text, tokens);
+    if (const int failed = check_neutral(text, neutral)) return failed;
+    Diagnostics diagnostics(text);
+    Analysis analysis;
+    if (!analyse(text, {}, neutral, line_.meaning, &analysis)) return 1;
+    CoarrayNames names;
+    const DlmArrays coarrays = find_coarrays(text, tokens, analysis, &names, &diagnostics);
+    if (diagnostics.errors() > 0) return 1;
+    const std::string rewritten = rewrite_coarrays(
+        text, tokens, analysis, coarrays, names, {line_.openmp, line_.openacc}, line_.checked, &diagnostics);
+    if (diagnostics.errors() > 0) return 1;
+    return write_result(rewritten, result);
+  }
+
+  int write_result(const std::string& rewritten, Translation* result) {
+    result->file = temporary_.file(std::filesystem::path(input_.path).stem().string() + ".i");
+    return write_file(result->file, rewritten) ? 0 : 1;
+  }
+
+  int translate_dlm(const Text& text, const DlmTokens& dlm, Translation* result) {
     if (const int failed = check(text, dlm)) return failed;
     Diagnostics diagnostics(text);
     Analysis analysis;
-    if (!analyse(text, dlm, line_.meaning, &analysis)) return 1;
+    if (!analyse(text, dlm, {}, line_.meaning, &analysis)) return 1;
     const DlmArrays arrays = find_dlm_arrays(text, dlm, analysis, &diagnostics);
     if (diagnostics.errors() > 0) return 1;
     const std::string rewritten =
         rewrite(text, dlm, analysis, arrays, {line_.openmp, line_.openacc}, &diagnostics);
     if (diagnostics.errors() > 0) return 1;
-    result->file = temporary_.file(std::filesystem::path(input_.path).stem().string() + ".i");
-    return write_file(result->file, rewritten) ? 0 : 1;
+    return write_result(rewritten, result);
   }
 
- private:
   Command with_language(const Command& command) const {
     Command result = command;
     if (!input_.explicit_language.empty()) append(&result, {"-x", input_.explicit_language});
@@ -95,6 +145,27 @@ class Translator {
       return failed;
     }
     return read_file(output, bytes) ? 0 : 1;
+  }
+
+  // The C that coarrays become for the check has the user's lines; its columns are those of the preprocessor's output.
+  int check_neutral(const Text& text, const Neutral& neutral) {
+    Edits edits(text);
+    for (size_t i = 0; i < text.tokens().size(); i++) {
+      if (text.tokens()[i].kind == TokenKind::directive) continue;
+      edits.insert(text.begin_of(i), neutral.preamble);
+      break;
+    }
+    for (const auto& [token, what] : neutral.before) edits.insert(text.begin_of(token), what);
+    for (const auto& [token, what] : neutral.instead)
+      edits.replace(text.begin_of(token), text.end_of(token), what);
+    for (const auto& [token, what] : neutral.after) edits.insert(text.end_of(token), what);
+    Command command = mpi_compiler();
+    append(&command, line_.of_roles({Role::general}));
+    const std::string plain = temporary_.file(std::filesystem::path(input_.path).stem().string() + ".i");
+    if (!write_file(plain, edits.all())) return 1;
+    append(&command, {"-S", "-o", temporary_.file("check.s"), "-x", "cpp-output", plain});
+    if (const int failed = run_program(command)) return failed;
+    return line_.wants_dependencies && input_.language == Language::c ? write_dependencies() : 0;
   }
 
   // The user's own program with the word dlm gone is compiled first, so that the compiler's errors and warnings are those that

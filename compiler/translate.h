@@ -1,4 +1,4 @@
-// One C source through the stages: preprocess, find `dlm`, understand, rewrite.
+// One C source through the stages: preprocess, find `dlm` or what XcalableMP adds to C, understand, rewrite.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace tasuki::cc {
 
 struct Translation {
   bool has_arrays = false;   // it was rewritten: compile `file` in its place
-  bool uses_header = false;  // it includes dlm.h from Tasuki's own folder
+  bool is_xmp = false;       // it has coarrays, sections or directives of XcalableMP, or includes xmp.h
+  bool uses_header = false;  // it includes dlm.h or xmp.h from Tasuki's own folder
   std::string file;          // preprocessed C
 };
 

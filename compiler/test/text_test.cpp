@@ -172,7 +172,7 @@ TEST(Edits, SayWhereTheyAreWhenAMarkerIsCut) {
 TEST(AnalysisText, LeadsBackToTheText) {
   const Text text("dlm _Float64 a[3]; struct s {int x;} dlm b[2]; char *r = R\"(q\"\\)\"; __builtin_new(a);");
   const DlmTokens dlm = find_dlm_tokens(text);
-  const AnalysisText readable(text, dlm, {"__builtin_new"});
+  const AnalysisText readable(text, dlm, {}, {"__builtin_new"});
   EXPECT_EQ(readable.bytes(),
             " __attribute__((annotate(\"dlm:0\")))  double a[3];  __attribute__((annotate(\"dlm:1\"))) "
             "struct s {int x;}   b[2]; "

@@ -1,0 +1,646 @@
+#include "compiler/coarray_lowering.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "compiler/array_assignment.h"
+#include "compiler/declarator.h"
+
+namespace tasuki::cc {
+namespace {
+
+constexpr unsigned kNonblock = 1, kNonblockRemote = 2, kTemporary = 4;
+
+// Places in the text that change, each a run of tokens. One may hold others.
+enum class Form {
+  read,       // a[i]:[2]
+  local,      // the same where only its type counts: sizeof a[i]:[2]
+  assign,     // a[i]:[2] = e, a[i]:[2] += e
+  increment,  // a[i]:[2]++, --a[i]:[2]
+  get_into,   // x = a[i]:[2]; in a nonblock region
+  sections,   // an array assignment
+  directive
+};
+
+struct Construct {
+  Form form;
+  size_t begin, end;         // tokens
+  size_t reference = kNone;  // where the coindexed operand begins
+  size_t op = kNone;
+  bool is_statement = false;
+  const Directive* directive = nullptr;
+};
+
+bool is_assignment(const Text& text, size_t token) {
+  return text.is_any(token, "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=");
+}
+
+class Lowering {
+ public:
+  Lowering(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis, const CoarrayNames& names,
+           bool checked, const std::function<std::string(size_t)>& token, Diagnostics* diagnostics)
+      : in_{text,
+            tokens,
+            analysis,
+            names,
+            *diagnostics,
+            checked,
+            [this](size_t a, size_t b) { return render(a, b, kNone); }},
+        text_(text),
+        token_(token) {}
+
+  Lowered run() {
+    find_regions();
+    for (const auto& [open, section] : in_.tokens.sections) add_array_assignment(open);
+    for (const Coindex& c : in_.tokens.coindices)
+      if (!c.declares) add_reference(c);
+    for (const Directive& d : in_.tokens.directives) add_directive(d);
+    if (in_.diagnostics.errors() > 0) return {};
+    size_t done = 0;
+    for (const auto& [begin, construct] : constructs_) {
+      if (begin < done) continue;  // inside one
+      done = construct.end;
+      result_.changes.push_back({text_.begin_of(begin), text_.end_of(construct.end - 1), lower(construct)});
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void error(size_t token, const std::string& what, const std::string& advice) {
+    in_.diagnostics.error(text_.begin_of(token), what, advice);
+  }
+
+  std::string render(size_t first, size_t last, size_t skip) {
+    std::string result;
+    for (size_t i = first; i < last && i < text_.tokens().size();) {
+      const auto found = constructs_.find(i);
+      if (found != constructs_.end() && i != skip && found->second.end <= last) {
+        result += lower(found->second);
+        i = found->second.end;
+      } else {
+        if (text_.tokens()[i].kind == TokenKind::directive) {
+          i++;
+          continue;
+        }
+        result += token_(i++);
+      }
+      if (i < last) result += ' ';
+    }
+    return result;
+  }
+
+  // ---- statements
+
+  // Behind the statement that begins at `at`.
+  size_t statement_end(size_t at) const {
+    if (at >= text_.tokens().size()) return text_.tokens().size();
+    const auto behind = [&](size_t open) {
+      return in_.match(open) > open ? in_.match(open) + 1 : text_.tokens().size();
+    };
+    const auto real = [&](size_t token) {
+      while (token < text_.tokens().size() && text_.tokens()[token].kind == TokenKind::directive) token++;
+      return token;
+    };
+    at = real(at);
+    if (at >= text_.tokens().size()) return at;
+    if (text_.is(at, kDirectiveWord)) {
+      for (const Directive& d : in_.tokens.directives)
+        if (d.word == at) return d.has_block() ? statement_end(d.end + 1) : d.end + 1;
+    }
+    if (text_.is(at, "{")) return behind(at);
+    if (text_.is_any(at, "for", "while", "switch", "if")) {
+      const size_t open = text_.next(at);
+      if (!text_.is(open, "(")) return at + 1;
+      size_t end = statement_end(behind(open));
+      if (text_.is(at, "if") && real(end) < text_.tokens().size() && text_.is(real(end), "else"))
+        end = statement_end(real(end) + 1);
+      return end;
+    }
+    if (text_.is(at, "do")) {
+      const size_t end = statement_end(at + 1);
+      return statement_end(end);  // while (..);
+    }
+    for (; at < text_.tokens().size() && !text_.is_any(at, ";", "}"); at++)
+      if (text_.is_any(at, "(", "[", "{") && in_.match(at) > at) at = in_.match(at);
+    return std::min(at + 1, text_.tokens().size());
+  }
+
+  // The first token of the expression statement that holds `token`: behind the last ";", "{" or "}", labels, and heads of
+  // other statements.
+  size_t statement_begin(size_t token) const {
+    size_t at = token;
+    for (size_t i = token; i-- > 0;) {
+      if (text_.tokens()[i].kind == TokenKind::directive) continue;
+      if (text_.is_any(i, ";", "{", "}")) {
+        const bool group =
+            text_.is(i, "}") && text_.is_any(text_.next(i), ")", ",", "]");  // of an expression
+        if (!group) break;
+      }
+      if (text_.is_any(i, ")", "]", "}") && in_.match(i) < i) i = in_.match(i);
+      at = i;
+    }
+    while (true) {
+      const size_t open = text_.next(at);
+      if (open == kNone || at >= token) return at;
+      if (text_.is_any(at, "if", "while", "for", "switch") && text_.is(open, "(") && in_.match(open) < token)
+        at = text_.next(in_.match(open));
+      else if (text_.is_any(at, "else", "do"))
+        at = open;
+      else if (text_.is(at, "case") ||
+               (text_.is_word(at) && text_.is(open, ":") && !in_.tokens.colons.contains(open)))
+        while (at < token && !(text_.is(text_.previous(at), ":") &&
+                               !in_.tokens.colons.contains(text_.previous(at)) && at > open))
+          at = text_.next(at);
+      else
+        return at;
+    }
+  }
+
+  bool begins_statement(size_t token) const {
+    const size_t before = text_.previous(token);
+    if (text_.is_any(before, ";", "{", "}")) return !text_.is(before, ";") || !in_for_header(before);
+    if (text_.is_any(before, "else", "do")) return true;
+    if (text_.is(before, ")")) {
+      const size_t head = text_.previous(in_.match(before));
+      return text_.is_any(head, "if", "while", "for", "switch");
+    }
+    return false;
+  }
+
+  bool in_for_header(size_t semicolon) const {
+    for (size_t i = semicolon; i-- > 0;) {
+      if (text_.is_any(i, ")", "]", "}") && in_.match(i) < i)
+        i = in_.match(i);
+      else if (text_.is(i, "("))
+        return text_.is(text_.previous(i), "for");
+      else if (text_.is_any(i, "{", "}"))
+        return false;
+    }
+    return false;
+  }
+
+  // ---- regions of nonblock
+
+  void find_regions() {
+    for (const Directive& d : in_.tokens.directives)
+      if (d.kind == DirectiveKind::nonblock)
+        regions_.push_back({d.end, statement_end(d.end + 1), d.option ? kNonblockRemote : kNonblock});
+  }
+
+  // Of the innermost region.
+  unsigned flags_at(size_t token) const {
+    unsigned flags = 0;
+    for (const Region& r : regions_)
+      if (token > r.begin && token < r.end) flags = r.flags;
+    return flags;
+  }
+
+  // ---- what there is
+
+  void add(const Construct& construct) {
+    const auto known = constructs_.find(construct.begin);
+    if (known == constructs_.end() || known->second.end < construct.end)
+      constructs_[construct.begin] = construct;
+  }
+
+  bool in_directive(size_t token) const {
+    return std::any_of(in_.tokens.directives.begin(), in_.tokens.directives.end(),
+                       [&](const Directive& d) { return token > d.word && token < d.end; });
+  }
+
+  void add_array_assignment(size_t open) {
+    if (in_directive(open)) return error(open, "a section cannot stand in this directive", "name one object");
+    const size_t function = in_.analysis.function_at(text_.begin_of(open));
+    if (function == kNone)
+      return error(open, "an array assignment is a statement: it stands in a function",
+                   "move it into a function");
+    const size_t begin = statement_begin(open);
+    if (constructs_.contains(begin) && constructs_[begin].form == Form::sections) return;
+    size_t end = begin;
+    for (; end < text_.tokens().size() && !text_.is_any(end, ";", "}"); end++)
+      if (text_.is_any(end, "(", "[", "{") && in_.match(end) > end) end = in_.match(end);
+    const bool declares = std::any_of(
+        in_.analysis.declarations.begin(), in_.analysis.declarations.end(), [&](const Declaration& d) {
+          return d.begin == text_.begin_of(begin) && d.what == Declares::variable;
+        });
+    if (begin > open || end >= text_.tokens().size() || !text_.is(end, ";") || declares ||
+        text_.is_any(begin, "if", "while", "for", "switch", "return", "(", "case"))
+      return error(open, "a section can stand in an array assignment only, which is a statement of its own",
+                   "write section = expression; and use its elements afterwards");
+    add({Form::sections, begin, end + 1});
+  }
+
+  bool ends_operand(size_t token) const {
+    if (token == kNone) return false;
+    const TokenKind kind = text_.tokens()[token].kind;
+    return kind == TokenKind::number || kind == TokenKind::character || kind == TokenKind::string ||
+           text_.is_any(token, ")", "]", "++", "--") ||
+           (text_.is_word(token) && !text_.is_any(token, "return", "case", "sizeof", "else", "do"));
+  }
+
+  bool is_unevaluated(size_t token) const {
+    if (in_.analysis.is_unevaluated(text_.begin_of(token))) return true;
+    for (size_t i = token; i-- > 0;) {
+      if (text_.is_any(i, ";", "{")) return false;
+      if (text_.is_any(i, ")", "]", "}") && in_.match(i) < i) {
+        i = in_.match(i);
+      } else if (text_.is(i, "(") && group_keyword(text_, in_.match(i)) != kNone) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Where the right side of an assignment ends.
+  size_t right_end(size_t at) const {
+    int questions = 0;
+    for (; at < text_.tokens().size(); at++) {
+      if (text_.is_any(at, ",", ";", ")", "]", "}")) break;
+      if (text_.is(at, "?")) questions++;
+      if (text_.is(at, ":") && !in_.tokens.colons.contains(at) && questions-- == 0) break;
+      if (text_.is_any(at, "(", "[", "{") && in_.match(at) > at) at = in_.match(at);
+    }
+    return at;
+  }
+
+  void add_reference(const Coindex& c) {
+    if (in_.analysis.function_at(text_.begin_of(c.colon)) == kNone)
+      return error(c.colon, "an object in another image is not known before the program runs",
+                   "use it in a function");
+    if (in_.tokens.has_section(c.begin, c.end)) {
+      for (size_t i = c.begin; i < c.end; i++) {
+        if (in_.tokens.sections.contains(i)) return;  // an operand of an array assignment
+        if (text_.is_any(i, "[", "(") && in_.match(i) > i) i = in_.match(i);
+      }
+    }
+    for (const Directive& d : in_.tokens.directives)
+      if (!d.lock.empty() && c.begin == d.lock.first && c.end == d.lock.last) return;
+    size_t begin = c.begin, end = operand_end(in_, c.begin);
+    if (in_.tokens.has_section(c.end, end)) return;
+    Construct construct{Form::read, begin, end, c.begin};
+    if (is_unevaluated(begin)) {
+      construct.form = Form::local;
+      return add(construct);
+    }
+    // Parentheses around it.
+    while (text_.is(text_.previous(begin), "(") && in_.match(text_.previous(begin)) == real(end) &&
+           !ends_operand(text_.previous(text_.previous(begin)))) {
+      begin = text_.previous(begin);
+      end = in_.match(begin) + 1;
+    }
+    const size_t before = text_.previous(begin), after = real(end);
+    if (text_.is(before, "&") && !ends_operand(text_.previous(before)))
+      return error(before, "an object in another image has no address here",
+                   "copy it, or use the address of the local one");
+    construct.op = after;
+    if (is_assignment(text_, after)) {
+      construct.form = Form::assign;
+      construct.begin = begin;
+      construct.end = right_end(after + 1);
+      construct.is_statement = begins_statement(begin) && text_.is(real(construct.end), ";");
+    } else if (text_.is_any(after, "++", "--")) {
+      construct.form = Form::increment;
+      construct.begin = begin;
+      construct.end = after + 1;
+    } else if (text_.is_any(before, "++", "--") && !ends_operand(text_.previous(before))) {
+      construct.form = Form::increment;
+      construct.begin = construct.op = before;
+      construct.end = end;
+    } else {
+      add_get_into(construct);
+    }
+    add(construct);
+  }
+
+  size_t real(size_t token) const {
+    while (token < text_.tokens().size() && text_.tokens()[token].kind == TokenKind::directive) token++;
+    return token;
+  }
+
+  // x = a[i]:[2]; need not be complete behind it in a nonblock region.
+  void add_get_into(const Construct& read) {
+    if ((flags_at(read.begin) & kNonblock) == 0) return;
+    const size_t equals = text_.previous(read.begin);
+    if (!text_.is(equals, "=") || !text_.is(real(read.end), ";")) return;
+    const size_t left = postfix_begin(text_, in_.tokens, text_.previous(equals));
+    if (!begins_statement(left) || operand_end(in_, left) != equals) return;
+    for (size_t i = left; i < equals; i++)
+      if (in_.tokens.colons.contains(i)) return;
+    const ExpressionType *to = in_.type(left, equals), *from = in_.type(read.begin, read.end);
+    if (to == nullptr || from == nullptr || to->name != from->name || to->shape == Shape::array) return;
+    if (is_member(left, equals)) return;
+    Construct construct = read;
+    construct.form = Form::get_into;
+    construct.begin = left;
+    construct.op = equals;
+    add(construct);
+  }
+
+  // Members may be bit-fields, which have no address.
+  bool is_member(size_t first, size_t last) const {
+    for (size_t i = first; i < last; i++)
+      if (text_.is_any(i, ".", "->", "(")) return true;
+    return false;
+  }
+
+  void add_directive(const Directive& d) {
+    if (in_.analysis.function_at(text_.begin_of(d.word)) == kNone && d.kind != DirectiveKind::nodes)
+      return error(d.name, "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands in a function",
+                   "move it into a function");
+    add({Form::directive, d.word, d.end + 1, kNone, kNone, false, &d});
+    for (const NodesReference* r : {&d.nodes, &d.whole}) {
+      if (r->name == kNone || (r == &d.nodes && d.kind == DirectiveKind::nodes)) continue;
+      const bool known = std::any_of(in_.tokens.directives.begin(), in_.tokens.directives.end(),
+                                     [&](const Directive& other) {
+                                       return other.kind == DirectiveKind::nodes && other.word < d.word &&
+                                              text_.spelling(other.nodes.name) == text_.spelling(r->name);
+                                     });
+      if (!known)
+        error(r->name, "there is no node array '" + std::string(text_.spelling(r->name)) + "' here",
+              "declare it before: #pragma xmp nodes " + std::string(text_.spelling(r->name)) + "(4)");
+    }
+    if (!d.has_block()) return;
+    const size_t begin = real(d.end + 1);
+    if (begin >= text_.tokens().size() || text_.is(begin, "}"))
+      return error(d.name, "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands before a block",
+                   "write { .. } behind it");
+    if (d.kind == DirectiveKind::task) {
+      const size_t end = statement_end(begin);
+      result_.changes.push_back({text_.begin_of(begin), text_.begin_of(begin), "{ "});
+      result_.changes.push_back({text_.end_of(end - 1), text_.end_of(end - 1), " tasuki_xmp_task_end(); }"});
+    }
+  }
+
+  // ---- what it becomes
+
+  std::string lower(const Construct& c) {
+    switch (c.form) {
+      case Form::read:
+        return read(c);
+      case Form::local:
+        return "(" + operand_of(c).typed + ")";
+      case Form::assign:
+        return assign(c);
+      case Form::increment:
+        return increment(c);
+      case Form::get_into:
+        return get_into(c);
+      case Form::sections:
+        return lower_array_assignment(in_, c.begin, c.end, flags_at(c.begin));
+      case Form::directive:
+        return directive(*c.directive);
+    }
+    return "";
+  }
+
+  Operand operand_of(const Construct& c) { return read_operand(without(c.reference), c.reference); }
+
+  // For the operand itself: its own begin is not lowered again.
+  const CoarrayText& without(size_t skip) {
+    inner_.push_back(std::make_unique<CoarrayText>(
+        CoarrayText{in_.text, in_.tokens, in_.analysis, in_.names, in_.diagnostics, in_.checked,
+                    [this, skip](size_t a, size_t b) { return render(a, b, skip); }}));
+    return *inner_.back();
+  }
+
+  std::string get(const Operand& from, const std::string& to, const std::string& address, size_t token,
+                  unsigned flags) {
+    return "tasuki_xmp_get(" + to + ", " + address + ", sizeof(" + from.typed + "), " + image_of(in_, from) +
+           ", " + std::to_string(flags) + ", " + in_.place(token) + ")";
+  }
+
+  std::string read(const Construct& c) {
+    const Operand from = operand_of(c);
+    if (!from.good) return "";
+    return "({ " + from.element_type() + " __tasuki_v; " +
+           get(from, "&__tasuki_v", "&" + from.object, c.begin, 0) + "; __tasuki_v; })";
+  }
+
+  std::string get_into(const Construct& c) {
+    const Operand from = operand_of(c);
+    if (!from.good) return "";
+    return get(from, "&" + render(c.begin, c.op, c.begin), "&" + from.object, c.begin, flags_at(c.begin));
+  }
+
+  // A variable of the same type as the whole right side: its own memory can be sent, and in a nonblock region it must be.
+  bool is_plain_source(const Construct& c, const Operand& to) const {
+    const size_t right = real(c.op + 1);
+    if (flags_at(c.begin) == 0 || !c.is_statement || !text_.is(c.op, "=") || !text_.is_word(right))
+      return false;
+    if (real(operand_end(in_, right)) != real(c.end) || is_member(right, c.end)) return false;
+    for (size_t i = right; i < c.end; i++)
+      if (in_.tokens.colons.contains(i)) return false;
+    const ExpressionType *from = in_.type(right, c.end), *type = in_.type(to.begin, to.end);
+    if (from == nullptr || type == nullptr || from->name != type->name || from->shape != Shape::other)
+      return false;
+    const auto reference = in_.analysis.references.find(text_.begin_of(right));
+    if (reference == in_.analysis.references.end()) return false;
+    return std::any_of(in_.analysis.declarations.begin(), in_.analysis.declarations.end(),
+                       [&](const Declaration& d) {
+                         return d.entity == reference->second &&
+                                (d.what == Declares::variable || d.what == Declares::parameter) &&
+                                !text_.is(text_.first_from(d.begin), "register");
+                       });
+  }
+
+  std::string put(const Operand& to, const std::string& address, const std::string& from,
+                  const std::string& image, unsigned flags) {
+    return "tasuki_xmp_put(" + address + ", " + from + ", sizeof(" + to.typed + "), " + image + ", " +
+           std::to_string(flags) + ", " + in_.place(to.begin) + ")";
+  }
+
+  std::string assign(const Construct& c) {
+    const Operand to = operand_of(c);
+    if (!to.good) return "";
+    const unsigned flags = flags_at(c.begin);
+    const std::string right = render(c.op + 1, c.end, kNone);
+    if (is_plain_source(c, to)) return put(to, "&" + to.object, "&" + right, image_of(in_, to), flags);
+    const std::string value = c.is_statement ? "" : " __tasuki_v;";
+    if (text_.is(c.op, "="))
+      return "({ " + to.element_type() + " __tasuki_v = (" + right + "); " +
+             put(to, "&" + to.object, "&__tasuki_v", image_of(in_, to), flags | kTemporary) + ";" + value +
+             " })";
+    return "({ " +
+           changed(to, flags, "__tasuki_v " + std::string(text_.spelling(c.op)) + " (" + right + "); ") +
+           value + " })";
+  }
+
+  // Gets it, changes it, puts it back; address and image are computed once.
+  std::string changed(const Operand& to, unsigned flags, const std::string& change) {
+    return "void* __tasuki_p = (void*)&" + to.object + "; int __tasuki_m = " + image_of(in_, to) + "; " +
+           to.element_type() + " __tasuki_v; tasuki_xmp_get(&__tasuki_v, __tasuki_p, sizeof(" + to.typed +
+           "), __tasuki_m, 0, " + in_.place(to.begin) + "); " + change +
+           put(to, "__tasuki_p", "&__tasuki_v", "__tasuki_m", flags | kTemporary) + ";";
+  }
+
+  std::string increment(const Construct& c) {
+    const Operand to = operand_of(c);
+    if (!to.good) return "";
+    const std::string op(text_.spelling(c.op));
+    const unsigned flags = flags_at(c.begin);
+    if (c.op == c.begin) return "({ " + changed(to, flags, op + "__tasuki_v; ") + " __tasuki_v; })";
+    return "({ " + to.element_type() + " __tasuki_w; " +
+           changed(to, flags, "__tasuki_w = __tasuki_v" + op + "; ") + " __tasuki_w; })";
+  }
+
+  // ---- directives
+
+  std::string directive(const Directive& d) {
+    const std::string place = in_.place(d.name);
+    switch (d.kind) {
+      case DirectiveKind::nonblock:
+        return "";
+      case DirectiveKind::wait_nonblock:
+        return std::string("tasuki_xmp_wait_nonblock(") + (d.option ? "1" : "0") + ", " + place + ");";
+      case DirectiveKind::barrier:
+        return "xmp_sync_all((void*)0);";
+      case DirectiveKind::post:
+        return "tasuki_xmp_post(" + node(d) + ", " + range(d.tag) + ", " + place + ");";
+      case DirectiveKind::wait:
+        if (d.nodes.name == kNone) return "tasuki_xmp_wait_any(" + place + ");";
+        if (d.tag.empty()) return "tasuki_xmp_wait_node(" + node(d) + ", " + place + ");";
+        return "tasuki_xmp_wait(" + node(d) + ", " + range(d.tag) + ", " + place + ");";
+      case DirectiveKind::lock:
+      case DirectiveKind::unlock:
+        return lock(d);
+      case DirectiveKind::nodes:
+        return nodes(d);
+      case DirectiveKind::task:
+        return "if (tasuki_xmp_task_begin(&" + record(d.nodes) + ", " + ranges(d.nodes, false) + ", " +
+               place + "))";
+    }
+    return "";
+  }
+
+  std::string range(const TokenRange& r) { return render(r.first, r.last, kNone); }
+  std::string record(const NodesReference& r) const {
+    return "__tasuki_nodes_" + std::string(text_.spelling(r.name));
+  }
+
+  std::string node(const Directive& d) {
+    std::string index;
+    for (const NodeSubscript& s : d.nodes.subscripts)
+      index += (index.empty() ? "(" : ", (") + range(s.lower) + (d.nodes.brackets ? ")" : ") - 1");
+    return "tasuki_xmp_node(&" + record(d.nodes) + ", (const int[]){" + index + "}, " + in_.place(d.name) +
+           ")";
+  }
+
+  std::string lock(const Directive& d) {
+    const bool locks = d.kind == DirectiveKind::lock;
+    const Operand object = read_operand(without(d.lock.first), d.lock.first);
+    if (!object.good) return "";
+    if (object.end < d.lock.last) {
+      error(object.end, "a lock is one object", "write lock(l:[image]) or lock(l[i]:[image])");
+      return "";
+    }
+    const auto pointer = [&](const TokenRange& r) {
+      return r.empty() ? std::string("(int*)0") : "&(" + range(r) + ")";
+    };
+    return std::string(locks ? "tasuki_xmp_lock(" : "tasuki_xmp_unlock(") + "&" + object.object + ", " +
+           (object.coindex != nullptr ? image_of(in_, object) : "xmp_this_image()") + ", " +
+           (locks ? pointer(d.acquired) + ", " : "") + pointer(d.status) + ", " + in_.place(d.name) + ");";
+  }
+
+  // A range of each dimension, from 0.
+  std::string ranges(const NodesReference& r, bool constant) {
+    std::string all;
+    for (const NodeSubscript& s : r.subscripts) {
+      std::string begin = "0", count = "-1", step = "1";
+      const auto part = [&](const TokenRange& p) { return "(" + range(p) + ")"; };
+      if (s.own) {
+        step = "0";
+        count = "1";
+      } else {
+        if (!s.lower.empty()) begin = part(s.lower) + (r.brackets ? "" : " - 1");
+        if (!s.stride.empty()) step = part(s.stride);
+        if (!s.is_range)
+          count = "1";
+        else if (!s.upper.empty())
+          count = r.brackets ? part(s.upper)
+                             : "(" + part(s.upper) + " - " + (s.lower.empty() ? "1" : part(s.lower)) +
+                                   ") / " + step + " + 1";
+      }
+      all += (all.empty() ? "{" : ", {") + begin + ", " + count + ", " + step + "}";
+    }
+    return std::string(constant ? "(struct __tasuki_xmp_range[]){" : "(const struct __tasuki_xmp_range[]){") +
+           all + "}";
+  }
+
+  std::string nodes(const Directive& d) {
+    result_.node_arrays = true;
+    const std::string name(text_.spelling(d.nodes.name)), record_name = record(d.nodes);
+    std::string sizes;
+    for (const NodeSubscript& s : d.nodes.subscripts)
+      sizes += (sizes.empty() ? "" : ", ") + (s.own ? std::string("-1") : range(s.lower));
+    const bool part = d.origin == "=";
+    const std::string kind = part ? "4" : d.origin == "**" ? "1" : d.origin == "*" ? "2" : "3";
+    std::string ranges_name = "0", before;
+    if (part) {
+      ranges_name = record_name + "_of";
+      const std::string all = ranges(d.whole, true);
+      before = "static const struct __tasuki_xmp_range " + ranges_name +
+               "[] = " + all.substr(all.find(")") + 1) + "; ";
+    }
+    return before + "static struct __tasuki_xmp_nodes " + record_name + " = {1, " +
+           std::to_string(d.nodes.subscripts.size()) + ", {" + sizes + "}, " + kind + ", " +
+           (part ? "&" + record(d.whole) : "0") + ", " + ranges_name + ", " + quoted(name) + ", " +
+           in_.place(d.name) + ", {0, 0}}; static struct __tasuki_xmp_nodes* " + record_name +
+           "_entry __attribute__((used, section(\"tasuki_xmpnodes\"))) = &" + record_name + ";";
+  }
+
+  struct Region {
+    size_t begin, end;
+    unsigned flags;
+  };
+
+  CoarrayText in_;
+  const Text& text_;
+  const std::function<std::string(size_t)> token_;
+  std::vector<std::unique_ptr<CoarrayText>> inner_;
+  std::vector<Region> regions_;
+  std::map<size_t, Construct> constructs_;  // by their first token
+  Lowered result_;
+};
+
+}  // namespace
+
+Lowered lower_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                       const CoarrayNames& names, bool checked,
+                       const std::function<std::string(size_t)>& token, Diagnostics* diagnostics) {
+  return Lowering(text, tokens, analysis, names, checked, token, diagnostics).run();
+}
+
+std::string lowering_declarations() {
+  return "struct __tasuki_xmp_dimension { long lower, length, stride; unsigned long extent, bytes; }; "
+         "struct __tasuki_xmp_section { void* base; unsigned long element; const struct "
+         "__tasuki_xmp_dimension* dimension; int "
+         "dimensions, image; unsigned flags; const char* name; }; "
+         "struct __tasuki_xmp_range { int begin, count, step; }; "
+         "struct __tasuki_xmp_nodes { int kind, dimensions, size[7], origin; const struct "
+         "__tasuki_xmp_nodes* whole; const struct "
+         "__tasuki_xmp_range* ranges; const char *name, *file; int line; void* state[2]; }; "
+         "void tasuki_xmp_put(void*, const void*, unsigned long, int, unsigned, const char*, int); "
+         "void* tasuki_xmp_get(void*, const void*, unsigned long, int, unsigned, const char*, int); "
+         "int tasuki_xmp_image(const char*, int, const int*, const int*, const char*, int); "
+         "long tasuki_xmp_index(long, unsigned long, int, const char*, const char*, int); "
+         "void tasuki_xmp_copy(const struct __tasuki_xmp_section*, const struct __tasuki_xmp_section*, "
+         "unsigned, const char*, int); "
+         "unsigned long tasuki_xmp_elements(const struct __tasuki_xmp_section*, const char*, int); "
+         "void tasuki_xmp_same(unsigned long, unsigned long, const char*, const char*, int); "
+         "void* tasuki_xmp_temporary(unsigned long, unsigned long, const char*, int); void "
+         "tasuki_xmp_release(void*); "
+         "void tasuki_xmp_wait_nonblock(int, const char*, int); void tasuki_xmp_post(int, int, const char*, "
+         "int); "
+         "void tasuki_xmp_wait(int, int, const char*, int); void tasuki_xmp_wait_node(int, const char*, "
+         "int); "
+         "void tasuki_xmp_wait_any(const char*, int); "
+         "void tasuki_xmp_lock(void*, int, int*, int*, const char*, int); void tasuki_xmp_unlock(void*, int, "
+         "int*, const char*, int); "
+         "int tasuki_xmp_node(const struct __tasuki_xmp_nodes*, const int*, const char*, int); "
+         "int tasuki_xmp_task_begin(const struct __tasuki_xmp_nodes*, const struct __tasuki_xmp_range*, "
+         "const char*, int); "
+         "void tasuki_xmp_task_end(void); void xmp_sync_all(int*); int xmp_this_image(void); ";
+}
+
+}  // namespace tasuki::cc

@@ -1,0 +1,60 @@
+// One operand of a remote reference or an array assignment, a postfix expression such as p->x[i][0:n]:[2], taken apart
+// into what the library wants to know: an address in this image, an image, and a length and stride for each bracket.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/analysis.h"
+#include "compiler/coarray_tokens.h"
+#include "compiler/diagnostics.h"
+#include "compiler/dlm_arrays.h"
+
+namespace tasuki::cc {
+
+// What lowering needs to know of the text.
+struct CoarrayText {
+  const Text& text;
+  const CoarrayTokens& tokens;
+  const Analysis& analysis;
+  const CoarrayNames& names;
+  Diagnostics& diagnostics;
+  bool checked = false;  // -fcheck=bounds
+  // The C for the tokens [first, last), on one line, with the references in them lowered.
+  std::function<std::string(size_t first, size_t last)> c;
+
+  size_t match(size_t open) const { return text.tokens()[open].match; }
+  // "file", line
+  std::string place(size_t token) const;
+  const ExpressionType* type(size_t first, size_t last) const;
+};
+
+struct Operand {
+  size_t begin = kNone, end = kNone;  // tokens
+  const Coindex* coindex = nullptr;
+  std::string name;    // for messages
+  std::string object;  // an lvalue: the object, or the first element of the section's dimensions
+  std::string typed;   // an lvalue of the same type, for sizeof and typeof only
+  std::vector<std::string> dimensions = {};  // initialisers; empty without sections
+  int rank = 0;                              // sections among them
+  long long elements = 1;                    // of all dimensions; -1: known at run time only
+  bool called = false;                       // a function is called in it
+  bool good = false;                         // else an error has been reported
+
+  std::string element_type() const { return "__typeof__((void)0, " + typed + ")"; }
+};
+
+// The operand that begins at this token, as far as it goes.
+Operand read_operand(const CoarrayText& in, size_t begin);
+
+// Where it ends, without errors.
+size_t operand_end(const CoarrayText& in, size_t begin);
+
+// The number of the image that a coindex names, as an expression.
+std::string image_of(const CoarrayText& in, const Operand& operand);
+
+// An initialiser of struct __tasuki_xmp_section.
+std::string section_of(const CoarrayText& in, const Operand& operand);
+
+}  // namespace tasuki::cc

@@ -1,0 +1,62 @@
+// `#pragma xmp` as tokens. The preprocessor's output keeps such a line as it is; its arguments are expressions with
+// coarrays in them, so the line becomes words that end with a semicolon, and all later stages read them as any others:
+//
+//     #pragma xmp lock(l:[2]) stat(s)        __tasuki_directive lock(l:[2]) stat(s);
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/diagnostics.h"
+#include "compiler/text.h"
+
+namespace tasuki::cc {
+
+inline constexpr const char* kDirectiveWord = "__tasuki_directive";
+
+bool has_directives(const Text& text);
+
+// The text with directives as words. Those that are unknown, or not supported, are errors at their lines.
+std::string directives_as_words(const Text& text, Diagnostics* diagnostics);
+
+enum class DirectiveKind { nonblock, wait_nonblock, post, wait, lock, unlock, barrier, nodes, task };
+
+struct TokenRange {
+  size_t first = kNone, last = kNone;  // [first, last)
+  bool empty() const { return first == kNone || first >= last; }
+};
+
+// One subscript of p(i), p(1:2), p[0:2], p(*), p(:).
+struct NodeSubscript {
+  bool own = false;  // *
+  bool is_range = false;
+  TokenRange lower, upper, stride;  // with brackets `upper` is the length
+};
+
+// p(1, 2:3), p[0][*]
+struct NodesReference {
+  size_t name = kNone;
+  bool brackets = false;  // counted from 0; else from 1
+  std::vector<NodeSubscript> subscripts = {};
+};
+
+struct Directive {
+  DirectiveKind kind;
+  size_t word;  // __tasuki_directive
+  size_t name;
+  size_t end;                 // its semicolon
+  bool option = false;        // (remote), (local)
+  NodesReference nodes = {};  // of post, wait, task; the declared one of nodes
+  NodesReference whole = {};  // nodes q(2) = p(3:4)
+  std::string origin = {};    // nodes p(4) = "*", "**"
+  TokenRange tag = {}, lock = {}, acquired = {}, status = {};
+
+  bool has_block() const { return kind == DirectiveKind::nonblock || kind == DirectiveKind::task; }
+  // Those of its tokens that are expressions of C.
+  std::vector<TokenRange> expressions() const;
+};
+
+// The directive whose first word is at `word`; errors are reported, and the result is false.
+bool read_directive(const Text& text, size_t word, Directive* directive, Diagnostics* diagnostics);
+
+}  // namespace tasuki::cc
