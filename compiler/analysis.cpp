@@ -255,6 +255,11 @@ class Visitor {
     const Range range = range_of(cursor);
     const CXType type = clang_getCanonicalType(clang_getCursorType(cursor));
     ExpressionType known{shape_of(type), -1, string_of(clang_getTypeSpelling(type))};
+    // libclang gives a parameter the type that is written.
+    const bool is_name = clang_getCursorKind(cursor) == CXCursor_DeclRefExpr;
+    if (is_name && clang_getCursorKind(clang_getCursorReferenced(cursor)) == CXCursor_ParmDecl &&
+        (known.shape == Shape::array || known.shape == Shape::variable_array))
+      known.shape = Shape::pointer;
     if (known.shape == Shape::array) known.count = clang_getArraySize(type);
     for (const char* qualifier : {"const ", "volatile "})
       if (known.name.starts_with(qualifier)) known.name.erase(0, std::string(qualifier).size());
@@ -355,7 +360,7 @@ bool analyse(const Text& text, const DlmTokens& dlm, const Neutral& neutral,
     unit = parse(index.get(), *readable, flags);
     if (unit == nullptr) return false;
   }
-  Visitor(*readable, !neutral.preamble.empty(), analysis).visit_unit(unit.get());
+  Visitor(*readable, !neutral.empty(), analysis).visit_unit(unit.get());
   find_broken(unit.get(), text, *readable, analysis);
   return true;
 }

@@ -65,7 +65,6 @@ AnalysisText::AnalysisText(const Text& text, const DlmTokens& dlm, const Neutral
   }
 
   size_t done = 0;
-  if (!neutral.preamble.empty()) put(neutral.preamble, 0);
   std::vector<size_t> places;
   for (const auto& [token, what] : after) places.push_back(token);
   for (const auto& [token, what] : before) places.push_back(token);

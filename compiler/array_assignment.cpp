@@ -85,6 +85,13 @@ class Assignment {
 
   // One value for all elements.
   std::string broadcast(const Operand& left) {
+    for (size_t i = right_; i < end_; i++) {
+      if (in_.text.is(i, ",")) {
+        error(i, "an array assignment is a statement of its own", "write two statements");
+        return "";
+      }
+      if (in_.text.is_any(i, "(", "[", "{") && in_.match(i) > i) i = in_.match(i);
+    }
     return "{ " + left.element_type() + " __tasuki_v = (" + in_.c(right_, end_) + "); tasuki_xmp_copy(" +
            section(left) +
            ", &(struct __tasuki_xmp_section){&__tasuki_v, sizeof __tasuki_v, 0, 0, 0, 0, \"\"}, " +

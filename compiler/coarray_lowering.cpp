@@ -56,7 +56,6 @@ class Lowering {
     for (const Coindex& c : in_.tokens.coindices)
       if (!c.declares) add_reference(c);
     for (const Directive& d : in_.tokens.directives) add_directive(d);
-    if (in_.diagnostics.errors() > 0) return {};
     size_t done = 0;
     for (const auto& [begin, construct] : constructs_) {
       if (begin < done) continue;  // inside one
@@ -211,10 +210,6 @@ class Lowering {
 
   void add_array_assignment(size_t open) {
     if (in_directive(open)) return error(open, "a section cannot stand in this directive", "name one object");
-    const size_t function = in_.analysis.function_at(text_.begin_of(open));
-    if (function == kNone)
-      return error(open, "an array assignment is a statement: it stands in a function",
-                   "move it into a function");
     const size_t begin = statement_begin(open);
     if (constructs_.contains(begin) && constructs_[begin].form == Form::sections) return;
     size_t end = begin;
@@ -265,9 +260,6 @@ class Lowering {
   }
 
   void add_reference(const Coindex& c) {
-    if (in_.analysis.function_at(text_.begin_of(c.colon)) == kNone)
-      return error(c.colon, "an object in another image is not known before the program runs",
-                   "use it in a function");
     if (in_.tokens.has_section(c.begin, c.end)) {
       for (size_t i = c.begin; i < c.end; i++) {
         if (in_.tokens.sections.contains(i)) return;  // an operand of an array assignment
@@ -345,9 +337,6 @@ class Lowering {
   }
 
   void add_directive(const Directive& d) {
-    if (in_.analysis.function_at(text_.begin_of(d.word)) == kNone && d.kind != DirectiveKind::nodes)
-      return error(d.name, "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands in a function",
-                   "move it into a function");
     add({Form::directive, d.word, d.end + 1, kNone, kNone, false, &d});
     for (const NodesReference* r : {&d.nodes, &d.whole}) {
       if (r->name == kNone || (r == &d.nodes && d.kind == DirectiveKind::nodes)) continue;

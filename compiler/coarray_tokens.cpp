@@ -22,9 +22,11 @@ class Finder {
   CoarrayTokens run() {
     for (size_t i = 0; i < text_.tokens().size(); i++) {
       if (text_.tokens()[i].kind == TokenKind::directive) continue;
+      if (text_.is(i, "{")) depth_++;
+      if (text_.is(i, "}")) depth_--;
       if (text_.is(i, kDirectiveWord)) {
         Directive d{};
-        if (read_directive(text_, i, &d, &diagnostics_)) result_.directives.push_back(d);
+        if (read_directive(text_, i, &d, &diagnostics_)) add(d);
         for (const TokenRange& range : d.expressions())
           for (size_t k = range.first; k < range.last; k++) look(k);
         while (i + 1 < text_.tokens().size() && !text_.is(i, ";")) i++;
@@ -36,6 +38,15 @@ class Finder {
   }
 
  private:
+  void add(const Directive& d) {
+    if (depth_ == 0 && d.kind != DirectiveKind::nodes)
+      return diagnostics_.error(
+          text_.begin_of(d.name),
+          "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands in a function",
+          "move it into a function");
+    result_.directives.push_back(d);
+  }
+
   void look(size_t i) {
     if (text_.is(i, "[")) section(i);
     if (text_.is(i, ":") && text_.is(text_.next(i), "[")) coindex(i);
@@ -70,6 +81,10 @@ class Finder {
     if (colons.empty()) return;
     const size_t before = text_.previous(open);
     if (!ends_postfix(before)) return;
+    if (depth_ == 0)
+      return diagnostics_.error(text_.begin_of(open),
+                                "an array assignment is a statement: it stands in a function",
+                                "move it into a function");
     if (colons.size() > 2)
       diagnostics_.error(text_.begin_of(colons[2]), "a section has three parts at most",
                          "write [lower:length:stride]; each of them may be left out");
@@ -114,6 +129,10 @@ class Finder {
     if (!c.declares && in_declaration)
       return diagnostics_.error(text_.begin_of(colon), "the last codimension of a coarray must be [*]",
                                 "write :[*], or :[n][*] for images in two dimensions");
+    if (!c.declares && depth_ == 0)
+      return diagnostics_.error(text_.begin_of(colon),
+                                "an object in another image is not known before the program runs",
+                                "use it in a function");
     result_.colons.insert(colon);
     result_.coindices.push_back(std::move(c));
   }
@@ -121,6 +140,7 @@ class Finder {
   const Text& text_;
   Diagnostics& diagnostics_;
   CoarrayTokens result_;
+  int depth_ = 0;  // of braces
 };
 
 }  // namespace
@@ -161,13 +181,19 @@ size_t postfix_begin(const Text& text, const CoarrayTokens& tokens, size_t last)
   return 0;
 }
 
+constexpr const char* kPreamble =
+    "extern const char* const __tasuki_c; long __tasuki_section(const char*, ...); long __tasuki_image(const "
+    "char*, ...); "
+    "int __tasuki_use(int, ...); ";
+
 Neutral neutral_text(const Text& text, const CoarrayTokens& tokens) {
   Neutral result;
-  result.preamble =
-      "extern const char* const __tasuki_c; long __tasuki_section(const char*, ...); long "
-      "__tasuki_image(const char*, ...); "
-      "int __tasuki_use(int, ...); ";
   const std::string operand = "&__tasuki_c[";
+  for (size_t i = 0; i < text.tokens().size(); i++) {
+    if (text.tokens()[i].kind == TokenKind::directive) continue;
+    result.before[i] = kPreamble;
+    break;
+  }
   for (const auto& [open, s] : tokens.sections) {
     const size_t close = match(text, open);
     const auto part = [&](size_t token, size_t next) {

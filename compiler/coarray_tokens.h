@@ -59,7 +59,7 @@ size_t postfix_begin(const Text& text, const CoarrayTokens& tokens, size_t last)
 // The user's compiler checks that text, and libclang reads it.
 struct Neutral {
   std::map<size_t, std::string> before, instead, after;  // by token
-  std::string preamble;
+  bool empty() const { return before.empty(); }
 };
 
 Neutral neutral_text(const Text& text, const CoarrayTokens& tokens);

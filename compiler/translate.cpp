@@ -1,5 +1,6 @@
 #include "compiler/translate.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -61,8 +62,11 @@ class Translator {
     }
     const Text text(std::move(bytes));
     if (has_directives(text)) {
-      Diagnostics diagnostics(text);
-      const Text words(directives_as_words(text, &diagnostics));
+      std::string expanded;
+      if (const int failed = expand_directives(text, &expanded)) return failed;
+      const Text lines(std::move(expanded));
+      Diagnostics diagnostics(lines);
+      const Text words(directives_as_words(lines, &diagnostics));
       return diagnostics.errors() > 0 ? 1 : translate(words, result);
     }
     return translate(text, result);
@@ -128,7 +132,49 @@ class Translator {
     return result;
   }
 
-  int preprocess(std::string* bytes) {
+  // The preprocessor replaces no macros in pragmas that it does not know. The definitions of the program and the directives alone, as
+  // lines that are none, go through it once more.
+  int expand_directives(const Text& text, std::string* bytes) {
+    *bytes = text.bytes();
+    const auto arguments = directive_arguments(text);
+    const auto has_words = [](const std::string& line) {
+      return std::any_of(line.begin(), line.end(),
+                         [](char c) { return is_word_character(c) && (c < '0' || c > '9'); });
+    };
+    if (std::none_of(arguments.begin(), arguments.end(), has_words)) return 0;
+    std::string with_definitions, expanded;
+    if (const int failed = preprocess(&with_definitions, {"-dD"})) return failed;
+    const Text definitions(std::move(with_definitions));
+    std::string lines;
+    size_t n = 0;
+    for (size_t i = 0; i < definitions.tokens().size(); i++) {
+      if (definitions.tokens()[i].kind != TokenKind::directive) continue;
+      const std::string line(definitions.spelling(i));
+      if (line.starts_with("#define ") || line.starts_with("#undef "))
+        lines += line + "\n";
+      else if (const Text one(line + "\n"); has_directives(one))
+        lines += "__tasuki_arguments" + std::to_string(n++) + " " + directive_arguments(one).front() + "\n";
+    }
+    const std::string source = temporary_.file("directives.c"), output = temporary_.file("directives.i");
+    if (n != arguments.size() || !write_file(source, lines)) return 0;
+    Command command = mpi_compiler();
+    append(&command, line_.of_roles({Role::general}));
+    append(&command, {"-w", "-E", "-P", "-x", "c", "-o", output, source});
+    if (run_program(command, {.errors = temporary_.file("errors")}) != 0 || !read_file(output, &expanded))
+      return 0;
+    std::vector<std::string> replaced;
+    for (size_t begin = 0; begin < expanded.size();) {
+      const size_t end = std::min(expanded.find('\n', begin), expanded.size());
+      const std::string line = expanded.substr(begin, end - begin),
+                        start = "__tasuki_arguments" + std::to_string(replaced.size());
+      if (line.starts_with(start)) replaced.push_back(line.substr(start.size()));
+      begin = end + 1;
+    }
+    if (replaced.size() == n) *bytes = with_directive_arguments(text, replaced);
+    return 0;
+  }
+
+  int preprocess(std::string* bytes, const Command& more = {}) {
     if (input_.language == Language::preprocessed_c && input_.path != "-") {
       if (read_file(input_.path, bytes)) return 0;
       fprintf(stderr, "tasukicc: error: cannot read '%s'\n", input_.path.c_str());
@@ -139,6 +185,7 @@ class Translator {
     for (const std::string& word : line_.of_roles({Role::general, Role::preprocessing}))
       if (word != "-P") command.push_back(word);  // lines must be known
     append(&command, {"-w", "-idirafter", include_folder(), "-E", "-o", output});
+    append(&command, more);
     const int failed = run_program(with_language(command), {.input = standard_input_, .errors = errors});
     if (failed != 0) {
       print_file(errors);
@@ -150,11 +197,6 @@ class Translator {
   // The C that coarrays become for the check has the user's lines; its columns are those of the preprocessor's output.
   int check_neutral(const Text& text, const Neutral& neutral) {
     Edits edits(text);
-    for (size_t i = 0; i < text.tokens().size(); i++) {
-      if (text.tokens()[i].kind == TokenKind::directive) continue;
-      edits.insert(text.begin_of(i), neutral.preamble);
-      break;
-    }
     for (const auto& [token, what] : neutral.before) edits.insert(text.begin_of(token), what);
     for (const auto& [token, what] : neutral.instead)
       edits.replace(text.begin_of(token), text.end_of(token), what);

@@ -269,6 +269,42 @@ bool has_directives(const Text& text) {
   return false;
 }
 
+namespace {
+
+// Calls visit(token, where the arguments begin in it) for each directive.
+template <typename Visit>
+void each_directive(const Text& text, Visit visit) {
+  for (size_t i = 0; i < text.tokens().size(); i++) {
+    if (text.tokens()[i].kind != TokenKind::directive) continue;
+    const std::string_view line = text.spelling(i);
+    size_t at = xmp_body(line);
+    if (at == std::string_view::npos) continue;
+    while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) at++;
+    while (at < line.size() && is_word_character(line[at])) at++;
+    visit(i, at);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> directive_arguments(const Text& text) {
+  std::vector<std::string> result;
+  each_directive(text, [&](size_t i, size_t at) { result.emplace_back(text.spelling(i).substr(at)); });
+  return result;
+}
+
+std::string with_directive_arguments(const Text& text, const std::vector<std::string>& arguments) {
+  std::string result;
+  size_t done = 0, n = 0;
+  each_directive(text, [&](size_t i, size_t at) {
+    if (n >= arguments.size()) return;
+    result.append(text.bytes(), done, text.begin_of(i) + at - done);
+    result += arguments[n++];
+    done = text.end_of(i);
+  });
+  return result + text.bytes().substr(done);
+}
+
 std::string directives_as_words(const Text& text, Diagnostics* diagnostics) {
   std::string result;
   size_t done = 0;

@@ -16,6 +16,10 @@ inline constexpr const char* kDirectiveWord = "__tasuki_directive";
 
 bool has_directives(const Text& text);
 
+// What stands behind the directives' names, one for each in order; and the text with other ones there.
+std::vector<std::string> directive_arguments(const Text& text);
+std::string with_directive_arguments(const Text& text, const std::vector<std::string>& arguments);
+
 // The text with directives as words. Those that are unknown, or not supported, are errors at their lines.
 std::string directives_as_words(const Text& text, Diagnostics* diagnostics);
 

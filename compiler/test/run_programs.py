@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Programs that tasukicc compiles, and programs that it refuses.
 
-    run_programs.py TREE MPICC accept|reject [--launcher COMMAND] [NAME...]
+    run_programs.py TREE MPICC accept|reject|xmp_reject [--launcher COMMAND] [NAME...]
 
 TREE has the shape of an installation; its libdlmmpi is the double of stub_dlm.c, so programs run without a launcher. With one, TREE is
 the real thing: each program is built once and runs as an MPI job.
 
 accept: each program, built with tasukicc and built by the MPI compiler with the word dlm defined away, ends and prints alike, at each
 of its `// options:`. `// arrays: N` says how many arrays must have come out of the cluster's memory.
-reject: each `// error at COLUMN: TEXT` stands before the line that an error must name; there are no other errors, each comes with
+reject, xmp_reject: each `// error at COLUMN: TEXT` stands before the line that an error must name; there are no other errors, each comes with
 advice (or, with `// from: the compiler`, need not), the exit code is not zero and nothing is left behind. `// file:` says where the
 errors are, if not in the program itself.
 """
@@ -142,7 +142,7 @@ def reject(path):
 
 
 def main():
-    if what in ("accept", "reject"):
+    if what in ("accept", "reject", "xmp_reject"):
         paths = [p for p in sorted((here / what).glob("*.c")) if not wanted or p.stem in wanted]
         with concurrent.futures.ThreadPoolExecutor(1 if launcher else 2) as pool:
             list(pool.map(accept if what == "accept" else reject, paths))

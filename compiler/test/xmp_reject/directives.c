@@ -1,0 +1,12 @@
+#include <xmp.h>
+xmp_lock_t l:[*];
+int main(void) {
+  int ok;
+// error at 13: '#pragma xmp loop' is not supported
+#pragma xmp loop on t(i)
+// error at 13: 'nonsense' is no directive of XcalableMP
+#pragma xmp nonsense
+// error: '#pragma xmp' without a directive
+#pragma xmp
+  return ok;
+}
