@@ -56,6 +56,7 @@ class Assignment {
       const Operand right = read_operand(in_, right_);
       if (!right.good) return "";
       const ExpressionType *to = in_.type(left.begin, left.end), *from = in_.type(right.begin, right.end);
+      only_converts_ = true;
       if (right.rank > 0 && to != nullptr && from != nullptr && to->name == from->name)
         return copy(left, right);
     }
@@ -332,7 +333,7 @@ class Assignment {
           return {first, end};
         }
         if (!same_count(*left_, operand)) return {first, end};
-        if (operand.rank != left_->rank)
+        if (operand.rank != left_->rank && !only_converts_)
           error(first,
                 "in an expression all sections have the same shape: this one has " +
                     std::to_string(operand.rank) + (operand.rank == 1 ? " dimension" : " dimensions") +
@@ -398,6 +399,7 @@ class Assignment {
   const Operand* left_ = nullptr;
   std::string before_, after_;
   int operands_ = 0, scalars_ = 0;
+  bool only_converts_ = false;  // the right side is one section: its shape is free
   bool good_ = true;
 };
 

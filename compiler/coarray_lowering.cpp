@@ -383,7 +383,14 @@ class Lowering {
     return "";
   }
 
-  Operand operand_of(const Construct& c) { return read_operand(without(c.reference), c.reference); }
+  Operand operand_of(const Construct& c) {
+    Operand operand = read_operand(without(c.reference), c.reference);
+    if (operand.good && operand.coindex == nullptr) {
+      error(c.reference, "this reference to another image cannot be read", "write name[index]:[image]");
+      operand.good = false;
+    }
+    return operand;
+  }
 
   // For the operand itself: its own begin is not lowered again.
   const CoarrayText& without(size_t skip) {

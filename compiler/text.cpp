@@ -207,7 +207,7 @@ void Text::match_brackets() {
 }
 
 bool Text::is(size_t token, std::string_view what) const {
-  if (token == kNone) return false;
+  if (token >= tokens_.size()) return false;
   const TokenKind kind = tokens_[token].kind;
   if (kind == TokenKind::punctuator) return canonical(spelling(token)) == what;
   return kind == TokenKind::word && spelling(token) == what;

@@ -39,8 +39,11 @@ class Text {
   }
   size_t begin_of(size_t token) const { return tokens_[token].offset; }
   size_t end_of(size_t token) const { return tokens_[token].offset + tokens_[token].length; }
-  bool is_word(size_t token) const { return token != kNone && tokens_[token].kind == TokenKind::word; }
-  // Is it this keyword or punctuator? Digraphs count as what they stand for. False for kNone.
+  bool is_word(size_t token) const {
+    return token < tokens_.size() && tokens_[token].kind == TokenKind::word;
+  }
+  // Is it this keyword or punctuator? Digraphs count as what they stand for. False behind the last token, and
+  // for kNone.
   bool is(size_t token, std::string_view what) const;
   template <typename... What>
   bool is_any(size_t token, What... what) const {
