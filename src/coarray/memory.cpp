@@ -81,7 +81,9 @@ bool Memory::map_plainly(Segment* segment, uint64_t alignment, bool wanted) {
 bool Memory::make_window(Segment* segment, uint64_t alignment) {
   // The same in all images of a host; Open MPI hangs in MPI_Win_allocate_shared when it has not so much.
   if (segment->bytes / os::kPageSize > static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES))) return false;
-  const auto bytes = static_cast<MPI_Aint>(segment->bytes + (alignment > 16 ? alignment : 0));
+  // MPICH 4.0.2 puts to a wrong place on the same host when a part's size is not a multiple of 16.
+  const uint64_t room = segment->bytes + (alignment > 16 ? alignment : 0);
+  const auto bytes = static_cast<MPI_Aint>((room + 63) & ~uint64_t{63});
   MPI_Info info;
   void* memory = nullptr;
   PMPI_Info_create(&info);

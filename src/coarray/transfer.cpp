@@ -156,7 +156,7 @@ void Transfers::get(void* to, const Place& from, uint64_t bytes, bool may_defer)
 void Transfers::put_shape(const Operand& to, const char* from, const Shape& shape, bool may_defer,
                           bool temporary) {
   const uint64_t bytes = shape.bytes();
-  // Open MPI 4.1 moves wrong bytes with types that have negative strides (seen with osc/rdma and osc/pt2pt).
+  // Open MPI 4.1 moves wrong bytes with types that have negative strides (seen with its default and with osc/rdma switched off).
   if (descends(to.extent.shape)) {
     const Ascending turned(to);
     const auto copies = std::make_unique<char[]>(2 * bytes);
