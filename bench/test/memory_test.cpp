@@ -207,7 +207,8 @@ TEST(MemoryReport, SaysWhatIsWrong) {
   const std::string text = table(m);
   EXPECT_NE(text.find("VERIFICATION FAILED: himeno XS, cluster 5 %: p[1][2][3] is 4"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("NOT FINISHED: himeno XS, swap-zram 5 %: not finished in 60 seconds"), std::string::npos)
+  EXPECT_NE(text.find("NOT FINISHED: himeno XS, swap-zram 5 %: not finished in 60 seconds"),
+            std::string::npos)
       << text;
   EXPECT_EQ(memory_page({m}).find("NOT all results are right"), std::string::npos);
   m["verified"] = false;
