@@ -194,7 +194,8 @@ Neutral neutral_text(const Text& text, const CoarrayTokens& tokens) {
     result.before[i] = kPreamble;
     break;
   }
-  for (const auto& [open, s] : tokens.sections) {
+  for (const auto& [at, s] : tokens.sections) {
+    const size_t open = at;  // clang 14 captures no structured bindings
     const size_t close = match(text, open);
     const auto part = [&](size_t token, size_t next) {
       const bool empty = text.next(token) == next;
