@@ -91,7 +91,7 @@ bool Memory::make_window(Segment* segment, uint64_t alignment) {
   PMPI_Comm_set_errhandler(segment->team->comm, MPI_ERRORS_RETURN);
   int rc;
   if (reach_ == Reach::host) {
-    PMPI_Info_set(info, "alloc_shared_noncontig", "true");
+    // In one piece: with a part for each rank MPICH would look for an address that is free in all of them.
     rc = PMPI_Win_allocate_shared(bytes, 1, info, segment->team->comm, &memory, &segment->window);
   } else {
     PMPI_Info_set(info, "same_disp_unit", "true");
