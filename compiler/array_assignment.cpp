@@ -2,10 +2,10 @@
 
 #include <vector>
 
+#include "tasuki/xmp_compiler.h"
+
 namespace tasuki::cc {
 namespace {
-
-constexpr unsigned kTemporary = 4;
 
 // What an expression has become. Scalars stay tokens until it is known whether they meet a section.
 struct Piece {
@@ -26,10 +26,6 @@ int precedence(const Text& text, size_t token) {
   return 0;
 }
 
-bool is_assignment(const Text& text, size_t token) {
-  return text.is_any(token, "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=");
-}
-
 class Assignment {
  public:
   Assignment(const CoarrayText& in, size_t first, size_t last, unsigned flags)
@@ -38,8 +34,8 @@ class Assignment {
   std::string run() {
     const Operand left = read_operand(in_, first_);
     if (!left.good) return "";
-    const size_t op = left.end < end_ ? skip_directives(left.end) : end_;
-    if (!is_assignment(in_.text, op)) {
+    const size_t op = left.end < end_ ? in_.text.skip_directives(left.end) : end_;
+    if (!in_.text.is_assignment(op)) {
       error(first_, "a section can stand in an array assignment only, which is a statement of its own",
             "write section = expression;");
       return "";
@@ -49,7 +45,7 @@ class Assignment {
             "write a section that takes all the elements");
       return "";
     }
-    right_ = skip_directives(op + 1);
+    right_ = in_.text.skip_directives(op + 1);
     if (right_ >= end_) return "";
     if (!in_.tokens.has_section(right_, end_) && in_.text.is(op, "=")) return broadcast(left);
     if (in_.text.is(op, "=") && is_operand(right_)) {
@@ -68,16 +64,12 @@ class Assignment {
     if (good_) in_.diagnostics.error(in_.text.begin_of(token), what, advice);
     good_ = false;
   }
-  size_t skip_directives(size_t token) const {
-    while (token < end_ && in_.text.tokens()[token].kind == TokenKind::directive) token++;
-    return token;
-  }
   std::string flags(unsigned more = 0) const { return std::to_string(flags_ | more); }
 
   // Is the rest one operand with a section?
   bool is_operand(size_t begin) const {
     return (in_.text.is_word(begin) || in_.text.is(begin, "(")) &&
-           skip_directives(operand_end(in_, begin)) == end_ && !in_.text.is(begin, "sizeof");
+           in_.text.skip_directives(operand_end(in_, begin)) == end_ && !in_.text.is(begin, "sizeof");
   }
 
   std::string section(const Operand& operand) const {
@@ -96,7 +88,7 @@ class Assignment {
     return "{ " + left.element_type() + " __tasuki_v = (" + in_.c(right_, end_) + "); tasuki_xmp_copy(" +
            section(left) +
            ", &(struct __tasuki_xmp_section){&__tasuki_v, sizeof __tasuki_v, 0, 0, 0, 0, \"\"}, " +
-           flags(kTemporary) + ", " + place_ + "); }";
+           flags(TASUKI_XMP_TEMPORARY) + ", " + place_ + "); }";
   }
 
   bool same_count(const Operand& left, const Operand& right) {
@@ -137,8 +129,8 @@ class Assignment {
            place_ +
            "); for (unsigned long __tasuki_i = 0; __tasuki_i < __tasuki_n; __tasuki_i++) "
            "__tasuki_r[__tasuki_i] = " +
-           value + "; tasuki_xmp_copy(__tasuki_l, " + dense("__tasuki_r") + ", " + flags(kTemporary) + ", " +
-           place_ + "); tasuki_xmp_release(__tasuki_r); " + after_ + "}";
+           value + "; tasuki_xmp_copy(__tasuki_l, " + dense("__tasuki_r") + ", " +
+           flags(TASUKI_XMP_TEMPORARY) + ", " + place_ + "); tasuki_xmp_release(__tasuki_r); " + after_ + "}";
   }
 
   static std::string dense(const std::string& pointer) {
@@ -179,14 +171,14 @@ class Assignment {
 
   size_t take() {
     const size_t token = at_;
-    at_ = skip_directives(at_ + 1);
+    at_ = in_.text.skip_directives(at_ + 1);
     return token;
   }
   bool is(const char* what) const { return at_ < end_ && in_.text.is(at_, what); }
 
   Piece assignment_expression() {
     Piece left = conditional();
-    if (!good_ || at_ >= end_ || !is_assignment(in_.text, at_)) return left;
+    if (!good_ || at_ >= end_ || !in_.text.is_assignment(at_)) return left;
     const size_t op = take();
     const Piece right = assignment_expression();
     if (left.section || right.section)
@@ -260,7 +252,7 @@ class Assignment {
     if (is("sizeof") || is("_Alignof") || is("__alignof__")) {
       take();
       if (is("(") && is_type(at_))
-        at_ = skip_directives(in_.match(at_) + 1);
+        at_ = in_.text.skip_directives(in_.match(at_) + 1);
       else if (unary().section)
         error(first, "a section has no size of its own", "take the size of an element");
       return {first, at_};
@@ -276,13 +268,13 @@ class Assignment {
     if (is("(") && is_type(at_)) {
       const size_t close = in_.match(at_);
       if (!in_.text.is(in_.text.next(close), "{")) {
-        at_ = skip_directives(close + 1);
+        at_ = in_.text.skip_directives(close + 1);
         Piece operand = unary();
         if (operand.section) operand.text = "((" + in_.c(first + 1, close) + ") " + operand.text + ")";
         operand.first = first;
         return operand;
       }
-      at_ = skip_directives(in_.match(in_.text.next(close)) + 1);  // a compound literal
+      at_ = in_.text.skip_directives(in_.match(in_.text.next(close)) + 1);  // a compound literal
       return {first, postfix_rest()};
     }
     return postfix();
@@ -301,7 +293,7 @@ class Assignment {
         at_ = in_.tokens.coindex_at(at_)->end;
       else
         break;
-      at_ = skip_directives(at_);
+      at_ = in_.text.skip_directives(at_);
     }
     return at_;
   }
@@ -317,7 +309,7 @@ class Assignment {
         Piece inside = assignment_expression();
         if (good_ && at_ != close)
           error(at_, "this cannot stand in an array assignment", "assign the value to a variable first");
-        at_ = skip_directives(close + 1);
+        at_ = in_.text.skip_directives(close + 1);
         if (!inside.section) return {first, postfix_rest()};
         return {first, at_, true, "(" + inside.text + ")"};
       }
@@ -339,11 +331,11 @@ class Assignment {
                     std::to_string(operand.rank) + (operand.rank == 1 ? " dimension" : " dimensions") +
                     ", and that on the left side has " + std::to_string(left_->rank),
                 "give both the same number of dimensions");
-        at_ = skip_directives(end);
+        at_ = in_.text.skip_directives(end);
         return {first, at_, true, gather("", operand)};
       }
       if (is("("))
-        at_ = skip_directives(in_.match(at_) + 1);
+        at_ = in_.text.skip_directives(in_.match(at_) + 1);
       else
         take();
       while (kind == TokenKind::string && at_ < end_ && in_.text.tokens()[at_].kind == TokenKind::string)
@@ -371,21 +363,21 @@ class Assignment {
 
   Piece call(size_t first, size_t end) {
     const size_t open = in_.text.next(first), close = in_.match(open);
-    if (skip_directives(close + 1) != skip_directives(end)) {
+    if (in_.text.skip_directives(close + 1) != in_.text.skip_directives(end)) {
       error(close, "the value of a function of sections is a section itself", "write two statements");
       return {first, end};
     }
     std::string text = std::string(in_.text.spelling(first)) + "(";
     bool section = false;
     std::vector<Piece> arguments;
-    for (at_ = skip_directives(open + 1); good_ && at_ < close;) {
+    for (at_ = in_.text.skip_directives(open + 1); good_ && at_ < close;) {
       arguments.push_back(assignment_expression());
       section = section || arguments.back().section;
       if (at_ < close && !is(","))
         error(at_, "this cannot stand in an array assignment", "assign the value to a variable first");
       if (at_ < close) take();
     }
-    at_ = skip_directives(close + 1);
+    at_ = in_.text.skip_directives(close + 1);
     if (!section) return {first, at_};
     for (size_t i = 0; i < arguments.size(); i++) text += (i > 0 ? ", " : "") + value_of(arguments[i], true);
     return {first, at_, true, text + ")"};

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 
 #include "compiler/array_assignment.h"
 #include "compiler/declarator.h"
+#include "compiler/local_directives.h"
+#include "tasuki/xmp_compiler.h"
 
 namespace tasuki::cc {
 namespace {
-
-constexpr unsigned kNonblock = 1, kNonblockRemote = 2, kTemporary = 4;
 
 // Places in the text that change, each a run of tokens. One may hold others.
 enum class Form {
@@ -32,10 +31,6 @@ struct Construct {
   const Directive* directive = nullptr;
 };
 
-bool is_assignment(const Text& text, size_t token) {
-  return text.is_any(token, "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=");
-}
-
 class Lowering {
  public:
   Lowering(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis, const CoarrayNames& names,
@@ -46,7 +41,7 @@ class Lowering {
             names,
             *diagnostics,
             checked,
-            [this](size_t a, size_t b) { return render(a, b, kNone); }},
+            [this](size_t a, size_t b) { return render(a, b); }},
         text_(text),
         token_(token) {}
 
@@ -70,11 +65,11 @@ class Lowering {
     in_.diagnostics.error(text_.begin_of(token), what, advice);
   }
 
-  std::string render(size_t first, size_t last, size_t skip) {
+  std::string render(size_t first, size_t last) {
     std::string result;
     for (size_t i = first; i < last && i < text_.tokens().size();) {
       const auto found = constructs_.find(i);
-      if (found != constructs_.end() && i != skip && found->second.end <= last) {
+      if (found != constructs_.end() && found->second.end <= last) {
         result += lower(found->second);
         i = found->second.end;
       } else {
@@ -97,11 +92,7 @@ class Lowering {
     const auto behind = [&](size_t open) {
       return in_.match(open) > open ? in_.match(open) + 1 : text_.tokens().size();
     };
-    const auto real = [&](size_t token) {
-      while (token < text_.tokens().size() && text_.tokens()[token].kind == TokenKind::directive) token++;
-      return token;
-    };
-    at = real(at);
+    at = text_.skip_directives(at);
     if (at >= text_.tokens().size()) return at;
     if (text_.is(at, kDirectiveWord)) {
       for (const Directive& d : in_.tokens.directives)
@@ -112,8 +103,9 @@ class Lowering {
       const size_t open = text_.next(at);
       if (!text_.is(open, "(")) return at + 1;
       size_t end = statement_end(behind(open));
-      if (text_.is(at, "if") && real(end) < text_.tokens().size() && text_.is(real(end), "else"))
-        end = statement_end(real(end) + 1);
+      if (text_.is(at, "if") && text_.skip_directives(end) < text_.tokens().size() &&
+          text_.is(text_.skip_directives(end), "else"))
+        end = statement_end(text_.skip_directives(end) + 1);
       return end;
     }
     if (text_.is(at, "do")) {
@@ -184,7 +176,8 @@ class Lowering {
   void find_regions() {
     for (const Directive& d : in_.tokens.directives)
       if (d.kind == DirectiveKind::nonblock)
-        regions_.push_back({d.end, statement_end(d.end + 1), d.option ? kNonblockRemote : kNonblock});
+        regions_.push_back(
+            {d.end, statement_end(d.end + 1), d.option ? TASUKI_XMP_NONBLOCK_REMOTE : TASUKI_XMP_NONBLOCK});
   }
 
   // Of the innermost region.
@@ -276,21 +269,22 @@ class Lowering {
       return add(construct);
     }
     // Parentheses around it.
-    while (text_.is(text_.previous(begin), "(") && in_.match(text_.previous(begin)) == real(end) &&
+    while (text_.is(text_.previous(begin), "(") &&
+           in_.match(text_.previous(begin)) == text_.skip_directives(end) &&
            !ends_operand(text_.previous(text_.previous(begin)))) {
       begin = text_.previous(begin);
       end = in_.match(begin) + 1;
     }
-    const size_t before = text_.previous(begin), after = real(end);
+    const size_t before = text_.previous(begin), after = text_.skip_directives(end);
     if (text_.is(before, "&") && !ends_operand(text_.previous(before)))
       return error(before, "an object in another image has no address here",
                    "copy it, or use the address of the local one");
     construct.op = after;
-    if (is_assignment(text_, after)) {
+    if (text_.is_assignment(after)) {
       construct.form = Form::assign;
       construct.begin = begin;
       construct.end = right_end(after + 1);
-      construct.is_statement = begins_statement(begin) && text_.is(real(construct.end), ";");
+      construct.is_statement = begins_statement(begin) && text_.is(text_.skip_directives(construct.end), ";");
     } else if (text_.is_any(after, "++", "--")) {
       construct.form = Form::increment;
       construct.begin = begin;
@@ -305,16 +299,11 @@ class Lowering {
     add(construct);
   }
 
-  size_t real(size_t token) const {
-    while (token < text_.tokens().size() && text_.tokens()[token].kind == TokenKind::directive) token++;
-    return token;
-  }
-
   // x = a[i]:[2]; need not be complete behind it in a nonblock region.
   void add_get_into(const Construct& read) {
-    if ((flags_at(read.begin) & kNonblock) == 0) return;
+    if ((flags_at(read.begin) & TASUKI_XMP_NONBLOCK) == 0) return;
     const size_t equals = text_.previous(read.begin);
-    if (!text_.is(equals, "=") || !text_.is(real(read.end), ";")) return;
+    if (!text_.is(equals, "=") || !text_.is(text_.skip_directives(read.end), ";")) return;
     const size_t left = postfix_begin(text_, in_.tokens, text_.previous(equals));
     if (!begins_statement(left) || operand_end(in_, left) != equals) return;
     for (size_t i = left; i < equals; i++)
@@ -338,6 +327,7 @@ class Lowering {
 
   void add_directive(const Directive& d) {
     add({Form::directive, d.word, d.end + 1, kNone, kNone, false, &d});
+    if (d.kind == DirectiveKind::nodes) result_.node_arrays = true;
     for (const NodesReference* r : {&d.nodes, &d.whole}) {
       if (r->name == kNone || (r == &d.nodes && d.kind == DirectiveKind::nodes)) continue;
       const bool known = std::any_of(in_.tokens.directives.begin(), in_.tokens.directives.end(),
@@ -350,7 +340,7 @@ class Lowering {
               "declare it before: #pragma xmp nodes " + std::string(text_.spelling(r->name)) + "(4)");
     }
     if (!d.has_block()) return;
-    const size_t begin = real(d.end + 1);
+    const size_t begin = text_.skip_directives(d.end + 1);
     if (begin >= text_.tokens().size() || text_.is(begin, "}"))
       return error(d.name, "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands before a block",
                    "write { .. } behind it");
@@ -378,26 +368,18 @@ class Lowering {
       case Form::sections:
         return lower_array_assignment(in_, c.begin, c.end, flags_at(c.begin));
       case Form::directive:
-        return directive(*c.directive);
+        return lower_directive(in_, *c.directive);
     }
     return "";
   }
 
   Operand operand_of(const Construct& c) {
-    Operand operand = read_operand(without(c.reference), c.reference);
+    Operand operand = read_operand(in_, c.reference);
     if (operand.good && operand.coindex == nullptr) {
       error(c.reference, "this reference to another image cannot be read", "write name[index]:[image]");
       operand.good = false;
     }
     return operand;
-  }
-
-  // For the operand itself: its own begin is not lowered again.
-  const CoarrayText& without(size_t skip) {
-    inner_.push_back(std::make_unique<CoarrayText>(
-        CoarrayText{in_.text, in_.tokens, in_.analysis, in_.names, in_.diagnostics, in_.checked,
-                    [this, skip](size_t a, size_t b) { return render(a, b, skip); }}));
-    return *inner_.back();
   }
 
   std::string get(const Operand& from, const std::string& to, const std::string& address, size_t token,
@@ -416,15 +398,17 @@ class Lowering {
   std::string get_into(const Construct& c) {
     const Operand from = operand_of(c);
     if (!from.good) return "";
-    return get(from, "&" + render(c.begin, c.op, c.begin), "&" + from.object, c.begin, flags_at(c.begin));
+    return get(from, "&" + render(c.begin, c.op), "&" + from.object, c.begin, flags_at(c.begin));
   }
 
   // A variable of the same type as the whole right side: its own memory can be sent, and in a nonblock region it must be.
   bool is_plain_source(const Construct& c, const Operand& to) const {
-    const size_t right = real(c.op + 1);
+    const size_t right = text_.skip_directives(c.op + 1);
     if (flags_at(c.begin) == 0 || !c.is_statement || !text_.is(c.op, "=") || !text_.is_word(right))
       return false;
-    if (real(operand_end(in_, right)) != real(c.end) || is_member(right, c.end)) return false;
+    if (text_.skip_directives(operand_end(in_, right)) != text_.skip_directives(c.end) ||
+        is_member(right, c.end))
+      return false;
     for (size_t i = right; i < c.end; i++)
       if (in_.tokens.colons.contains(i)) return false;
     const ExpressionType *from = in_.type(right, c.end), *type = in_.type(to.begin, to.end);
@@ -450,13 +434,13 @@ class Lowering {
     const Operand to = operand_of(c);
     if (!to.good) return "";
     const unsigned flags = flags_at(c.begin);
-    const std::string right = render(c.op + 1, c.end, kNone);
+    const std::string right = render(c.op + 1, c.end);
     if (is_plain_source(c, to)) return put(to, "&" + to.object, "&" + right, image_of(in_, to), flags);
     const std::string value = c.is_statement ? "" : " __tasuki_v;";
     if (text_.is(c.op, "="))
       return "({ " + to.element_type() + " __tasuki_v = (" + right + "); " +
-             put(to, "&" + to.object, "&__tasuki_v", image_of(in_, to), flags | kTemporary) + ";" + value +
-             " })";
+             put(to, "&" + to.object, "&__tasuki_v", image_of(in_, to), flags | TASUKI_XMP_TEMPORARY) + ";" +
+             value + " })";
     return "({ " +
            changed(to, flags, "__tasuki_v " + std::string(text_.spelling(c.op)) + " (" + right + "); ") +
            value + " })";
@@ -467,7 +451,7 @@ class Lowering {
     return "void* __tasuki_p = (void*)&" + to.object + "; int __tasuki_m = " + image_of(in_, to) + "; " +
            to.element_type() + " __tasuki_v; tasuki_xmp_get(&__tasuki_v, __tasuki_p, sizeof(" + to.typed +
            "), __tasuki_m, 0, " + in_.place(to.begin) + "); " + change +
-           put(to, "__tasuki_p", "&__tasuki_v", "__tasuki_m", flags | kTemporary) + ";";
+           put(to, "__tasuki_p", "&__tasuki_v", "__tasuki_m", flags | TASUKI_XMP_TEMPORARY) + ";";
   }
 
   std::string increment(const Construct& c) {
@@ -480,111 +464,6 @@ class Lowering {
            changed(to, flags, "__tasuki_w = __tasuki_v" + op + "; ") + " __tasuki_w; })";
   }
 
-  // ---- directives
-
-  std::string directive(const Directive& d) {
-    const std::string place = in_.place(d.name);
-    switch (d.kind) {
-      case DirectiveKind::nonblock:
-        return "";
-      case DirectiveKind::wait_nonblock:
-        return std::string("tasuki_xmp_wait_nonblock(") + (d.option ? "1" : "0") + ", " + place + ");";
-      case DirectiveKind::barrier:
-        return "xmp_sync_all((void*)0);";
-      case DirectiveKind::post:
-        return "tasuki_xmp_post(" + node(d) + ", " + range(d.tag) + ", " + place + ");";
-      case DirectiveKind::wait:
-        if (d.nodes.name == kNone) return "tasuki_xmp_wait_any(" + place + ");";
-        if (d.tag.empty()) return "tasuki_xmp_wait_node(" + node(d) + ", " + place + ");";
-        return "tasuki_xmp_wait(" + node(d) + ", " + range(d.tag) + ", " + place + ");";
-      case DirectiveKind::lock:
-      case DirectiveKind::unlock:
-        return lock(d);
-      case DirectiveKind::nodes:
-        return nodes(d);
-      case DirectiveKind::task:
-        return "if (tasuki_xmp_task_begin(&" + record(d.nodes) + ", " + ranges(d.nodes, false) + ", " +
-               place + "))";
-    }
-    return "";
-  }
-
-  std::string range(const TokenRange& r) { return render(r.first, r.last, kNone); }
-  std::string record(const NodesReference& r) const {
-    return "__tasuki_nodes_" + std::string(text_.spelling(r.name));
-  }
-
-  std::string node(const Directive& d) {
-    std::string index;
-    for (const NodeSubscript& s : d.nodes.subscripts)
-      index += (index.empty() ? "(" : ", (") + range(s.lower) + (d.nodes.brackets ? ")" : ") - 1");
-    return "tasuki_xmp_node(&" + record(d.nodes) + ", (const int[]){" + index + "}, " + in_.place(d.name) +
-           ")";
-  }
-
-  std::string lock(const Directive& d) {
-    const bool locks = d.kind == DirectiveKind::lock;
-    const Operand object = read_operand(without(d.lock.first), d.lock.first);
-    if (!object.good) return "";
-    if (object.end < d.lock.last) {
-      error(object.end, "a lock is one object", "write lock(l:[image]) or lock(l[i]:[image])");
-      return "";
-    }
-    const auto pointer = [&](const TokenRange& r) {
-      return r.empty() ? std::string("(int*)0") : "&(" + range(r) + ")";
-    };
-    return std::string(locks ? "tasuki_xmp_lock(" : "tasuki_xmp_unlock(") + "&" + object.object + ", " +
-           (object.coindex != nullptr ? image_of(in_, object) : "xmp_this_image()") + ", " +
-           (locks ? pointer(d.acquired) + ", " : "") + pointer(d.status) + ", " + in_.place(d.name) + ");";
-  }
-
-  // A range of each dimension, from 0.
-  std::string ranges(const NodesReference& r, bool constant) {
-    std::string all;
-    for (const NodeSubscript& s : r.subscripts) {
-      std::string begin = "0", count = "-1", step = "1";
-      const auto part = [&](const TokenRange& p) { return "(" + range(p) + ")"; };
-      if (s.own) {
-        step = "0";
-        count = "1";
-      } else {
-        if (!s.lower.empty()) begin = part(s.lower) + (r.brackets ? "" : " - 1");
-        if (!s.stride.empty()) step = part(s.stride);
-        if (!s.is_range)
-          count = "1";
-        else if (!s.upper.empty())
-          count = r.brackets ? part(s.upper)
-                             : "(" + part(s.upper) + " - " + (s.lower.empty() ? "1" : part(s.lower)) +
-                                   ") / " + step + " + 1";
-      }
-      all += (all.empty() ? "{" : ", {") + begin + ", " + count + ", " + step + "}";
-    }
-    return std::string(constant ? "(struct __tasuki_xmp_range[]){" : "(const struct __tasuki_xmp_range[]){") +
-           all + "}";
-  }
-
-  std::string nodes(const Directive& d) {
-    result_.node_arrays = true;
-    const std::string name(text_.spelling(d.nodes.name)), record_name = record(d.nodes);
-    std::string sizes;
-    for (const NodeSubscript& s : d.nodes.subscripts)
-      sizes += (sizes.empty() ? "" : ", ") + (s.own ? std::string("-1") : range(s.lower));
-    const bool part = d.origin == "=";
-    const std::string kind = part ? "4" : d.origin == "**" ? "1" : d.origin == "*" ? "2" : "3";
-    std::string ranges_name = "0", before;
-    if (part) {
-      ranges_name = record_name + "_of";
-      const std::string all = ranges(d.whole, true);
-      before = "static const struct __tasuki_xmp_range " + ranges_name +
-               "[] = " + all.substr(all.find(")") + 1) + "; ";
-    }
-    return before + "static struct __tasuki_xmp_nodes " + record_name + " = {1, " +
-           std::to_string(d.nodes.subscripts.size()) + ", {" + sizes + "}, " + kind + ", " +
-           (part ? "&" + record(d.whole) : "0") + ", " + ranges_name + ", " + quoted(name) + ", " +
-           in_.place(d.name) + ", {0, 0}}; static struct __tasuki_xmp_nodes* " + record_name +
-           "_entry __attribute__((used, section(\"tasuki_xmpnodes\"))) = &" + record_name + ";";
-  }
-
   struct Region {
     size_t begin, end;
     unsigned flags;
@@ -593,7 +472,6 @@ class Lowering {
   CoarrayText in_;
   const Text& text_;
   const std::function<std::string(size_t)> token_;
-  std::vector<std::unique_ptr<CoarrayText>> inner_;
   std::vector<Region> regions_;
   std::map<size_t, Construct> constructs_;  // by their first token
   Lowered result_;

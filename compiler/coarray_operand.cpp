@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tasuki/xmp_compiler.h"
+
 namespace tasuki::cc {
 namespace {
 
 constexpr const char* kAll = "(-9223372036854775807L - 1)";  // PTRDIFF_MIN: what is left
-constexpr unsigned kRemote = 16, kCheck = 32;
 
 // An integer constant, with a sign or not.
 bool literal(const CoarrayText& in, size_t first, size_t last, long long* value) {
@@ -200,7 +201,7 @@ class Reader {
                   (declared == 1 ? "" : "s") + ", and " + std::to_string(written) +
                   (written == 1 ? " is" : " are") + " given",
               "write one bracket behind the colon for each of its codimensions");
-      codimensions_ = known->second;
+      operand_.codimensions = known->second;
       return;
     }
     error(operand_.coindex->colon,
@@ -211,21 +212,9 @@ class Reader {
   const CoarrayText& in_;
   size_t at_;
   Operand operand_;
-  const Coindex* codimensions_ = nullptr;
   int brackets_ = 0;
   bool good_ = true;
 };
-
-const Coindex* codimensions_of(const CoarrayText& in, const Operand& operand) {
-  for (size_t i = operand.begin; i < operand.end; i++) {
-    if (!in.text.is_word(i) || in.text.spelling(i) != operand.name) continue;
-    const auto reference = in.analysis.references.find(in.text.begin_of(i));
-    if (reference == in.analysis.references.end()) continue;
-    const auto known = in.names.codimensions.find(reference->second);
-    if (known != in.names.codimensions.end()) return known->second;
-  }
-  return nullptr;
-}
 
 }  // namespace
 
@@ -267,11 +256,10 @@ std::string image_of(const CoarrayText& in, const Operand& operand) {
   std::string subscripts, extents;
   const auto inside = [&](size_t open) { return in.c(open + 1, in.match(open)); };
   if (c.opens.size() == 1) return inside(c.opens[0]);
-  const Coindex* declared = codimensions_of(in, operand);
   for (size_t i = 0; i < c.opens.size(); i++) {
     subscripts += (i > 0 ? ", " : "") + inside(c.opens[i]);
-    if (declared != nullptr && i + 1 < declared->opens.size())
-      extents += (i > 0 ? ", " : "") + inside(declared->opens[i]);
+    if (operand.codimensions != nullptr && i + 1 < operand.codimensions->opens.size())
+      extents += (i > 0 ? ", " : "") + inside(operand.codimensions->opens[i]);
   }
   return "tasuki_xmp_image(" + quoted(operand.name) + ", " + std::to_string(c.opens.size()) +
          ", (const int[]){" + extents + "}, (const int[]){" + subscripts + "}, " + in.place(operand.begin) +
@@ -281,7 +269,8 @@ std::string image_of(const CoarrayText& in, const Operand& operand) {
 std::string section_of(const CoarrayText& in, const Operand& operand) {
   std::string dimensions;
   for (const std::string& d : operand.dimensions) dimensions += (dimensions.empty() ? "" : ", ") + d;
-  const unsigned flags = (operand.coindex != nullptr ? kRemote : 0U) | (in.checked ? kCheck : 0U);
+  const unsigned flags = (operand.coindex != nullptr ? unsigned{TASUKI_XMP_REMOTE} : 0U) |
+                         (in.checked ? unsigned{TASUKI_XMP_CHECK} : 0U);
   return "{(void*)&" + operand.object + ", sizeof(" + operand.typed +
          "), (const struct __tasuki_xmp_dimension[]){" + dimensions + "}, " +
          std::to_string(operand.dimensions.size()) + ", " +

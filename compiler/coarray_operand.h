@@ -33,7 +33,8 @@ struct CoarrayText {
 struct Operand {
   size_t begin = kNone, end = kNone;  // tokens
   const Coindex* coindex = nullptr;
-  std::string name;    // for messages
+  const Coindex* codimensions = nullptr;  // as declared
+  std::string name;                       // for messages
   std::string object;  // an lvalue: the object, or the first element of the section's dimensions
   std::string typed;   // an lvalue of the same type, for sizeof and typeof only
   std::vector<std::string> dimensions = {};  // initialisers; empty without sections

@@ -232,6 +232,15 @@ size_t Text::first_from(size_t offset) const {
   return found == tokens_.end() ? kNone : static_cast<size_t>(found - tokens_.begin());
 }
 
+size_t Text::skip_directives(size_t token) const {
+  while (token < tokens_.size() && tokens_[token].kind == TokenKind::directive) token++;
+  return token;
+}
+
+bool Text::is_assignment(size_t token) const {
+  return is_any(token, "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=");
+}
+
 size_t Text::token_at(size_t offset) const {
   const size_t found = first_from(offset);
   return found != kNone && tokens_[found].offset == offset ? found : kNone;

@@ -49,10 +49,14 @@ class Text {
   bool is_any(size_t token, What... what) const {
     return (is(token, what) || ...);
   }
+  // Is it = or one of its kin, such as +=?
+  bool is_assignment(size_t token) const;
 
   // The neighbours that are no directives; kNone at the ends.
   size_t next(size_t token) const;
   size_t previous(size_t token) const;
+  // This token, or the first behind it that is no directive; behind the last one, their number.
+  size_t skip_directives(size_t token) const;
 
   // The token that starts at `offset`; kNone if none does. The first token at or behind it.
   size_t token_at(size_t offset) const;
