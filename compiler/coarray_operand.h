@@ -9,7 +9,7 @@
 #include "compiler/analysis.h"
 #include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
-#include "compiler/dlm_arrays.h"
+#include "compiler/runtime_arrays.h"
 
 namespace tasuki::cc {
 

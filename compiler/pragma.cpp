@@ -32,7 +32,8 @@ bool wants_variable(std::string_view clause) {
 
 class PragmaReader {
  public:
-  PragmaReader(const Text& text, const Analysis& analysis, const DlmArrays& arrays, Diagnostics* diagnostics)
+  PragmaReader(const Text& text, const Analysis& analysis, const RuntimeArrays& arrays,
+               Diagnostics* diagnostics)
       : text_(text), analysis_(analysis), arrays_(arrays), diagnostics_(*diagnostics) {}
 
   void read(size_t token, Pragmas active) {
@@ -144,7 +145,7 @@ class PragmaReader {
 
   const Text& text_;
   const Analysis& analysis_;
-  const DlmArrays& arrays_;
+  const RuntimeArrays& arrays_;
   Diagnostics& diagnostics_;
   size_t at_ = 0;
   size_t base_ = 0;
@@ -152,8 +153,9 @@ class PragmaReader {
 
 }  // namespace
 
-std::vector<PragmaUse> find_pragma_uses(const Text& text, const Analysis& analysis, const DlmArrays& arrays,
-                                        const Pragmas& pragmas, Diagnostics* diagnostics) {
+std::vector<PragmaUse> find_pragma_uses(const Text& text, const Analysis& analysis,
+                                        const RuntimeArrays& arrays, const Pragmas& pragmas,
+                                        Diagnostics* diagnostics) {
   PragmaReader reader(text, analysis, arrays, diagnostics);
   for (size_t i = 0; i < text.tokens().size(); i++)
     if (text.tokens()[i].kind == TokenKind::directive) reader.read(i, pragmas);

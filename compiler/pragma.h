@@ -6,7 +6,7 @@
 
 #include "compiler/analysis.h"
 #include "compiler/diagnostics.h"
-#include "compiler/dlm_arrays.h"
+#include "compiler/runtime_arrays.h"
 #include "compiler/text.h"
 
 namespace tasuki::cc {
@@ -21,7 +21,8 @@ struct PragmaUse {
 };
 
 // Clauses that would copy an array, or give it to a device, are errors.
-std::vector<PragmaUse> find_pragma_uses(const Text& text, const Analysis& analysis, const DlmArrays& arrays,
-                                        const Pragmas& pragmas, Diagnostics* diagnostics);
+std::vector<PragmaUse> find_pragma_uses(const Text& text, const Analysis& analysis,
+                                        const RuntimeArrays& arrays, const Pragmas& pragmas,
+                                        Diagnostics* diagnostics);
 
 }  // namespace tasuki::cc

@@ -46,7 +46,7 @@ constexpr const char* kConstructor =
 
 class Rewriter {
  public:
-  Rewriter(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const DlmArrays& arrays)
+  Rewriter(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const RuntimeArrays& arrays)
       : text_(text), dlm_(dlm), analysis_(analysis), arrays_(arrays), edits_(text) {}
 
   std::string run(Pragmas pragmas, Diagnostics* diagnostics) {
@@ -345,7 +345,7 @@ class Rewriter {
   const Text& text_;
   const DlmTokens& dlm_;
   const Analysis& analysis_;
-  const DlmArrays& arrays_;
+  const RuntimeArrays& arrays_;
   Edits edits_;
   std::map<size_t, std::set<size_t>> locals_;        // function -> arrays
   std::map<size_t, size_t> block_locals_;            // array -> where its declaration ends
@@ -356,13 +356,13 @@ class Rewriter {
 
 }  // namespace
 
-std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const DlmArrays& arrays,
-                    Pragmas pragmas, Diagnostics* diagnostics) {
+std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
+                    const RuntimeArrays& arrays, Pragmas pragmas, Diagnostics* diagnostics) {
   return Rewriter(text, dlm, analysis, arrays).run(pragmas, diagnostics);
 }
 
 std::string rewrite_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                             const DlmArrays& coarrays, const CoarrayNames& names, Pragmas pragmas,
+                             const RuntimeArrays& coarrays, const CoarrayNames& names, Pragmas pragmas,
                              bool checked, Diagnostics* diagnostics) {
   const DlmTokens none;
   return Rewriter(text, none, analysis, coarrays).run(tokens, names, pragmas, checked, diagnostics);

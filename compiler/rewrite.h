@@ -15,7 +15,7 @@
 #include "compiler/analysis.h"
 #include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
-#include "compiler/dlm_arrays.h"
+#include "compiler/runtime_arrays.h"
 #include "compiler/text.h"
 
 namespace tasuki::cc {
@@ -26,12 +26,12 @@ struct Pragmas {
   bool openacc = false;
 };
 
-std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const DlmArrays& arrays,
-                    Pragmas pragmas, Diagnostics* diagnostics);
+std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
+                    const RuntimeArrays& arrays, Pragmas pragmas, Diagnostics* diagnostics);
 
 // The same with coarrays, `int a[N]:[*]` as (*__xmp_a)[N], and all that refers to other images lowered (coarray_lowering.h).
 std::string rewrite_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                             const DlmArrays& coarrays, const CoarrayNames& names, Pragmas pragmas,
+                             const RuntimeArrays& coarrays, const CoarrayNames& names, Pragmas pragmas,
                              bool checked, Diagnostics* diagnostics);
 
 }  // namespace tasuki::cc

@@ -8,11 +8,11 @@
 #include "compiler/analysis.h"
 #include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
-#include "compiler/dlm_arrays.h"
 #include "compiler/dlm_tokens.h"
 #include "compiler/edits.h"
 #include "compiler/link.h"
 #include "compiler/rewrite.h"
+#include "compiler/runtime_arrays.h"
 #include "compiler/text.h"
 #include "compiler/xmp_directives.h"
 
@@ -99,7 +99,7 @@ class Translator {
     Analysis analysis;
     if (!analyse(text, {}, neutral, line_.meaning, &analysis)) return 1;
     CoarrayNames names;
-    const DlmArrays coarrays = find_coarrays(text, tokens, analysis, &names, &diagnostics);
+    const RuntimeArrays coarrays = find_coarrays(text, tokens, analysis, &names, &diagnostics);
     if (diagnostics.errors() > 0) return 1;
     const std::string rewritten = rewrite_coarrays(
         text, tokens, analysis, coarrays, names, {line_.openmp, line_.openacc}, line_.checked, &diagnostics);
@@ -117,7 +117,7 @@ class Translator {
     Diagnostics diagnostics(text);
     Analysis analysis;
     if (!analyse(text, dlm, {}, line_.meaning, &analysis)) return 1;
-    const DlmArrays arrays = find_dlm_arrays(text, dlm, analysis, &diagnostics);
+    const RuntimeArrays arrays = find_dlm_arrays(text, dlm, analysis, &diagnostics);
     if (diagnostics.errors() > 0) return 1;
     const std::string rewritten =
         rewrite(text, dlm, analysis, arrays, {line_.openmp, line_.openacc}, &diagnostics);

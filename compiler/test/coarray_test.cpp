@@ -86,7 +86,7 @@ void run_stages(const std::string& bytes, bool with_meaning) {
     EXPECT_FALSE(AnalysisText(text, {}, neutral, {}).bytes().empty());
   }
   CoarrayNames names;
-  const DlmArrays coarrays = find_coarrays(text, tokens, analysis, &names, &diagnostics);
+  const RuntimeArrays coarrays = find_coarrays(text, tokens, analysis, &names, &diagnostics);
   if (with_meaning && diagnostics.errors() > 0) return;
   Diagnostics fresh(text);
   rewrite_coarrays(text, tokens, analysis, coarrays, names, {true, true}, true, &fresh);

@@ -36,7 +36,7 @@ struct Array {
 
 struct Use {
   size_t token;
-  size_t array;     // index into DlmArrays::arrays
+  size_t array;     // index into RuntimeArrays::arrays
   size_t function;  // index into Analysis::functions; kNone outside
 };
 
@@ -50,7 +50,7 @@ struct LateVariable {
 // What kind of arrays a text has; one has not both.
 enum class ArrayKind { dlm, coarray };
 
-struct DlmArrays {
+struct RuntimeArrays {
   ArrayKind kind = ArrayKind::dlm;
   std::vector<Array> arrays;
   std::vector<Use> uses;
@@ -67,10 +67,10 @@ struct CoarrayNames {
 };
 
 // Coarrays of file scope, and the names of all others.
-DlmArrays find_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                        CoarrayNames* names, Diagnostics* diagnostics);
+RuntimeArrays find_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                            CoarrayNames* names, Diagnostics* diagnostics);
 
-DlmArrays find_dlm_arrays(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
-                          Diagnostics* diagnostics);
+RuntimeArrays find_dlm_arrays(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
+                              Diagnostics* diagnostics);
 
 }  // namespace tasuki::cc

@@ -1,4 +1,4 @@
-#include "compiler/dlm_arrays.h"
+#include "compiler/runtime_arrays.h"
 
 #include <algorithm>
 #include <map>
@@ -28,7 +28,7 @@ class Finder {
     result_.kind = kind;
   }
 
-  DlmArrays run(const CoarrayTokens& tokens, CoarrayNames* names) {
+  RuntimeArrays run(const CoarrayTokens& tokens, CoarrayNames* names) {
     for (const Coindex& c : tokens.coindices)
       if (c.declares) check_coarray(c, names);
     check_redeclarations();
@@ -38,7 +38,7 @@ class Finder {
     return std::move(result_);
   }
 
-  DlmArrays run() {
+  RuntimeArrays run() {
     collect();
     check_specifiers();
     check_redeclarations();
@@ -485,24 +485,24 @@ class Finder {
   const std::string noun_, mark_;
   const Analysis& analysis_;
   Diagnostics& diagnostics_;
-  DlmArrays result_;
+  RuntimeArrays result_;
   std::vector<std::vector<const Declaration*>> marked_;
 };
 
 }  // namespace
 
-size_t DlmArrays::find(size_t entity) const {
+size_t RuntimeArrays::find(size_t entity) const {
   const auto found = std::find(entities.begin(), entities.end(), entity);
   return found == entities.end() ? kNone : static_cast<size_t>(found - entities.begin());
 }
 
-DlmArrays find_dlm_arrays(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
-                          Diagnostics* diagnostics) {
+RuntimeArrays find_dlm_arrays(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
+                              Diagnostics* diagnostics) {
   return Finder(text, dlm, ArrayKind::dlm, analysis, diagnostics).run();
 }
 
-DlmArrays find_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                        CoarrayNames* names, Diagnostics* diagnostics) {
+RuntimeArrays find_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                            CoarrayNames* names, Diagnostics* diagnostics) {
   const DlmTokens none;
   return Finder(text, none, ArrayKind::coarray, analysis, diagnostics).run(tokens, names);
 }
