@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/copy.h"
 #include "generated/pmpi.h"
 #include "mpi/requests.h"
 
@@ -82,7 +83,7 @@ class Packing {
     if (shared())
       share(packed(), typed());
     else if (dense_ != nullptr)
-      memcpy(packed_, dense_, bytes_);
+      copy_run(packed_, dense_, bytes_);
     else
       layout::pack(packed_, typed(), 0, bytes_);
     advance();
@@ -91,7 +92,7 @@ class Packing {
     if (shared())
       share(typed(), packed());
     else if (dense_ != nullptr)
-      memcpy(dense_, packed_, bytes_);
+      copy_run(dense_, packed_, bytes_);
     else
       layout::unpack(typed(), 0, bytes_, packed_);
     advance();

@@ -1,0 +1,44 @@
+#include "base/copy.h"
+
+namespace tasuki {
+namespace {
+
+template <size_t kBytes>
+struct Vector {
+  using Type [[gnu::vector_size(kBytes), gnu::aligned(1), gnu::may_alias]] = long long;
+};
+
+// The last four vectors may overlap those before, and are loaded first. From four vectors on.
+// From four vectors on: the last ones may overlap those before.
+template <size_t kBytes>
+[[gnu::always_inline]] inline void copy(char* to, const char* from, size_t n) {
+  using Type = typename Vector<kBytes>::Type;
+  const size_t last = n - 4 * kBytes;
+  for (size_t i = 0;; i = i + 4 * kBytes < last ? i + 4 * kBytes : last) {
+    const Type* f = reinterpret_cast<const Type*>(from + i);
+    Type* t = reinterpret_cast<Type*>(to + i);
+    const Type a = f[0], b = f[1], c = f[2], d = f[3];
+    t[0] = a;
+    t[1] = b;
+    t[2] = c;
+    t[3] = d;
+    if (i == last) break;
+  }
+}
+
+[[gnu::target("avx2")]] void copy_avx2(char* to, const char* from, size_t n) {
+  copy<32>(to, from, n);
+}
+
+}  // namespace
+
+void copy_by_vectors(char* to, const char* from, size_t n) {
+  if (n < 128)
+    memcpy(to, from, n);
+  else if (__builtin_cpu_supports("avx2"))
+    copy_avx2(to, from, n);
+  else
+    copy<16>(to, from, n);
+}
+
+}  // namespace tasuki
