@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "compiler/analysis.h"
 #include "compiler/coarray_tokens.h"
@@ -207,7 +208,19 @@ class Translator {
     if (!write_file(plain, edits.all())) return 1;
     append(&command, {"-S", "-o", temporary_.file("check.s"), "-x", "cpp-output", plain});
     if (const int failed = run_program(command)) return failed;
-    return line_.wants_dependencies && input_.language == Language::c ? write_dependencies() : 0;
+    if (!line_.wants_dependencies || input_.language != Language::c) return 0;
+    // The compiler writes them before it stumbles over the first coarray. Whether it could, its own words tell.
+    const std::string errors = temporary_.file("errors");
+    std::string said;
+    if (write_dependencies({.errors = errors}) == 0 || !read_file(errors, &said)) return 0;
+    std::istringstream lines(said);
+    for (std::string one; std::getline(lines, one);)
+      if (one.find("dependency file") != std::string::npos ||
+          one.find("unable to open") != std::string::npos) {
+        fprintf(stderr, "%s\n", one.c_str());
+        return 1;
+      }
+    return 0;
   }
 
   // The user's own program with the word dlm gone is compiled first, so that the compiler's errors and warnings are those that
@@ -231,12 +244,14 @@ class Translator {
   }
 
   // -MD and its kin: the compiler chooses the names from the same options as always.
-  int write_dependencies() {
+  int write_dependencies(const Streams& streams = {}) {
     Command command = mpi_compiler();
     append(&command, line_.of_roles({Role::general, Role::preprocessing, Role::dependencies, Role::stage,
                                      Role::output}));
     append(&command, {"-w", "-idirafter", include_folder(), "-Ddlm=", "-fsyntax-only"});
-    return run_program(with_language(command), {.input = standard_input_});
+    Streams all = streams;
+    all.input = standard_input_;
+    return run_program(with_language(command), all);
   }
 
   const CommandLine& line_;

@@ -13,58 +13,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-tree, mpicc, family = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
-tasukicc = str(tree / "bin" / "tasukicc")
-failures = []
-checks = 0
+import harness
+from harness import cc, check, files, program_says, run, write
 
-
-def check(what, good, detail=""):
-    global checks
-    checks += 1
-    print("ok  " if good else "FAIL", what, flush=True)
-    if not good:
-        failures.append(what)
-        print(detail, flush=True)
-
-
-class Result:
-    def __init__(self, done):
-        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
-
-    def __str__(self):
-        return f"exit code {self.code}\n{self.out}{self.err}"
-
-
-def run(*command, stdin="", **environment):
-    words = [str(word) for word in command]
-    full = {**os.environ, "MPICC": mpicc, "LC_ALL": "C", "TMPDIR": temporary, **environment}
-    full = {k: v for k, v in full.items() if v is not None}
-    return Result(subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, input=stdin, timeout=60, env=full))
-
-
-def cc(*arguments, **environment):
-    return run(tasukicc, *arguments, **environment)
-
-
-def write(name, text):
-    pathlib.Path(name).parent.mkdir(parents=True, exist_ok=True)
-    pathlib.Path(name).write_text(text)
-
-
-def files(folder="."):
-    return sorted(p.name for p in pathlib.Path(folder).iterdir())
-
-
-def program_says(what, built, expected, program="./program", code=0, **environment):
-    if built.code != 0:
-        return check(what, False, built)
-    seen = run(program, **environment)
-    check(what, seen.code == code and seen.out == expected, seen)
-
+tree, family = pathlib.Path(sys.argv[1]).resolve(), sys.argv[3]
 
 HEADER = """
 #define N 100
@@ -155,7 +109,7 @@ def wrong_links():
     built = cc("uses.o", "main.o", "-o", "wrong")
     check("an extern dlm without a definition", built.code != 0 and "no file defines it with dlm" in built.err, built)
     flags = shlex.split(cc("--dlm-libs").out)
-    built = run(mpicc, "arrays.o", "uses.o", "main.o", *flags, "-o", "unprepared")
+    built = run(harness.mpicc, "arrays.o", "uses.o", "main.o", *flags, "-o", "unprepared")
     seen = run("./unprepared")
     check("linked without tasukicc: it says so", built.code == 0 and seen.code == 1 and "not linked by tasukicc" in seen.err and
           re.search(r"\w+\.c:\d+: dlm array '\w+'", seen.err), f"{built}{seen}")
@@ -181,7 +135,7 @@ def full_cluster():
 def stages():
     write("stage.c", "#include <stdio.h>\ndlm double a[3] = {1.5};\nint main(void) { printf(\"%g\\n\", a[0]); return 0; }\n")
     for option in ("-E", "-M", "-MM", "--version", "-dumpmachine"):
-        ours, theirs = cc(option, "stage.c"), run(mpicc, option, "stage.c")
+        ours, theirs = cc(option, "stage.c"), run(harness.mpicc, option, "stage.c")
         check(f"{option} is the compiler's", (ours.code, ours.out) == (theirs.code, theirs.out), ours)
     check("-E -o", cc("-E", "stage.c", "-o", "stage.i").code == 0)
     program_says("a preprocessed source", cc("stage.i", "-o", "program"), "1.5\n")
@@ -190,8 +144,8 @@ def stages():
     check("-fsyntax-only makes nothing", cc("-fsyntax-only", "stage.c", "-o", "nothing").code == 0 and not os.path.exists("nothing"))
     os.remove("program")
     source = pathlib.Path("stage.c").read_text()
-    program_says("a source from the standard input", run(tasukicc, "-x", "c", "-", "-o", "program", stdin=source), "1.5\n")
-    built = run(tasukicc, "-x", "c", "-", "-o", "program", stdin="int main(void) { return 0; }")
+    program_says("a source from the standard input", run(harness.tasukicc, "-x", "c", "-", "-o", "program", stdin=source), "1.5\n")
+    built = run(harness.tasukicc, "-x", "c", "-", "-o", "program", stdin="int main(void) { return 0; }")
     check("also without dlm", built.code == 0 and run("./program").code == 0, built)
     write("odd name's.txt", source)
     program_says("an odd name and -x c", cc("-x", "c", "odd name's.txt", "-o", "program"), "1.5\n")
@@ -211,7 +165,7 @@ def stages():
         if os.path.exists(name):
             os.remove(name)
     program_says("a.out", cc("stage.c"), "1.5\n", "./a.out")
-    check("nothing stays in the temporary folder", files(temporary) == [], files(temporary))
+    check("nothing stays in the temporary folder", files(harness.temporary) == [], files(harness.temporary))
 
 
 def dependencies():
@@ -219,10 +173,10 @@ def dependencies():
     write("plain_dep.c", '#include "inc/dep.h"\nint a[SIZE];\nint main(void) { return a[0]; }\n')
     for options in ("-MD -c", "-MMD -c -o sub/out.o", "-MMD -MF named.dep -MT goal -c", "-MD -MP -o prog"):
         seen = []
-        for compiler, source in ((tasukicc, "dep.c"), (mpicc, "plain_dep.c")):
+        for compiler, source in ((harness.tasukicc, "dep.c"), (harness.mpicc, "plain_dep.c")):
             shutil.rmtree("deps", ignore_errors=True)
             os.makedirs("deps/sub"), shutil.copytree("inc", "deps/inc"), shutil.copy(source, "deps/it.c")
-            done = subprocess.run([compiler, *shlex.split(options), "it.c"], cwd="deps", env={**os.environ, "MPICC": mpicc, "TMPDIR": temporary})
+            done = subprocess.run([compiler, *shlex.split(options), "it.c"], cwd="deps", env={**os.environ, "MPICC": harness.mpicc, "TMPDIR": harness.temporary})
             found = {p.name: p.read_text() for p in pathlib.Path("deps").rglob("*.d*") if p.suffix in (".d", ".dep")}
             seen.append((done.returncode, found))
         check(f"{options}: the dependencies are the compiler's", seen[0] == seen[1] and seen[0][1], seen)
@@ -231,7 +185,7 @@ def dependencies():
 def unchanged_without_dlm():
     write("no_dlm.c", '#include <stdio.h>\nint dlm;\nint main(void) { printf("%d %s\\n", dlm, "dlm int a[3];"); return 0; }\n')
     for options in ("-O2 -g -c -o", "-O2 -o"):
-        cc(*options.split(), "ours", "no_dlm.c"), run(mpicc, *options.split(), "theirs", "no_dlm.c")
+        cc(*options.split(), "ours", "no_dlm.c"), run(harness.mpicc, *options.split(), "theirs", "no_dlm.c")
         check(f"without dlm the same file: {options}", pathlib.Path("ours").read_bytes() == pathlib.Path("theirs").read_bytes())
 
 
@@ -239,7 +193,7 @@ def libraries():
     write("library.c", "#include <dlm.h>\n#include <stdio.h>\nint main(int n, char** v) {\n  dlm_startup(&n, &v);\n"
           "  double* x = dlm_alloc(80);\n  x[9] = n;\n  printf(\"%g\\n\", x[9]);\n}\n")
     flags = shlex.split(cc("--dlm-cflags", "--dlm-libs").out)
-    program_says("the library form, with the flags", run(mpicc, "library.c", *flags, "-o", "program"), "1\n")
+    program_says("the library form, with the flags", run(harness.mpicc, "library.c", *flags, "-o", "program"), "1\n")
     program_says("the library form, by tasukicc", cc("library.c", "-o", "program"), "1\n")
     check("its object", cc("-c", "library.c").code == 0)
     program_says("is linked with the library", cc("library.o", "-o", "program"), "1\n")
@@ -248,7 +202,7 @@ def libraries():
     if shutil.which("pkg-config"):
         packages = str(tree / "lib" / "pkgconfig")
         got = run("pkg-config", "--cflags", "--libs", f"dlmmpi-{family}", PKG_CONFIG_PATH=packages)
-        program_says("the library form, by pkg-config", run(mpicc, "library.c", *shlex.split(got.out), "-o", "program"), "1\n")
+        program_says("the library form, by pkg-config", run(harness.mpicc, "library.c", *shlex.split(got.out), "-o", "program"), "1\n")
     else:
         print("skip: no pkg-config")
 
@@ -261,7 +215,7 @@ def libraries():
 
 
 def compilers():
-    built = cc("stage.c", "-o", "program", MPICC=f"{mpicc} -DFROM_MPICC -O1")
+    built = cc("stage.c", "-o", "program", MPICC=f"{harness.mpicc} -DFROM_MPICC -O1")
     program_says("MPICC with options", built, "1.5\n")
     seen = cc("--dlm-libs", MPICC="no-such-mpicc")
     check("MPICC that is not there", seen.code != 0 and "cannot start 'no-such-mpicc'" in seen.err and "MPICC" in seen.err, seen)
@@ -281,14 +235,14 @@ def compilers():
 def interrupted():
     write("slow", "#!/bin/sh\nexec sleep 20\n"), os.chmod("slow", 0o755)
     for signal_number in (signal.SIGTERM, signal.SIGINT):
-        process = subprocess.Popen([tasukicc, "stage.c", "-o", "never"], env={**os.environ, "MPICC": "./slow", "TMPDIR": temporary})
-        while not files(temporary):
+        process = subprocess.Popen([harness.tasukicc, "stage.c", "-o", "never"], env={**os.environ, "MPICC": "./slow", "TMPDIR": harness.temporary})
+        while not files(harness.temporary):
             time.sleep(0.01)
         time.sleep(0.2)
         process.send_signal(signal_number)
         process.wait(timeout=30)
-        check(f"{signal_number.name} ends it and leaves nothing", process.returncode == -signal_number and not files(temporary) and not os.path.exists("never"),
-              (process.returncode, files(temporary)))
+        check(f"{signal_number.name} ends it and leaves nothing", process.returncode == -signal_number and not files(harness.temporary) and not os.path.exists("never"),
+              (process.returncode, files(harness.temporary)))
 
 
 def debugging():
@@ -300,22 +254,10 @@ def debugging():
         check("it compiles with -g", done.code == 0, done)
         text = run("readelf", "--debug-dump=decodedline", "lines.o").out
         return {(m.group(1), m.group(2)) for m in re.finditer(r"^(lines\.c)\s+(\d+)\s+\S+", text, re.M)}
-    ours, theirs = lines(tasukicc), lines(mpicc, "-Ddlm=")
+    ours, theirs = lines(harness.tasukicc), lines(harness.mpicc, "-Ddlm=")
     check("debuggers see the user's lines", theirs <= ours and ours - theirs <= {("lines.c", "7")} and len(theirs) > 5, (ours, theirs))
     names = run("readelf", "--debug-dump=info", "lines.o").out
     check("and the user's file", re.search(r"DW_TAG_compile_unit.*?DW_AT_name\s*:[^\n]*lines\.c", names, re.S), names[:2000])
 
 
-temporary = tempfile.mkdtemp(prefix="tasukicc-test-tmp-")
-work = tempfile.mkdtemp(prefix="tasukicc-test-")
-os.chdir(work)
-try:
-    for part in (several_files, wrong_links, full_cluster, stages, dependencies, unchanged_without_dlm, libraries, compilers, interrupted, debugging):
-        part()
-    check("nothing stays in the temporary folder at the end", files(temporary) == [], files(temporary))
-finally:
-    os.chdir("/")
-    shutil.rmtree(work)
-    shutil.rmtree(temporary)
-print(f"{checks} checks, {len(failures)} failures: {failures}")
-sys.exit(1 if failures else 0)
+harness.main(tree, sys.argv[2], (several_files, wrong_links, full_cluster, stages, dependencies, unchanged_without_dlm, libraries, compilers, interrupted, debugging))

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""tasukicc as a command for programs with coarrays: files, links, dependencies, and what a checked program says when it ends early.
+
+    xmp_driver_test.py TREE MPICC LAUNCHER
+"""
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+
+import harness
+from harness import cc, check, files, run, write
+
+launcher = shlex.split(sys.argv[3])
+if os.getuid() == 0:
+    os.environ["OMPI_ALLOW_RUN_AS_ROOT"] = os.environ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+
+
+def job(ranks, program="./program", **environment):
+    return run(*launcher, ranks, program, **environment)
+
+
+def job_says(what, built, expected, program="./program"):
+    if built.code != 0:
+        return check(what, False, built)
+    seen = job(2, program)
+    check(what, seen.code == 0 and seen.out == expected, seen)
+
+
+HEADER = """
+#include <xmp.h>
+#define N 8
+extern int shared[N]:[*];
+extern double grid[3][N]:[2][*];
+void put(int to);
+"""
+ARRAYS = """
+#include "arrays.h"
+int shared[N]:[*] = {1, 2};
+double grid[3][N]:[2][*];
+static int hidden[N]:[*] = {[3] = 5};
+int hidden_of(int image) { return hidden[3]:[image]; }
+"""
+USES = """
+#include "arrays.h"
+static int hidden[2]:[*] = {7};
+void put(int to) {
+  shared[4:4]:[to] = xmp_this_image() * 10 + hidden[0];
+  grid[1][0:N]:[to][1] = 0.5;
+}
+"""
+MAIN = """
+#include <stdio.h>
+#include "arrays.h"
+int hidden_of(int);
+int main(int argc, char** argv) {
+  const int me = xmp_this_image(), other = 3 - me;
+  put(other);
+  xmp_sync_all(NULL);
+  if (me == 1) printf("%d %d %d %g %d %s\\n", argc, shared[1], shared[7], grid[1][7], hidden_of(2), argv[0] ? "ok" : "");
+  return 0;
+}
+"""
+SAID = "1 2 27 0.5 5 ok\n"
+
+
+def several_files():
+    write("arrays.h", HEADER), write("arrays.c", ARRAYS), write("uses.c", USES), write("main.c", MAIN)
+    job_says("several sources in one command", cc("arrays.c", "uses.c", "main.c", "-o", "program"), SAID)
+    built = cc("-c", "arrays.c", "uses.c", "main.c")
+    check("-c of several sources", built.code == 0 and {"arrays.o", "uses.o", "main.o"} <= set(files()), built)
+    job_says("objects, main first", cc("main.o", "uses.c", "arrays.o", "-o", "program"), SAID)
+    run("ar", "rcs", "libarrays.a", "arrays.o", "uses.o")
+    job_says("an archive", cc("main.o", "-L.", "-larrays", "-o", "program"), SAID)
+    built = cc("-shared", "-fPIC", "arrays.c", "uses.c", "-o", "libshared.so")
+    check("a shared library", built.code == 0, built)
+    job_says("a program on it", cc("main.c", "-L.", "-lshared", "-Wl,-rpath,.", "-o", "program"), SAID)
+    for options in ("-O2 -flto", "-O3 -fopenmp", "-fcheck=bounds -g", "-ffunction-sections -fdata-sections -Wl,--gc-sections", "-std=gnu99"):
+        job_says(options, cc(*shlex.split(options), "arrays.c", "uses.c", "main.c", "-o", "program"), SAID)
+    write("stage.c", "int a:[*];\nint main(void) { a:[1] = 2; return 0; }\n")
+    check("-S", cc("-S", "stage.c").code == 0 and "tasuki_xmp_put" in pathlib.Path("stage.s").read_text())
+    check("-E -o, and the preprocessed source", cc("-E", "stage.c", "-o", "stage.i").code == 0 and cc("stage.i", "-o", "staged").code == 0)
+    check("-fsyntax-only makes nothing", cc("-fsyntax-only", "stage.c", "-o", "nothing").code == 0 and not os.path.exists("nothing"))
+    shown = cc("--emit", "stage.c")
+    check("--emit", shown.code == 0 and "tasuki_xmp_put" in shown.out and '"stage.c", 2' in shown.out, shown)
+
+
+def wrong_links():
+    built = cc("uses.o", "main.o", "-o", "wrong")
+    check("an extern coarray that no file defines", built.code != 0 and "shared" in built.err and not os.path.exists("wrong"), built)
+    write("plain_use.c", "extern int shared[];\nint hidden_of(int i) { return shared[i]; }\nvoid put(int to) { shared[0] = to; }\n")
+    built = cc("plain_use.c", "arrays.o", "main.o", "-o", "wrong")
+    check("an extern without codimensions", built.code != 0 and "shared" in built.err and not os.path.exists("wrong"), built)
+    built = cc("-static", "arrays.o", "uses.o", "main.o", "-o", "wrong")
+    check("-static", built.code != 0 and "link without -static" in built.err, built)
+
+
+def dependencies():
+    write("inc/dep.h", "#define SIZE 3\n")
+    write("dep.c", '#include "inc/dep.h"\nint a[SIZE]:[*];\nint main(void) { return a[0]:[1]; }\n')
+    write("plain_dep.c", '#include "inc/dep.h"\nint a[SIZE];\nint main(void) { return a[0]; }\n')
+    for options in ("-MD -c", "-MMD -c -o sub/out.o", "-MMD -MF named.dep -MT goal -c", "-MD -MP -o prog"):
+        seen = []
+        for compiler, source in ((harness.tasukicc, "dep.c"), (harness.mpicc, "plain_dep.c")):
+            shutil.rmtree("deps", ignore_errors=True)
+            os.makedirs("deps/sub"), shutil.copytree("inc", "deps/inc"), shutil.copy(source, "deps/it.c")
+            done = subprocess.run([compiler, *shlex.split(options), "it.c"], cwd="deps",
+                                  env={**os.environ, "MPICC": harness.mpicc, "TMPDIR": harness.temporary})
+            found = {p.name: p.read_text() for p in pathlib.Path("deps").rglob("*.d*") if p.suffix in (".d", ".dep")}
+            seen.append((done.returncode, found))
+        check(f"{options}: the dependencies are the compiler's", seen[0] == seen[1] and seen[0][1], seen)
+    built = cc("-MMD", "-MF", "none/dep.d", "-c", "dep.c", "-o", "dep.o")
+    check("dependencies that cannot be written", built.code != 0 and "none/dep.d" in built.err and "expected" not in built.err, built)
+
+
+def checked_programs():
+    """What -fcheck=bounds stops: image, section and line are named, and the job ends."""
+    program = ("#include <xmp.h>\n#include <stdlib.h>\nint v[10]:[*], m[4][5]:[2][*];\nint main(int argc, char** argv) {\n"
+               "  const int i = atoi(argv[1]), n = atoi(argv[2]), image = atoi(argv[3]);\n  int b[10] = {0};\n"
+               "  if (xmp_this_image() == 1) {\n    STATEMENT\n  }\n  xmp_sync_all(NULL);\n  return b[0];\n}\n")
+    cases = {
+        "an index": ("b[0] = v[i]:[image];", "9 1 2", "10 1 2", ("bounds.c:8", "'v'", "10")),
+        "an index of the second dimension": ("m[1][i]:[image][1] = 3;", "4 1 2", "5 1 2", ("bounds.c:8", "'m'", "5")),
+        "a section": ("v[i:n]:[image] = b[0:n];", "3 7 2", "3 8 2", ("bounds.c:8", "'v'", "3")),
+        "a local section": ("v[0:2]:[image] = b[i:n];", "8 2 2", "9 2 2", ("bounds.c:8", "'b'", "9")),
+        "a section downwards": ("v[i:n:-2]:[image] = 1;", "8 5 2", "8 6 2", ("bounds.c:8", "'v'", "8")),
+        "an image": ("b[0] = v[i]:[image];", "0 1 2", "0 1 3", ("bounds.c:8", "image 3", "2")),
+        "an image of two codimensions": ("b[0] = m[0][i]:[image][1];", "0 1 2", "0 1 3", ("bounds.c:8", "'m'", "3")),
+        "unequal counts": ("v[0:n]:[image] = b[0:i];", "4 4 2", "4 5 2", ("bounds.c:8", "4", "5")),
+    }
+    for what, (statement, good, bad, named) in cases.items():
+        write("bounds.c", program.replace("STATEMENT", statement))
+        built = cc("-fcheck=bounds", "bounds.c", "-o", "bounds")
+        if built.code != 0:
+            check(what, False, built)
+            continue
+        seen = run(*launcher, 2, "./bounds", *good.split())
+        check(f"{what} within its bounds", seen.code == 0, seen)
+        seen = run(*launcher, 2, "./bounds", *bad.split())
+        check(f"{what} outside: code and message", seen.code != 0 and all(word in seen.err for word in named), seen)
+
+
+def nonblock():
+    write("nb.c", "#include <xmp.h>\nint a[9]:[*], b[9];\nint main(void) {\n#pragma xmp nonblock\n  {\n    a[0:9]:[1] = b[:];\n  }\n"
+          "#pragma xmp nonblock (remote)\n  a[0:9]:[1] = b[:];\n#pragma xmp wait_nonblock (local)\n#pragma xmp wait_nonblock\n  a[0:9]:[1] = b[:];\n  return 0;\n}\n")
+    text = cc("--emit", "nb.c").out
+    flags = [line.split("}, ")[-1].split(",")[0] for line in text.splitlines() if "tasuki_xmp_copy(&(" in line]
+    check("nonblock regions are told by flags", flags == ["1", "2", "0"], text[-2000:])
+    check("wait_nonblock", "tasuki_xmp_wait_nonblock(1, " in text and "tasuki_xmp_wait_nonblock(0, " in text, text[-2000:])
+
+
+harness.main(sys.argv[1], sys.argv[2], (several_files, wrong_links, dependencies, checked_programs, nonblock))
