@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Mistakes of programs with coarrays: the job ends with a non-zero code, and the message says where, what, and what to do."""
 import argparse
+import concurrent.futures
+import itertools
 import os
 import re
 import subprocess
@@ -47,19 +49,21 @@ def main():
         env["OMPI_ALLOW_RUN_AS_ROOT"] = env["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     command = [options.mpirun] + (["--oversubscribe"] if options.mpi == "openmpi" else []) + ["-n", "2"]
     command += [options.tasuki, "run"] if options.tasuki else []
-    bad = 0
-    for reach in ["auto", "window"]:
-        env["TASUKI_COARRAY"] = reach
-        for name in [*MISTAKES, *ENDINGS]:
-            run = subprocess.run(command + [options.program, name], env=env, capture_output=True, text=True, timeout=60)
-            if name in ENDINGS:
-                good = run.returncode == ENDINGS[name]
-            else:
-                good = run.returncode != 0 and re.search(MISTAKES[name], run.stderr)
-            if not good:
-                bad += 1
-                print(f"'{name}' ({reach}): exit code {run.returncode}\n{run.stdout}{run.stderr}")
-    return 1 if bad else 0
+
+    def mistake(reach, name):
+        """What is wrong with what the job does; nothing, if all is as it should be."""
+        run = subprocess.run(command + [options.program, name], env={**env, "TASUKI_COARRAY": reach}, capture_output=True, text=True, timeout=60)
+        if name in ENDINGS:
+            good = run.returncode == ENDINGS[name]
+        else:
+            good = run.returncode != 0 and re.search(MISTAKES[name], run.stderr)
+        return "" if good else f"'{name}' ({reach}): exit code {run.returncode}\n{run.stdout}{run.stderr}"
+
+    # A job that is aborted mostly waits.
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        wrong = [w for w in pool.map(lambda one: mistake(*one), itertools.product(("auto", "window"), (*MISTAKES, *ENDINGS))) if w]
+    print("\n".join(wrong))
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
     MPI_Recv(&message, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (strcmp(how, "crash") == 0 && rank == 1) *(volatile int*)8 = 1;
   int passing = rank;
-  for (int i = 0; i < size; i++) {
+  const int steps = strcmp(how, "short") == 0 ? 3 : size;
+  for (int i = 0; i < steps; i++) {
     sum += passing;
     MPI_Sendrecv(&passing, 1, MPI_INT, (rank + 1) % size, 0, &message, 1, MPI_INT, (rank + size - 1) % size,
                  0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
