@@ -1,0 +1,267 @@
+/* What tasukicc emits calls of for the global view of XcalableMP C (specification 1.4, chapter 4) and XcalableACC: templates,
+ * distributed arrays, loops, tasks, and the communication directives. Node arrays are those of xmp_compiler.h.
+ *
+ * All records are in one order: dimension 0 of node arrays and templates is the one that varies fastest, the *first* of `t(i, j)` and the
+ * *last* of `t[j][i]`; dimensions of arrays are as C declares them. Subscripts of templates are the user's own numbers. The compiler
+ * turns both ways to write them into this.
+ *
+ * Records of file scope are static and are registered by a constructor; all of them exist before main. Those inside functions
+ * are automatic and are defined where they stand. Types are plain C, so that no macro is needed to emit them.
+ *
+ * Every call is collective over the nodes that execute it, unless it says "local". What the user did wrong is a message with file and
+ * line, and the job ends with exit code 1. `file` lives as long as the program.
+ */
+#ifndef TASUKI_XMP_GLOBAL_H
+#define TASUKI_XMP_GLOBAL_H
+
+#include "xmp_compiler.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TASUKI_XMP_KIND_TEMPLATE = 3, TASUKI_XMP_KIND_ARRAY = 4 };
+enum { TASUKI_XMP_DIMENSIONS = 7 };
+
+/* ---- templates */
+
+enum tasuki_xmp_format {
+  TASUKI_XMP_DUPLICATED, /* `*`: not distributed */
+  TASUKI_XMP_BLOCK,
+  TASUKI_XMP_CYCLIC,
+  TASUKI_XMP_GBLOCK
+};
+
+struct tasuki_xmp_template_dimension {
+  long long lower, upper; /* upper = lower - 1: empty */
+  int format;
+  int nodes;       /* dimension of the node array; -1: not distributed */
+  long long width; /* of block and cyclic; block 0: ceiling(size / nodes) */
+  const int*
+      mapping; /* gblock: a size for each node of the dimension; NULL: gblock(*), comes with template_fix */
+};
+
+struct tasuki_xmp_template {
+  int kind; /* TASUKI_XMP_KIND_TEMPLATE */
+  int dimensions;
+  int fixed; /* 0: template t(:) or gblock(*), until tasuki_xmp_template_fix */
+  struct tasuki_xmp_template_dimension dimension[TASUKI_XMP_DIMENSIONS];
+  const struct tasuki_xmp_nodes* onto; /* NULL: not distributed: every node has all of it */
+  const char* name;
+  const char* file;
+  int line;
+  void* state[2]; /* the library's; zero at first */
+};
+
+/* Of file scope: in the constructor, after the node arrays. In a function: where the distribute directive stands (the node array's record
+ * was defined before). Local. */
+void tasuki_xmp_register_templates(struct tasuki_xmp_template* const* begin,
+                                   struct tasuki_xmp_template* const* end);
+void tasuki_xmp_template_define(struct tasuki_xmp_template* t, const char* file, int line);
+/* #pragma xmp template_fix: what was left open, in `shape` (lower, upper, width, mapping of each dimension; format as declared). Arrays that are
+ * aligned with it have no memory before xmp_malloc. */
+void tasuki_xmp_template_fix(struct tasuki_xmp_template* t, const struct tasuki_xmp_template_dimension* shape,
+                             const char* file, int line);
+
+/* ---- distributed arrays */
+
+/* Element x[0], x[1], .. of the array is on the nodes that own template elements x[d] + offset[d] of dimension `with[d]`. In the
+ * dimensions of the template that no array dimension is aligned with, it is on all nodes (`*`), or on the owner of one element. */
+struct tasuki_xmp_array {
+  int kind; /* TASUKI_XMP_KIND_ARRAY */
+  int dimensions;
+  size_t element;                          /* bytes */
+  long long extent[TASUKI_XMP_DIMENSIONS]; /* as declared; 0: with xmp_malloc */
+  struct tasuki_xmp_template* template_;
+  int with[TASUKI_XMP_DIMENSIONS]; /* -1: the dimension is not distributed */
+  long long offset[TASUKI_XMP_DIMENSIONS];
+  int at_one[TASUKI_XMP_DIMENSIONS]; /* by template dimension: 1: at `one` only */
+  long long one[TASUKI_XMP_DIMENSIONS];
+  int shadow[TASUKI_XMP_DIMENSIONS][2]; /* below and above; -1, -1: full shadow, `*` */
+  unsigned flags;                       /* TASUKI_XMP_DEVICE: in device memory too */
+  const char* name;
+  const char* file;
+  int line;
+
+  /* Set by the library; the compiled code reads it.
+   *
+   *     address of a[i][j] = origin + (index(i) * stride[0] + index(j) * stride[1]) * element
+   *
+   * with index(i) = i where the dimension is not cyclic (so `origin` may lie outside of the memory), and
+   * tasuki_xmp_cyclic_index(i - first[0], width[0], nodes[0]) where it is. stride of the last dimension is 1. */
+  void* origin;
+  long long stride[TASUKI_XMP_DIMENSIONS]; /* elements */
+  long long first[TASUKI_XMP_DIMENSIONS];  /* the array subscript that the template's lower bound has */
+  long long width[TASUKI_XMP_DIMENSIONS];  /* of the cyclic distribution */
+  int nodes[TASUKI_XMP_DIMENSIONS];        /* of the dimension; 1: not distributed */
+  /* Subscripts that this node owns: lower .. upper, upper < lower: none. With cyclic: the first and last of them. */
+  long long lower[TASUKI_XMP_DIMENSIONS], upper[TASUKI_XMP_DIMENSIONS];
+  void* memory;                               /* this node's elements, with shadow, dense; NULL: none */
+  long long allocated[TASUKI_XMP_DIMENSIONS]; /* elements in each dimension of `memory` */
+  void* device;                               /* the same on the device */
+  void* state[4];                             /* zero at first */
+};
+
+static inline long long tasuki_xmp_cyclic_index(long long x, long long width, int nodes) {
+  return width == 1 ? x / nodes : x / (width * nodes) * width + x % width;
+}
+
+/* Of file scope: their memory is there before main. */
+void tasuki_xmp_register_arrays(struct tasuki_xmp_array* const* begin, struct tasuki_xmp_array* const* end);
+/* Automatic arrays: memory, zeroed; and its end. */
+void tasuki_xmp_array_define(struct tasuki_xmp_array* a, const char* file, int line);
+void tasuki_xmp_array_release(struct tasuki_xmp_array* a);
+/* A parameter `a` with an align directive in the function: `memory` is what the caller passed, the local memory of an array of
+ * the same shape, distribution and shadow. Local. */
+void tasuki_xmp_array_parameter(struct tasuki_xmp_array* a, void* memory, const char* file, int line);
+/* xmp_malloc(xmp_desc_of(a), n0, n1, ..) of xmp.h works on these records too. */
+
+/* Checked builds: `x`, if this node has this element of dimension `d` (in its shadow, at least); else a message. Local. */
+long long tasuki_xmp_owned(const struct tasuki_xmp_array* a, int d, long long x, const char* file, int line);
+
+/* ---- on clauses */
+
+/* One subscript, of a template or (from 0) of a node array. */
+struct tasuki_xmp_triplet {
+  long long begin; /* TASUKI_XMP_OPEN: from the first */
+  long long count; /* TASUKI_XMP_OPEN: to the last */
+  long long step;  /* 0: `*`, what the executing node has itself */
+};
+#define TASUKI_XMP_OPEN (-0x7fffffffffffffffLL - 1)
+
+/* `of`: a struct tasuki_xmp_nodes or tasuki_xmp_template (told apart by `kind`). */
+struct tasuki_xmp_on {
+  const void* of;
+  const struct tasuki_xmp_triplet* subscript; /* NULL: all of it */
+};
+
+/* #pragma xmp task on ..: as tasuki_xmp_task_begin, with tasuki_xmp_task_end afterwards. */
+int tasuki_xmp_task_begin_on(const struct tasuki_xmp_on* on, const char* file, int line);
+/* Without entering: `nocomm`. Local. */
+int tasuki_xmp_executes(const struct tasuki_xmp_on* on, const char* file, int line);
+void tasuki_xmp_barrier_on(const struct tasuki_xmp_on* on, const char* file, int line);
+
+/* ---- loops */
+
+/* The part of `for (i = begin, count times, step)` that this node executes, where iteration i is on t(i + offset) of a template's dimension (or
+ * p(i + offset), from 0, of a node array's). The values of i come in `runs` runs of equal steps; most distributions have one:
+ *
+ *     struct tasuki_xmp_iterations l;
+ *     tasuki_xmp_loop(&l, &t, 0, lo, count, step, offset, 0, 0, file, line);
+ *     for (long long r = 0; r < l.runs; r++) {
+ *       tasuki_xmp_run(&l, r);
+ *       for (i = l.begin, n = l.count; n > 0; n--, i += l.step) ..         the order is that of the user's loop within a run
+ *
+ * `below`, `above`: as many further iterations on both sides of each node's part (expand), or, negative in both, only those at
+ * its edges (margin): as the specification says in `loop`. Local. */
+struct tasuki_xmp_iterations {
+  long long runs;
+  long long begin, count, step;
+  long long state[8];
+};
+void tasuki_xmp_loop(struct tasuki_xmp_iterations* l, const void* of, int dimension, long long begin,
+                     long long count, long long step, long long offset, int below, int above,
+                     const char* file, int line);
+void tasuki_xmp_run(struct tasuki_xmp_iterations* l, long long run);
+
+/* ---- communication */
+
+enum tasuki_xmp_operation {
+  TASUKI_XMP_SUM,
+  TASUKI_XMP_PRODUCT,
+  TASUKI_XMP_DIFFERENCE, /* `-`: as + */
+  TASUKI_XMP_BIT_AND,
+  TASUKI_XMP_BIT_OR,
+  TASUKI_XMP_BIT_XOR,
+  TASUKI_XMP_AND,
+  TASUKI_XMP_OR,
+  TASUKI_XMP_MAX,
+  TASUKI_XMP_MIN,
+  TASUKI_XMP_FIRST_MAX,
+  TASUKI_XMP_FIRST_MIN,
+  TASUKI_XMP_LAST_MAX,
+  TASUKI_XMP_LAST_MIN
+};
+enum tasuki_xmp_type {
+  TASUKI_XMP_BOOL,
+  TASUKI_XMP_CHAR,
+  TASUKI_XMP_UNSIGNED_CHAR,
+  TASUKI_XMP_SHORT,
+  TASUKI_XMP_UNSIGNED_SHORT,
+  TASUKI_XMP_INT,
+  TASUKI_XMP_UNSIGNED,
+  TASUKI_XMP_LONG,
+  TASUKI_XMP_UNSIGNED_LONG,
+  TASUKI_XMP_LONG_LONG,
+  TASUKI_XMP_UNSIGNED_LONG_LONG,
+  TASUKI_XMP_FLOAT,
+  TASUKI_XMP_DOUBLE,
+  TASUKI_XMP_LONG_DOUBLE,
+  TASUKI_XMP_COMPLEX_FLOAT,
+  TASUKI_XMP_COMPLEX_DOUBLE,
+  TASUKI_XMP_COMPLEX_LONG_DOUBLE
+};
+
+/* Flags of what follows: TASUKI_XMP_DEVICE (acc: the memory on the device), and: */
+enum {
+  TASUKI_XMP_ASYNC = 256, /* async(id): goes on behind the call until tasuki_xmp_wait_async(id) */
+  TASUKI_XMP_IN = 512,    /* gmove in: the nodes that have the left side fetch */
+  TASUKI_XMP_OUT = 1024   /* gmove out: the nodes that have the right side store */
+};
+
+/* A variable, or the local memory of a distributed array (`array`, then data is not used). */
+struct tasuki_xmp_variable {
+  void* data;
+  size_t count; /* elements */
+  size_t element;
+  int type; /* of a reduction */
+  const struct tasuki_xmp_array* array;
+};
+
+/* data = data of all nodes of `on` (NULL: the executing ones), reduced. FIRST_MAX and kin: `locations` come from the node that has
+ * the result; of several the first or last in the order of nodes. */
+void tasuki_xmp_reduction(int operation, const struct tasuki_xmp_variable* variable, int locations,
+                          const struct tasuki_xmp_variable* location, const struct tasuki_xmp_on* on,
+                          unsigned flags, int async, const char* file, int line);
+/* Of a loop: over the nodes among which the loop's iterations were divided, so that what is replicated counts once. `distributed`: the template
+ * (or node array) and the dimensions of it that loop variables subscript, as bits. */
+void tasuki_xmp_loop_reduction(int operation, const struct tasuki_xmp_variable* variable, int locations,
+                               const struct tasuki_xmp_variable* location, const void* of,
+                               unsigned dimensions, const char* file, int line);
+
+/* `from` NULL: the first node of `on`. */
+void tasuki_xmp_bcast(int variables, const struct tasuki_xmp_variable* variable,
+                      const struct tasuki_xmp_on* from, const struct tasuki_xmp_on* on, unsigned flags,
+                      int async, const char* file, int line);
+
+/* Shadows get the values of their owners. `width` NULL: all of the shadow. */
+struct tasuki_xmp_width {
+  int below, above, periodic;
+};
+void tasuki_xmp_reflect(const struct tasuki_xmp_array* a, const struct tasuki_xmp_width* width,
+                        unsigned flags, int async, const char* file, int line);
+/* reduce_shadow: owners add up what the shadows of others hold. */
+void tasuki_xmp_reduce_shadow(const struct tasuki_xmp_array* a, const struct tasuki_xmp_width* width,
+                              unsigned flags, int async, const char* file, int line);
+
+/* #pragma xmp gmove: to = from; a distributed array's section, or one of local memory (array NULL; of all nodes alike), or a scalar (dimensions
+ * 0). Subscripts of distributed arrays are global. Equal numbers of elements; dimensions of more than one element are paired in their
+ * order; a single element goes to all. Element types are equal (the caller converts). */
+struct tasuki_xmp_global_section {
+  const struct tasuki_xmp_array* array;
+  const struct tasuki_xmp_section* local; /* where array is NULL */
+  int dimensions;
+  const struct tasuki_xmp_triplet* subscript; /* of each dimension of `array` */
+};
+void tasuki_xmp_gmove(const struct tasuki_xmp_global_section* to,
+                      const struct tasuki_xmp_global_section* from, unsigned flags, int async,
+                      const char* file, int line);
+
+/* #pragma xmp wait_async(id, ..) [on ..] */
+void tasuki_xmp_wait_async(int count, const int* ids, const struct tasuki_xmp_on* on, const char* file,
+                           int line);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
