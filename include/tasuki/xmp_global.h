@@ -88,18 +88,20 @@ struct tasuki_xmp_array {
    *     address of a[i][j] = origin + (index(i) * stride[0] + index(j) * stride[1]) * element
    *
    * with index(i) = i where the dimension is not cyclic (so `origin` may lie outside of the memory), and
-   * tasuki_xmp_cyclic_index(i - first[0], width[0], nodes[0]) where it is. stride of the last dimension is 1. */
+   * tasuki_xmp_cyclic_index(i - first[0], width[0], nodes[0]) where it is. stride of the last dimension is 1. A cyclic dimension
+   * of one node or with full shadow has first 0, width 1, nodes 1: the same formula holds. Cyclic dimensions have no other shadow. */
   void* origin;
   long long stride[TASUKI_XMP_DIMENSIONS]; /* elements */
   long long first[TASUKI_XMP_DIMENSIONS];  /* the array subscript that the template's lower bound has */
   long long width[TASUKI_XMP_DIMENSIONS];  /* of the cyclic distribution */
-  int nodes[TASUKI_XMP_DIMENSIONS];        /* of the dimension; 1: not distributed */
+  int nodes[TASUKI_XMP_DIMENSIONS];        /* of the dimension, for the formula; 1: index(i) = i - first */
   /* Subscripts that this node owns: lower .. upper, upper < lower: none. With cyclic: the first and last of them. */
   long long lower[TASUKI_XMP_DIMENSIONS], upper[TASUKI_XMP_DIMENSIONS];
-  void* memory;                               /* this node's elements, with shadow, dense; NULL: none */
-  long long allocated[TASUKI_XMP_DIMENSIONS]; /* elements in each dimension of `memory` */
-  void* device;                               /* the same on the device */
-  void* state[4];                             /* zero at first */
+  void* memory; /* this node's elements, with shadow, dense; NULL: before xmp_malloc */
+  long long
+      allocated[TASUKI_XMP_DIMENSIONS]; /* elements in each dimension of `memory`: the same on all nodes */
+  void* device;                         /* the same on the device */
+  void* state[4];                       /* zero at first */
 };
 
 static inline long long tasuki_xmp_cyclic_index(long long x, long long width, int nodes) {
@@ -108,11 +110,12 @@ static inline long long tasuki_xmp_cyclic_index(long long x, long long width, in
 
 /* Of file scope: their memory is there before main. */
 void tasuki_xmp_register_arrays(struct tasuki_xmp_array* const* begin, struct tasuki_xmp_array* const* end);
-/* Automatic arrays: memory, zeroed; and its end. */
+/* Automatic arrays: memory, zeroed; and its end, on all ways out of the block. Pointers, which get memory with xmp_malloc (extent[0] 0):
+ * define as well, of file scope by the registration; release does nothing to memory that xmp_malloc gave. */
 void tasuki_xmp_array_define(struct tasuki_xmp_array* a, const char* file, int line);
 void tasuki_xmp_array_release(struct tasuki_xmp_array* a);
-/* A parameter `a` with an align directive in the function: `memory` is what the caller passed, the local memory of an array of
- * the same shape, distribution and shadow. Local. */
+/* A parameter `a` with an align directive in the function: `memory` is what the caller passed, the local memory (`memory` of the record)
+ * of an array of the same shape, distribution and shadow. Local; nothing is to be released. */
 void tasuki_xmp_array_parameter(struct tasuki_xmp_array* a, void* memory, const char* file, int line);
 /* xmp_malloc(xmp_desc_of(a), n0, n1, ..) of xmp.h works on these records too. */
 
@@ -152,17 +155,38 @@ void tasuki_xmp_barrier_on(const struct tasuki_xmp_on* on, const char* file, int
  *       tasuki_xmp_run(&l, r);
  *       for (i = l.begin, n = l.count; n > 0; n--, i += l.step) ..         the order is that of the user's loop within a run
  *
- * `below`, `above`: as many further iterations on both sides of each node's part (expand), or, negative in both, only those at
- * its edges (margin): as the specification says in `loop`. Local. */
+ * expand(below : above): as many more at the ends of each node's part (fewer where negative), within the user's loop unless
+ * `flags` has TASUKI_XMP_UNBOUND. `part` 0: that. margin(below : above) is what is in the expanded nest or in the original one, but not in both:
+ * a union of boxes. The nest of n distributed loops stands inside of a loop `for (p = 0; p < 2 * n; p++)`, and its loop k (from 0) is
+ *
+ *     tasuki_xmp_loop(&l, .., below, above, tasuki_xmp_margin(p, k, n) | flags, file, line)
+ *
+ * Not for cyclic dimensions, unless both are 0. Local. */
 struct tasuki_xmp_iterations {
   long long runs;
   long long begin, count, step;
   long long state[8];
 };
+enum {
+  TASUKI_XMP_EXPANDED, /* flags: which part of the iterations; the first is the usual one */
+  TASUKI_XMP_ORIGINAL,
+  TASUKI_XMP_INNER, /* in both */
+  TASUKI_XMP_MORE,  /* expanded, not original */
+  TASUKI_XMP_LESS,  /* original, not expanded */
+  TASUKI_XMP_PART = 7,
+  TASUKI_XMP_UNBOUND = 8
+};
 void tasuki_xmp_loop(struct tasuki_xmp_iterations* l, const void* of, int dimension, long long begin,
-                     long long count, long long step, long long offset, int below, int above,
+                     long long count, long long step, long long offset, int below, int above, unsigned flags,
                      const char* file, int line);
 void tasuki_xmp_run(struct tasuki_xmp_iterations* l, long long run);
+/* E \ O and then O \ E, each as n disjoint boxes: the first k dimensions in both, dimension k in one only, the others in that one. */
+static inline unsigned tasuki_xmp_margin(int part, int loop, int loops) {
+  const int first = part < loops, at = first ? part : part - loops;
+  return loop < at    ? TASUKI_XMP_INNER
+         : loop == at ? (first ? TASUKI_XMP_MORE : TASUKI_XMP_LESS)
+                      : (first ? TASUKI_XMP_EXPANDED : TASUKI_XMP_ORIGINAL);
+}
 
 /* ---- communication */
 
@@ -204,9 +228,10 @@ enum tasuki_xmp_type {
 
 /* Flags of what follows: TASUKI_XMP_DEVICE (acc: the memory on the device), and: */
 enum {
-  TASUKI_XMP_ASYNC = 256, /* async(id): goes on behind the call until tasuki_xmp_wait_async(id) */
-  TASUKI_XMP_IN = 512,    /* gmove in: the nodes that have the left side fetch */
-  TASUKI_XMP_OUT = 1024   /* gmove out: the nodes that have the right side store */
+  TASUKI_XMP_ASYNC = 256,      /* async(id): goes on behind the call until tasuki_xmp_wait_async(id) */
+  TASUKI_XMP_IN = 512,         /* gmove in: the nodes that have the left side fetch */
+  TASUKI_XMP_OUT = 1024,       /* gmove out: the nodes that have the right side store */
+  TASUKI_XMP_ORTHOGONAL = 2048 /* reflect, reduce_shadow: not at the corners */
 };
 
 /* A variable, or the local memory of a distributed array (`array`, then data is not used). */
@@ -224,10 +249,13 @@ void tasuki_xmp_reduction(int operation, const struct tasuki_xmp_variable* varia
                           const struct tasuki_xmp_variable* location, const struct tasuki_xmp_on* on,
                           unsigned flags, int async, const char* file, int line);
 /* Of a loop: over the nodes among which the loop's iterations were divided, so that what is replicated counts once. `distributed`: the template
- * (or node array) and the dimensions of it that loop variables subscript, as bits. */
+ * (or node array) and the dimensions of it that loop variables subscript, as bits. The variable holds this node's part, begun with the
+ * identity of the operation; the caller joins the result with what the user's variable was before. `position`, of FIRST_MAX and kin: number of
+ * the iteration, in the order of the user's loops, that set the locations; NULL: the order of the nodes. */
 void tasuki_xmp_loop_reduction(int operation, const struct tasuki_xmp_variable* variable, int locations,
-                               const struct tasuki_xmp_variable* location, const void* of,
-                               unsigned dimensions, const char* file, int line);
+                               const struct tasuki_xmp_variable* location, const long long* position,
+                               const void* of, unsigned dimensions, unsigned flags, const char* file,
+                               int line);
 
 /* `from` NULL: the first node of `on`. */
 void tasuki_xmp_bcast(int variables, const struct tasuki_xmp_variable* variable,
@@ -240,9 +268,11 @@ struct tasuki_xmp_width {
 };
 void tasuki_xmp_reflect(const struct tasuki_xmp_array* a, const struct tasuki_xmp_width* width,
                         unsigned flags, int async, const char* file, int line);
-/* reduce_shadow: owners add up what the shadows of others hold. */
-void tasuki_xmp_reduce_shadow(const struct tasuki_xmp_array* a, const struct tasuki_xmp_width* width,
-                              unsigned flags, int async, const char* file, int line);
+/* reduce_shadow: owners add up what the shadows of others hold. `type` (enum tasuki_xmp_type) is that of the elements. XcalableACC: reflect_do is
+ * reflect; what it needs is kept from the first time, so that reflect_init is nothing. */
+void tasuki_xmp_reduce_shadow(const struct tasuki_xmp_array* a, int type,
+                              const struct tasuki_xmp_width* width, unsigned flags, int async,
+                              const char* file, int line);
 
 /* #pragma xmp gmove: to = from; a distributed array's section, or one of local memory (array NULL; of all nodes alike), or a scalar (dimensions
  * 0). Subscripts of distributed arrays are global. Equal numbers of elements; dimensions of more than one element are paired in their
