@@ -74,12 +74,14 @@ void xmp_cofree(void* p); /* NULL is allowed */
 
 /* Descriptors: what the operator xmp_desc_of(name) yields. */
 typedef const void* xmp_desc_t;
-/* Memory for the coarray pointer that the descriptor describes, with as many sizes as it has dimensions (section 7.5.1). */
+/* Memory for the pointer to a coarray or distributed array that the descriptor describes, with as many sizes (size_t) as it has
+ * dimensions (section 7.5.1). */
 void* xmp_malloc(xmp_desc_t descriptor, ...);
 void xmp_free(void* p); /* as xmp_cofree */
 
-/* Inquiry functions (section 7.6) for node arrays and coarrays: 0, or -1 when the descriptor or the dimension does not fit.
- * Dimensions count from 1, as in the specification. */
+/* Inquiry functions (section 7.6): 0, or -1 when the descriptor or the dimension does not fit, or what is asked for is not there. Dimensions
+ * count from 1, as in the specification: of node arrays and templates in the order of `t(i, j)`, where the first varies fastest, of
+ * arrays from left to right. */
 int xmp_nodes_ndims(xmp_desc_t d, int* ndims);
 int xmp_nodes_index(xmp_desc_t d, int dim,
                     int* index); /* of the executing node, from 1; 0: it is not in the set */
@@ -87,9 +89,29 @@ int xmpc_nodes_index(xmp_desc_t d, int dim, int* index); /* from 0; -1: it is no
 int xmp_nodes_size(xmp_desc_t d, int dim, int* size);
 int xmp_nodes_attr(xmp_desc_t d, int* attr);
 enum { XMP_ENTIRE_NODES = 1, XMP_EXECUTING_NODES = 2, XMP_PRIMARY_NODES = 3, XMP_EQUIVALENCE_NODES = 4 };
+/* The node array of which `d` is a part, and which: subscripts from 1; st[i] 0 where it is `*`. */
+int xmp_nodes_equiv(xmp_desc_t d, xmp_desc_t* dn, int lb[], int ub[], int st[]);
+/* Templates. Bounds are not there before template_fix. */
+int xmp_template_fixed(xmp_desc_t d, int* fixed);
+int xmp_template_ndims(xmp_desc_t d, int* ndims);
+int xmp_template_lbound(xmp_desc_t d, int dim, int* lbound);
+int xmp_template_ubound(xmp_desc_t d, int dim, int* ubound);
+enum { XMP_NOT_DISTRIBUTED = 0, XMP_BLOCK = 1, XMP_CYCLIC = 2, XMP_GBLOCK = 3 };
+int xmp_dist_format(xmp_desc_t d, int dim, int* format);
+int xmp_dist_blocksize(xmp_desc_t d, int dim, int* blocksize); /* of block and cyclic */
+int xmp_dist_gblockmap(xmp_desc_t d, int dim, int map[]);      /* one size for each node of the dimension */
+int xmp_dist_nodes(xmp_desc_t d, xmp_desc_t* dn);
+int xmp_dist_axis(xmp_desc_t d, int dim, int* axis); /* which dimension of the node array */
+/* Distributed arrays; the first three are for coarrays, too. */
 int xmp_array_ndims(xmp_desc_t d, int* ndims);
 int xmp_array_lbound(xmp_desc_t d, int dim, int* bound);
 int xmp_array_ubound(xmp_desc_t d, int dim, int* bound);
+int xmp_array_lshadow(xmp_desc_t d, int dim, int* lshadow); /* full shadow: what this node does not own */
+int xmp_array_ushadow(xmp_desc_t d, int dim, int* ushadow);
+int xmp_align_axis(xmp_desc_t d, int dim, int* axis); /* which dimension of the template */
+int xmp_align_offset(xmp_desc_t d, int dim, int* offset);
+int xmp_align_replicated(xmp_desc_t d, int dim, int* replicated); /* `dim` of the template */
+int xmp_align_template(xmp_desc_t d, xmp_desc_t* dt);
 /* Numbers of images of one set in another (section 5.5): of the node array `d` (NULL: the executing set) among all images, ... */
 void xmp_get_primary_image_index(int count, const int* index, int* primary, xmp_desc_t d);
 /* ... and of the node array `d` in the executing set; 0 for those that are not in it. */

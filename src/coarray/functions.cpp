@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdlib>
 
+#include "coarray/global/arrays.h"
 #include "coarray/runtime.h"
 #include "tasuki/xmp.h"
 #include "tasuki/xmp_compiler.h"
@@ -61,6 +62,11 @@ const tasuki_xmp_nodes* nodes_of(xmp_desc_t d) {
 const tasuki_xmp_descriptor* coarray_of(xmp_desc_t d) {
   const auto* coarray = static_cast<const tasuki_xmp_descriptor*>(d);
   return coarray != nullptr && coarray->kind == TASUKI_XMP_KIND_COARRAY ? coarray : nullptr;
+}
+
+const tasuki_xmp_array* array_of(xmp_desc_t d) {
+  const auto* array = static_cast<const tasuki_xmp_array*>(d);
+  return array != nullptr && array->kind == TASUKI_XMP_KIND_ARRAY ? array : nullptr;
 }
 
 }  // namespace
@@ -152,10 +158,29 @@ EXPORT void xmp_cofree(void* p) {
   runtime().release(p, {nullptr, 0});
 }
 
+namespace {
+
+void* allocate_distributed(const tasuki_xmp_array* array, va_list sizes) {
+  std::vector<int64_t> extents;
+  for (int i = 0; i < array->dimensions; i++) extents.push_back(static_cast<int64_t>(va_arg(sizes, size_t)));
+  return arrays().allocate(const_cast<tasuki_xmp_array*>(array), extents, {array->file, array->line});
+}
+
+}  // namespace
+
 EXPORT void* xmp_malloc(xmp_desc_t descriptor, ...) {
   const tasuki_xmp_descriptor* d = coarray_of(descriptor);
+  if (const tasuki_xmp_array* array = array_of(descriptor); array != nullptr) {
+    va_list extents;
+    va_start(extents, descriptor);
+    void* memory = allocate_distributed(array, extents);
+    va_end(extents);
+    return memory;
+  }
   if (d == nullptr)
-    fail({nullptr, 0}, "xmp_malloc wants the descriptor of a pointer to a coarray: xmp_desc_of(pointer)");
+    fail({nullptr, 0},
+         "xmp_malloc wants the descriptor of a pointer to a coarray or distributed array: "
+         "xmp_desc_of(pointer)");
   size_t bytes = d->element;
   va_list sizes;
   va_start(sizes, descriptor);
@@ -172,6 +197,7 @@ EXPORT void* xmp_malloc(xmp_desc_t descriptor, ...) {
 }
 
 EXPORT void xmp_free(void* p) {
+  if (p != nullptr && arrays().free(p)) return;
   xmp_cofree(p);
 }
 
@@ -216,27 +242,6 @@ EXPORT int xmp_nodes_attr(xmp_desc_t d, int* attr) {
   const tasuki_xmp_nodes* nodes = nodes_of(d);
   if (nodes == nullptr) return -1;
   *attr = nodes->origin;
-  return 0;
-}
-
-EXPORT int xmp_array_ndims(xmp_desc_t d, int* ndims) {
-  const tasuki_xmp_descriptor* coarray = coarray_of(d);
-  if (coarray == nullptr) return -1;
-  *ndims = coarray->dimensions;
-  return 0;
-}
-
-EXPORT int xmp_array_lbound(xmp_desc_t d, int dim, int* bound) {
-  const tasuki_xmp_descriptor* coarray = coarray_of(d);
-  if (coarray == nullptr || dim < 1 || dim > coarray->dimensions) return -1;
-  *bound = 0;
-  return 0;
-}
-
-EXPORT int xmp_array_ubound(xmp_desc_t d, int dim, int* bound) {
-  const tasuki_xmp_descriptor* coarray = coarray_of(d);
-  if (coarray == nullptr || dim < 1 || dim > coarray->dimensions || coarray->size[dim - 1] == 0) return -1;
-  *bound = static_cast<int>(coarray->size[dim - 1]) - 1;
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "coarray/global/arrays.h"
 #include "os/cpu.h"
 
 namespace tasuki::coarray {
@@ -96,6 +97,7 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
   state_ = State::running;
   give_memory();
   for (const tasuki_xmp_nodes* record : nodes_) teams.nodes(*record);
+  arrays().start();
   sync.barrier(world);
   static bool arranged = false;
   if (!arranged) atexit([] { runtime().end(); });
