@@ -117,6 +117,9 @@ void xmp_get_primary_image_index(int count, const int* index, int* primary, xmp_
 /* ... and of the node array `d` in the executing set; 0 for those that are not in it. */
 void xmp_get_image_index(int count, const int* index, int* current, xmp_desc_t d);
 
+/* 1: what directives with async(id) have begun is complete; else 0 (section 7.4). */
+int xmp_test_async(int async_id);
+
 /* ---- locks (section 5.8.4). A lock is a coarray: xmp_lock_t l:[*]; zero is unlocked. */
 typedef struct {
   int32_t tasuki_ticket, tasuki_serving, tasuki_holder;

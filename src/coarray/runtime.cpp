@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "coarray/global/arrays.h"
+#include "coarray/global/async.h"
 #include "os/cpu.h"
 
 namespace tasuki::coarray {
@@ -163,6 +164,7 @@ void Runtime::end() {
   if (teams.nesting() > 0)
     fail({nullptr, 0}, "image %d ends inside a task; the other images of the task would wait for it",
          number_of(teams.world().me));
+  asynchronous().wait_all();
   transfers.complete();
   sync.stopped();
   state_ = State::ended;

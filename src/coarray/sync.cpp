@@ -41,6 +41,8 @@ void Sync::start(Memory* memory, const Team& world) {
   world_ = &world;
   const auto count = static_cast<size_t>(world.size());
   meetings_.assign(count, 0);
+  heard_.assign(count, 0);
+  gone_.assign(count, 0);
   taken_.assign(count, {});
   tags_there_.assign(count, {});
   if (!memory->all_direct()) return;
@@ -98,54 +100,61 @@ int Sync::barrier_by_messages(const Team& team, bool stopped) {
 }
 
 int Sync::meet(const int* images, int count) {
-  return shared_ != nullptr ? meet_direct(images, count) : meet_by_messages(images, count);
-}
-
-int Sync::meet_direct(const int* images, int count) {
-  const int me = world_->me;
-  for (int i = 0; i < count; i++) {
-    if (images[i] == me) continue;
-    const uint64_t meeting = ++meetings_[static_cast<size_t>(images[i])];
-    met(images[i], me).store(meeting, std::memory_order_release);
-  }
+  for (int i = 0; i < count; i++)
+    if (images[i] != world_->me) arrive(images[i]);
   int stopped = 0;
-  for (int i = 0; i < count; i++) {
-    if (images[i] == me) continue;
-    const uint64_t meeting = meetings_[static_cast<size_t>(images[i])];
-    const std::atomic<uint64_t>& other = met(me, images[i]);
-    Waiter waiter;
-    while (other.load(std::memory_order_acquire) < meeting) {
-      if (control(images[i]).stopped.load(std::memory_order_acquire) != 0 &&
-          other.load(std::memory_order_acquire) < meeting) {
-        stopped++;
-        break;
-      }
-      waiter.turn();
-    }
-  }
+  for (int i = 0; i < count; i++)
+    if (images[i] != world_->me && !come(images[i], meetings_[static_cast<size_t>(images[i])])) stopped++;
   return stopped;
 }
 
-// A token each way. A stopped image answers with 1.
-int Sync::meet_by_messages(const int* images, int count) {
-  static const char here = 0;
-  std::vector<MPI_Request> sent;
-  for (int i = 0; i < count; i++) {
-    if (images[i] == world_->me) continue;
-    sent.emplace_back();
-    PMPI_Isend(&here, 1, MPI_CHAR, images[i], kMeetTag, world_->comm, &sent.back());
+uint64_t Sync::arrive(int image) {
+  const uint64_t meeting = ++meetings_[static_cast<size_t>(image)];
+  if (shared_ != nullptr) {
+    met(image, world_->me).store(meeting, std::memory_order_release);
+  } else {
+    static const char here = 0;
+    MPI_Request request;
+    PMPI_Isend(&here, 1, MPI_CHAR, image, kMeetTag, world_->comm, &request);
+    PMPI_Request_free(&request);
   }
-  int stopped = 0;
-  for (int i = 0; i < count; i++) {
-    if (images[i] == world_->me) continue;
+  return meeting;
+}
+
+bool Sync::come(int image, uint64_t meeting) {
+  if (shared_ == nullptr) return hear(image, meeting, true);
+  const std::atomic<uint64_t>& other = met(world_->me, image);
+  Waiter waiter;
+  while (other.load(std::memory_order_acquire) < meeting) {
+    if (control(image).stopped.load(std::memory_order_acquire) != 0 &&
+        other.load(std::memory_order_acquire) < meeting)
+      return false;
+    waiter.turn();
+  }
+  return true;
+}
+
+bool Sync::has_come(int image, uint64_t meeting) {
+  if (shared_ == nullptr) return hear(image, meeting, false);
+  return met(world_->me, image).load(std::memory_order_acquire) >= meeting;
+}
+
+// A token for each meeting. A stopped image answers with 1.
+bool Sync::hear(int image, uint64_t meeting, bool wait) {
+  uint64_t& heard = heard_[static_cast<size_t>(image)];
+  char& gone = gone_[static_cast<size_t>(image)];
+  while (heard < meeting) {
+    int there = 1;
+    if (!wait) PMPI_Iprobe(image, kMeetTag, world_->comm, &there, MPI_STATUS_IGNORE);
+    if (there == 0) return false;
     char answer = 0;
     MPI_Request request;
-    PMPI_Irecv(&answer, 1, MPI_CHAR, images[i], kMeetTag, world_->comm, &request);
+    PMPI_Irecv(&answer, 1, MPI_CHAR, image, kMeetTag, world_->comm, &request);
     wait_for(&request);
-    if (answer != 0) stopped++;
+    if (answer != 0) gone = 1;
+    heard++;
   }
-  for (MPI_Request& request : sent) wait_for(&request);
-  return stopped;
+  return gone == 0;
 }
 
 // Tokens that arrive at an image that has stopped.

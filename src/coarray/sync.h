@@ -27,6 +27,11 @@ class Sync {
   int barrier(const Team& team);
   // Waits for each of these images (indices in `world`) to do the same with this one. How many had stopped instead.
   int meet(const int* images, int count);
+  // The halves of a meeting with one other image: arrive() says that this one is there and gives the meeting's number, come() waits for the other.
+  // Meetings come in the order in which they were begun. False: the other has stopped instead.
+  uint64_t arrive(int image);
+  bool come(int image, uint64_t meeting);
+  bool has_come(int image, uint64_t meeting);
 
   void post(int image, int tag);
   // -1: any. (Tags may be negative, hence the flag.) False: the image has stopped, and there is no such post of it.
@@ -54,8 +59,7 @@ class Sync {
   Control& control(int image);
   std::atomic<uint64_t>& met(int at, int by);
   Posts& posts(int at, int by);
-  int meet_direct(const int* images, int count);
-  int meet_by_messages(const int* images, int count);
+  bool hear(int image, uint64_t meeting, bool wait);
   void receive_posts();
   bool take(int image, bool any_tag, int tag);
   void answer_late();
@@ -65,7 +69,9 @@ class Sync {
   const Team* world_ = nullptr;
   Segment* shared_ = nullptr;  // nullptr: by messages
   uint32_t generation_ = 0;
-  std::vector<uint64_t> meetings_;                  // with each image
+  std::vector<uint64_t> meetings_;                  // with each image, as far as this one has begun them
+  std::vector<uint64_t> heard_;                     // by messages: those that the other has begun
+  std::vector<char> gone_;                          // by messages: the other has stopped
   std::vector<std::array<uint64_t, kTags>> taken_;  // posts of each image, by slot
   std::vector<std::vector<int>> tags_there_;        // at each image: the tags of this image's slots
   std::map<std::pair<int, int>, uint64_t>

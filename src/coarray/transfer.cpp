@@ -272,6 +272,11 @@ void Transfers::fill(const Operand& to, const char* value, uint64_t element) {
     layout::unpack(target, done, std::min(piece, bytes - done), pattern.get());
 }
 
+void Transfers::for_each_run(const Operand& here, void* context, bool (*visit)(void*, char*, uint64_t)) {
+  const uint64_t bytes = here.extent.shape.bytes();
+  layout::for_each_run(region(here.place.direct, here.extent.shape), 0, bytes, visit, context);
+}
+
 void Transfers::complete_local() {
   for (const auto& segment : memory_.segments())
     if (segment->outstanding != nullptr) segment->outstanding->local_all();

@@ -45,6 +45,10 @@ class Transfers {
   // One element, `element` bytes, to all of `to`.
   void fill(const Operand& to, const char* value, uint64_t element);
 
+  // The contiguous pieces of a section that is here, in order; as layout::for_each_run.
+  void for_each_run(const Operand& here, void* context,
+                    bool (*visit)(void* context, char* address, uint64_t length));
+
   void complete_local();
   void complete();
   void stop();

@@ -1,0 +1,54 @@
+// links: the pieces that go between this node and others for one directive, as shapes at their places: computed once and used
+// again for all arrays of the same geometry.
+//
+//   strip   of one dimension: local indices here and there that belong together, in the same order
+//   box     a strip for each dimension: what goes between two nodes in one transfer
+#pragma once
+
+#include <vector>
+
+#include "coarray/global/arrays.h"
+#include "coarray/transfer.h"
+
+namespace tasuki::coarray {
+
+// Element k of repetition r: to + k * to_step + r * to_again, and the same of from.
+struct Strip {
+  int64_t count = 0;
+  int64_t to = 0, to_step = 1;
+  int64_t from = 0, from_step = 1;
+  int64_t repeat = 1, to_again = 0, from_again = 0;
+};
+
+// Joins strips that follow each other at equal distances.
+void join(std::vector<Strip>* strips);
+
+// The same elements in the memory of two nodes. Places are bound to memory when the link is used.
+struct Link {
+  int to_rank = 0, from_rank = 0;  // in MPI_COMM_WORLD
+  int64_t to_at = 0, from_at = 0;  // bytes from the beginning of the memory
+  Operand to, from;
+};
+
+class Box {
+ public:
+  explicit Box(uint64_t element) : element_(element) {}
+  // Outermost dimension first; bytes from one local index to the next.
+  void add(const Strip& strip, int64_t to_stride, int64_t from_stride);
+  // At one place.
+  void move(int64_t to_bytes, int64_t from_bytes);
+  Link link(int to_rank, int from_rank) const;
+
+ private:
+  struct Level {
+    int64_t count, to, from;
+  };
+  uint64_t element_;
+  std::vector<Level> levels_;
+  int64_t to_at_ = 0, from_at_ = 0;
+};
+
+// The place of an array's byte on a node. Fails if the node has no part of the memory.
+Place place_in(const Held& held, int rank, int64_t at, Where where);
+
+}  // namespace tasuki::coarray

@@ -1,0 +1,206 @@
+// reflect and reduce_shadow (XcalableMP 1.4, sections 4.6.1 and 4.6.10; XcalableACC 2.2.1).
+//
+// Budget: a reflect that was done before with the same widths allocates nothing; each piece is copied once, from the owner's memory
+// into the shadow, by the node that has the shadow.
+#include <complex>
+
+#include "coarray/global/async.h"
+#include "coarray/global/shadows.h"
+#include "coarray/runtime.h"
+
+using namespace tasuki::coarray;
+
+#define EXPORT __attribute__((visibility("default")))
+
+namespace {
+
+// The others say that their elements may be read, ..
+void arrive(const Exchange& e, std::vector<uint64_t>* meetings) {
+  Runtime& r = runtime();
+  r.transfers.complete();
+  meetings->clear();
+  for (int partner : e.partners) meetings->push_back(r.sync.arrive(partner));
+}
+
+// .. which is waited for.
+void come(const Exchange& e, const std::vector<uint64_t>& meetings, Where where) {
+  Runtime& r = runtime();
+  for (size_t i = 0; i < e.partners.size(); i++)
+    if (!r.sync.come(e.partners[i], meetings[i]))
+      fail(where, "image %d, with which shadows are to be exchanged, has left main",
+           r.number_of(e.partners[i]));
+  // What they stored is seen after this.
+  r.transfers.complete();
+}
+
+void bind(const Held& held, const Link& link, Operand* to, Operand* from, Where where) {
+  *to = link.to;
+  *from = link.from;
+  to->place = place_in(held, link.to_rank, link.to_at, where);
+  from->place = place_in(held, link.from_rank, link.from_at, where);
+}
+
+using Add = void (*)(char* to, const char* from, uint64_t bytes);
+
+template <typename T>
+void add(char* to, const char* from, uint64_t bytes) {
+  T* sum = reinterpret_cast<T*>(to);
+  const T* more = reinterpret_cast<const T*>(from);
+  for (uint64_t i = 0; i < bytes / sizeof(T); i++) sum[i] = static_cast<T>(sum[i] + more[i]);
+}
+
+Add add_of(int type, Where where) {
+  switch (type) {
+    case TASUKI_XMP_BOOL:
+      return add<bool>;
+    case TASUKI_XMP_CHAR:
+      return add<char>;
+    case TASUKI_XMP_UNSIGNED_CHAR:
+      return add<unsigned char>;
+    case TASUKI_XMP_SHORT:
+      return add<short>;
+    case TASUKI_XMP_UNSIGNED_SHORT:
+      return add<unsigned short>;
+    case TASUKI_XMP_INT:
+      return add<int>;
+    case TASUKI_XMP_UNSIGNED:
+      return add<unsigned>;
+    case TASUKI_XMP_LONG:
+      return add<long>;
+    case TASUKI_XMP_UNSIGNED_LONG:
+      return add<unsigned long>;
+    case TASUKI_XMP_LONG_LONG:
+      return add<long long>;
+    case TASUKI_XMP_UNSIGNED_LONG_LONG:
+      return add<unsigned long long>;
+    case TASUKI_XMP_FLOAT:
+      return add<float>;
+    case TASUKI_XMP_DOUBLE:
+      return add<double>;
+    case TASUKI_XMP_LONG_DOUBLE:
+      return add<long double>;
+    case TASUKI_XMP_COMPLEX_FLOAT:
+      return add<std::complex<float>>;
+    case TASUKI_XMP_COMPLEX_DOUBLE:
+      return add<std::complex<double>>;
+    case TASUKI_XMP_COMPLEX_LONG_DOUBLE:
+      return add<std::complex<long double>>;
+    default:
+      fail(where, "reduce_shadow adds numbers; this array has none");
+  }
+}
+
+void copy_shadows(const Held& held, const Exchange& e, Where where) {
+  Transfers& transfers = runtime().transfers;
+  Operand to, from;
+  for (const Link& link : e.links) {
+    bind(held, link, &to, &from, where);
+    transfers.copy(to, from, true, false);
+  }
+  transfers.complete_local();
+}
+
+// What comes from a shadow arrives dense, and is added run by run.
+void add_shadows(const Held& held, const Exchange& e, Add function, Where where) {
+  struct Sum {
+    Add function;
+    const char* next;
+  };
+  Transfers& transfers = runtime().transfers;
+  const auto memory = std::make_unique<char[]>(e.largest);
+  Operand to, from;
+  for (const Link& link : e.links) {
+    bind(held, link, &to, &from, where);
+    Operand dense;
+    const uint64_t bytes = from.extent.shape.bytes();
+    dense.place.direct = memory.get();
+    dense.extent.shape.block = bytes;
+    dense.extent.high = static_cast<int64_t>(bytes);
+    transfers.copy(dense, from, false, false);
+    Sum sum = {function, memory.get()};
+    transfers.for_each_run(to, &sum, [](void* context, char* address, uint64_t length) {
+      Sum* s = static_cast<Sum*>(context);
+      s->function(address, s->next, length);
+      s->next += length;
+      return true;
+    });
+  }
+}
+
+class Shadows : public Pending {
+ public:
+  Shadows(const Held& held, const Exchange& exchange, Add function, Where where)
+      : held_(held), exchange_(exchange), function_(function), where_(where) {
+    arrive(exchange_, &meetings_);
+  }
+  bool ready() override {
+    for (size_t i = 0; i < meetings_.size(); i++)
+      if (!runtime().sync.has_come(exchange_.partners[i], meetings_[i])) return false;
+    return true;
+  }
+  void finish() override {
+    come(exchange_, meetings_, where_);
+    if (function_ == nullptr)
+      copy_shadows(held_, exchange_, where_);
+    else
+      add_shadows(held_, exchange_, function_, where_);
+    // Nobody reads here any more after this.
+    arrive(exchange_, &meetings_);
+    come(exchange_, meetings_, where_);
+  }
+
+ private:
+  Held held_;
+  const Exchange& exchange_;
+  Add function_;
+  Where where_;
+  std::vector<uint64_t> meetings_;
+};
+
+Widths widths_of(const tasuki_xmp_array& a, const tasuki_xmp_width* width, unsigned flags,
+                 const char* directive, Where where) {
+  Widths w;
+  w.orthogonal = (flags & TASUKI_XMP_ORTHOGONAL) != 0;
+  for (int d = 0; d < a.dimensions; d++) {
+    w.below[d] = width == nullptr ? -1 : width[d].below;
+    w.above[d] = width == nullptr ? -1 : width[d].above;
+    w.periodic[d] = width != nullptr && width[d].periodic != 0;
+    const bool full = a.shadow[d][0] < 0;
+    if (!full && (w.below[d] > a.shadow[d][0] || w.above[d] > a.shadow[d][1]))
+      fail(where, "%s: dimension %d of '%s' has a shadow of %d:%d elements; %d:%d are asked for", directive,
+           d + 1, a.name, a.shadow[d][0], a.shadow[d][1], w.below[d], w.above[d]);
+  }
+  return w;
+}
+
+void exchange(const tasuki_xmp_array& a, const tasuki_xmp_width* width, unsigned flags, int async,
+              Add function, const char* directive, Where where) {
+  const Held held = arrays().held(a, flags, where);
+  const Exchange& e =
+      exchange_of(*held.geometry, widths_of(a, width, flags, directive, where), function != nullptr);
+  if ((flags & TASUKI_XMP_ASYNC) != 0) {
+    asynchronous().add(async, std::make_unique<Shadows>(held, e, function, where));
+    return;
+  }
+  static auto* meetings = new std::vector<uint64_t>;
+  arrive(e, meetings);
+  come(e, *meetings, where);
+  if (function == nullptr)
+    copy_shadows(held, e, where);
+  else
+    add_shadows(held, e, function, where);
+  arrive(e, meetings);
+  come(e, *meetings, where);
+}
+
+}  // namespace
+
+EXPORT void tasuki_xmp_reflect(const tasuki_xmp_array* a, const tasuki_xmp_width* width, unsigned flags,
+                               int async, const char* file, int line) {
+  exchange(*a, width, flags, async, nullptr, "reflect", {file, line});
+}
+
+EXPORT void tasuki_xmp_reduce_shadow(const tasuki_xmp_array* a, int type, const tasuki_xmp_width* width,
+                                     unsigned flags, int async, const char* file, int line) {
+  exchange(*a, width, flags, async, add_of(type, {file, line}), "reduce_shadow", {file, line});
+}
