@@ -2,6 +2,7 @@
 //   bench ddt       typed messages inside the node, plain MPI against Tasuki
 //   bench pack, typed, bcast   sweeps (cmd_bench_sweep.cpp)
 //   bench memory    programs with more data than memory (cmd_bench_memory.cpp)
+//   bench coarray   puts and gets of coarrays (cmd_bench_coarray.cpp)
 //   bench plot      a page from JSON files
 //   bench compare   two JSON files, row by row
 #include <cerrno>
@@ -105,6 +106,7 @@ void add_bench(CLI::App& app, int* exit_code) {
   add_ddt(cmd, exit_code);
   add_bench_sweeps(cmd, exit_code);
   add_bench_memory(cmd, exit_code);
+  add_bench_coarray(cmd, exit_code);
   add_plot(cmd, exit_code);
   add_compare(cmd, exit_code);
   add_bench_startup(cmd, exit_code);

@@ -48,7 +48,7 @@ Status Contest::ask_all(const std::string& command) {
 Status Contest::time(Contestant* c, const Command& command, Repetitions r, double parts) {
   Answer answer;
   const double start = now();
-  if (Status s = ask(c->job, command(r), &answer); !s.ok()) return s;
+  if (Status s = ask(c->job, command(*c->job, r), &answer); !s.ok()) return s;
   c->repetition_us = parts * number(answer.values[0], "median");
   c->wall_us = (now() - start) * 1e6 / static_cast<double>(r.warm + r.n * r.blocks);
   return Status();

@@ -38,7 +38,7 @@ struct Turns {
 class Contest {
  public:
   // The command that makes a job repeat something and answer with times; a new one in each turn.
-  using Command = std::function<std::string(const Repetitions&)>;
+  using Command = std::function<std::string(const Job&, const Repetitions&)>;
 
   explicit Contest(const std::vector<Job*>& jobs) {
     for (Job* job : jobs) contestants_.push_back({job});

@@ -89,7 +89,7 @@ Status Measurement::messages(double budget, Contest* contest) {
   if (!contest->failure().empty()) return Status();
   const double left = budget - (now() - start);
   const double limits_us = std::clamp(left * 1e6 / (options_.rounds * 12), 500.0, 20000.0);
-  const auto command = [this](const Repetitions& r) {
+  const auto command = [this](const Job&, const Repetitions& r) {
     char text[160];
     snprintf(text, sizeof text, "time %u %d %ld %ld %d", ++seed_, options_.touch ? 1 : 0, r.warm, r.n,
              r.blocks);
@@ -110,7 +110,7 @@ Status Measurement::messages(double budget, Contest* contest) {
 Status Measurement::packs(double budget, Contest* contest) {
   const double limits_us = std::clamp(budget * 1e6 / (options_.rounds * 12), 500.0, 20000.0);
   const std::string direction = unpack_ ? "1" : "0";
-  const auto command = [&](const Repetitions& r) {
+  const auto command = [&](const Job&, const Repetitions& r) {
     char text[160];
     snprintf(text, sizeof text, "pack %s %ld %ld %d", direction.c_str(), r.warm, r.n, r.blocks);
     return std::string(text);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "bench/driver/coarray.h"
 #include "bench/driver/memory.h"
 #include "bench/driver/stats.h"
 #include "bench/driver/sweep.h"
@@ -86,11 +87,11 @@ Result<json> read_measurement(const std::string& path) {
   if (!in) return Status::error(errno, path + ": " + strerror(errno));
   json m = json::parse(in, nullptr, false);
   if (m.is_discarded()) return Status::error(EINVAL, path + ": not JSON");
-  static constexpr const char* kBenchmarks[] = {"ddt", "pack-ddt", "pack", "typed", "bcast", "memory"};
+  static constexpr const char* kBenchmarks[] = {"ddt", "pack-ddt", "pack", "typed", "bcast", "memory", "coarray"};
   const std::string benchmark = m.is_object() ? m.value("benchmark", "") : "";
   if (std::find(std::begin(kBenchmarks), std::end(kBenchmarks), benchmark) == std::end(kBenchmarks))
     return Status::error(EINVAL,
-                         path + ": not a measurement of `tasuki bench` ddt, pack, typed, bcast or memory");
+                         path + ": not a measurement of `tasuki bench` ddt, pack, typed, bcast, memory or coarray");
   if (m.value("format", 0) != 1)
     return Status::error(EINVAL, path + ": written in format " + m.value("format", json()).dump() +
                                      ", this version of tasuki reads format 1");
@@ -115,6 +116,7 @@ std::string what_is_measured(const json& m) {
   const std::string rounds =
       ", median of " + std::to_string(m["settings"]["rounds"].get<int>()) + " interleaved rounds.\n\n";
   if (benchmark == "pack-ddt") return "One MPI_Pack or MPI_Unpack by one process, microseconds" + rounds;
+  if (benchmark == "coarray") return "Two images in one node, microseconds" + rounds;
   if (benchmark == "ddt") return "Half round trip of two ranks in one node, microseconds" + rounds;
   return "Plain MPI against Tasuki" + rounds;
 }
@@ -169,6 +171,8 @@ std::string table(const json& m) {
   const bool memory = m["benchmark"] == "memory";
   if (memory)
     out += memory_table(m);
+  else if (m["benchmark"] == "coarray")
+    out += coarray_table(m);
   else if (m.contains("figures"))
     out += sweep_table(m);
   else

@@ -1,4 +1,4 @@
-// A measurement (the JSON of run_ddt, run_sweep and run_memory) as text.
+// A measurement (the JSON of run_ddt, run_sweep, run_memory and run_coarray) as text.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 
 namespace tasuki::bench {
 
-// Reads a file that `tasuki bench` ddt, pack, typed, bcast or memory wrote with --json; fails with a text that names
-// file and reason.
+// Reads a file that `tasuki bench` ddt, pack, typed, bcast, memory or coarray wrote with --json; fails with a
+// text that names file and reason.
 Result<nlohmann::json> read_measurement(const std::string& path);
 Status write_text(const std::string& path, const std::string& text);
 

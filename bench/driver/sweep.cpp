@@ -104,7 +104,7 @@ class Stage {
     if (Status s = verify(); !s.ok() || !c.failure().empty()) return s;
     const double left = std::max(0.02, seconds - (now() - start));
     const double limits_us = std::clamp(left * 1e6 / (options_.rounds * 10), 300.0, 10000.0);
-    const auto command = [&](const Repetitions& r) {
+    const auto command = [&](const Job&, const Repetitions& r) {
       char text[120];
       snprintf(text, sizeof text, "time %s %ld %ld %d", operation.c_str(), r.warm, r.n, r.blocks);
       return std::string(text);
