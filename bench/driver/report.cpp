@@ -87,11 +87,12 @@ Result<json> read_measurement(const std::string& path) {
   if (!in) return Status::error(errno, path + ": " + strerror(errno));
   json m = json::parse(in, nullptr, false);
   if (m.is_discarded()) return Status::error(EINVAL, path + ": not JSON");
-  static constexpr const char* kBenchmarks[] = {"ddt", "pack-ddt", "pack", "typed", "bcast", "memory", "coarray"};
+  static constexpr const char* kBenchmarks[] = {"ddt",   "pack-ddt", "pack",   "typed",
+                                                "bcast", "memory",   "coarray"};
   const std::string benchmark = m.is_object() ? m.value("benchmark", "") : "";
   if (std::find(std::begin(kBenchmarks), std::end(kBenchmarks), benchmark) == std::end(kBenchmarks))
-    return Status::error(EINVAL,
-                         path + ": not a measurement of `tasuki bench` ddt, pack, typed, bcast, memory or coarray");
+    return Status::error(
+        EINVAL, path + ": not a measurement of `tasuki bench` ddt, pack, typed, bcast, memory or coarray");
   if (m.value("format", 0) != 1)
     return Status::error(EINVAL, path + ": written in format " + m.value("format", json()).dump() +
                                      ", this version of tasuki reads format 1");

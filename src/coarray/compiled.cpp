@@ -48,6 +48,45 @@ Operand operand_of(const tasuki_xmp_section& section, Where where) {
   return operand;
 }
 
+// A section in one piece of memory, from `first` bytes after its base on. False: it is none, or a closer look is needed.
+struct Piece {
+  int64_t first;
+  uint64_t bytes;
+};
+inline bool in_one_piece(const tasuki_xmp_section& section, Piece* piece) {
+  if ((section.flags & (TASUKI_XMP_CHECK | TASUKI_XMP_DEVICE)) != 0) return false;
+  if (section.dimensions < 0 || section.dimensions > kMostDimensions) return false;
+  piece->bytes = section.element;
+  piece->first = 0;
+  for (int i = section.dimensions; i-- > 0;) {
+    const tasuki_xmp_dimension& d = section.dimension[i];
+    if (d.length < 1 || d.stride == 0) return false;
+    if (d.length > 1 && (d.stride != 1 || d.bytes != piece->bytes)) return false;
+    piece->first += d.lower * static_cast<int64_t>(d.bytes);
+    piece->bytes *= static_cast<uint64_t>(d.length);
+  }
+  return true;
+}
+
+// The transfer of one piece to or from another image; false: it is something else.
+bool copy_piece(const tasuki_xmp_section& to, const tasuki_xmp_section& from, unsigned flags, Where where) {
+  Piece there, here;
+  if (to.element != from.element || ((to.flags ^ from.flags) & TASUKI_XMP_REMOTE) == 0 ||
+      !in_one_piece(to, &there) || !in_one_piece(from, &here) || there.bytes != here.bytes)
+    return false;
+  Runtime& r = runtime();
+  char *target = static_cast<char*>(to.base) + there.first,
+       *source = static_cast<char*>(from.base) + here.first;
+  const bool put = (to.flags & TASUKI_XMP_REMOTE) != 0;
+  const Place place =
+      put ? r.place(target, there.bytes, to.image, where) : r.place(source, there.bytes, from.image, where);
+  if (put)
+    r.transfers.put(place, source, there.bytes, may_defer(flags), (flags & TASUKI_XMP_TEMPORARY) != 0);
+  else
+    r.transfers.get(target, place, there.bytes, may_defer(flags));
+  return true;
+}
+
 }  // namespace
 }  // namespace tasuki::coarray
 
@@ -103,7 +142,6 @@ EXPORT void tasuki_xmp_put(void* to, const void* from, size_t bytes, int image, 
   refuse_device(flags, where);
   Runtime& r = runtime();
   const Place place = r.place(to, bytes, image, where);
-  if (place.direct != nullptr && bytes <= 256) return copy_object(place.direct, from, bytes);
   r.transfers.put(place, from, bytes, may_defer(flags), (flags & TASUKI_XMP_TEMPORARY) != 0);
 }
 
@@ -113,10 +151,7 @@ EXPORT void* tasuki_xmp_get(void* to, const void* from, size_t bytes, int image,
   refuse_device(flags, where);
   Runtime& r = runtime();
   const Place place = r.place(from, bytes, image, where);
-  if (place.direct != nullptr && bytes <= 256)
-    copy_object(to, place.direct, bytes);
-  else
-    r.transfers.get(to, place, bytes, may_defer(flags));
+  r.transfers.get(to, place, bytes, may_defer(flags));
   return to;
 }
 
@@ -151,6 +186,7 @@ EXPORT ptrdiff_t tasuki_xmp_index(ptrdiff_t index, size_t extent, int dimension,
 EXPORT void tasuki_xmp_copy(const tasuki_xmp_section* to, const tasuki_xmp_section* from, unsigned flags,
                             const char* file, int line) {
   const Where where = {file, line};
+  if (copy_piece(*to, *from, flags, where)) return;
   const Operand target = operand_of(*to, where);
   const Operand source = operand_of(*from, where);
   if (to->element != from->element)

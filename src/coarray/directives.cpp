@@ -96,6 +96,9 @@ EXPORT int tasuki_xmp_node(const tasuki_xmp_nodes* nodes, const int* index, cons
   Runtime& r = runtime();
   r.require_start("a node array");
   const NodeSet& set = r.teams.nodes(*nodes);
+  if (set.all_in_order && nodes->dimensions == 1 && r.teams.nesting() == 0 && index[0] >= 0 &&
+      index[0] < set.sizes[0])
+    return index[0] + r.first_image;
   size_t position = 0, factor = 1;
   for (size_t i = 0; i < set.sizes.size(); i++) {
     if (index[i] < 0 || index[i] >= set.sizes[i])

@@ -163,8 +163,7 @@ void Memory::release_all() {
   while (!segments_.empty()) release(segments_.back().get());
 }
 
-Segment* Memory::find(const void* p, uint64_t length) {
-  if (last_ != nullptr && last_->holds(p, length)) return last_;
+Segment* Memory::search(const void* p, uint64_t length) {
   for (const auto& segment : segments_)
     if (segment->holds(p, length)) return last_ = segment.get();
   return nullptr;

@@ -57,10 +57,14 @@ class Memory {
   void release_all();
 
   // The segment that holds the bytes, or nullptr.
-  Segment* find(const void* p, uint64_t length);
+  Segment* find(const void* p, uint64_t length) {
+    if (last_ != nullptr && last_->holds(p, length)) return last_;
+    return search(p, length);
+  }
   const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
 
  private:
+  Segment* search(const void* p, uint64_t length);
   bool map_plainly(Segment* segment, uint64_t alignment, bool wanted);
   bool make_window(Segment* segment, uint64_t alignment);
 

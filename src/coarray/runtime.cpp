@@ -40,13 +40,14 @@ uint64_t fingerprint(const std::vector<tasuki_xmp_coarray*>& records) {
 
 }  // namespace
 
-Runtime& runtime() {
-  static auto* the = new Runtime;
-  return *the;
+Runtime* the_runtime = nullptr;
+
+Runtime& make_runtime() {
+  the_runtime = new Runtime;
+  return *the_runtime;
 }
 
-void Runtime::require_start(const char* function) const {
-  if (state_ == State::running) return;
+void Runtime::not_started(const char* function) const {
   fail({nullptr, 0},
        state_ == State::off
            ? "%s is called before the runtime has started: link the program with tasukicc, or "
@@ -194,21 +195,15 @@ void Runtime::no_image(int image, const char* what, Where where) const {
            : "");
 }
 
-int Runtime::world_index(int image, Where where, const char* what) {
-  const Team& team = teams.current();
-  const int index = image - first_image;
-  if (index < 0 || index >= team.size()) no_image(image, what, where);
-  return teams.world().index[static_cast<size_t>(team.ranks[static_cast<size_t>(index)])];
-}
-
 int Runtime::number_of(int world_index) const {
   const int rank = teams.world().ranks[static_cast<size_t>(world_index)];
   return teams.current().index[static_cast<size_t>(rank)] + first_image;
 }
 
-Place Runtime::place(const void* p, uint64_t bytes, int image, Where where) {
+// Of a coarray that was allocated by another set of images than now executes; or the reason why there is none.
+Place Runtime::distant_place(const void* p, uint64_t bytes, int image, Where where) {
   const Team& team = teams.current();
-  const int index = image - first_image;
+  const int index = current_index(image);
   Segment* segment = memory.find(p, bytes);
   if (segment == nullptr) {
     require_start("a reference to another image");
@@ -219,8 +214,7 @@ Place Runtime::place(const void* p, uint64_t bytes, int image, Where where) {
          "of xmp_comalloc can be reached from other images",
          image);
   }
-  if (index < 0 || index >= team.size()) no_image(image, name_of(p).c_str(), where);
-  if (segment->team == &team) return place_of(segment, index, p);
+  if (index < 0) no_image(image, name_of(p).c_str(), where);
   const int target = segment->team->index[static_cast<size_t>(team.ranks[static_cast<size_t>(index)])];
   if (target < 0)
     fail(where, "image %d has no part of this coarray, which was allocated in a task of other images", image);

@@ -24,7 +24,10 @@ class Runtime {
   // Starts MPI if it does not run, gives all registered coarrays memory, and arranges for the end at exit(). Collective.
   void start(int* argc, char*** argv, bool ours);
   bool started() const { return state_ == State::running; }
-  void require_start(const char* function) const;
+  void require_start(const char* function) const {
+    if (state_ != State::running) [[unlikely]]
+      not_started(function);
+  }
   // Completes everything, waits for all images, ends MPI if this runtime started it. A second call does nothing.
   void end();
 
@@ -35,7 +38,13 @@ class Runtime {
   // Where the object at `p` of this image is in image `image`. Fails with a message.
   Place place(const void* p, uint64_t bytes, int image, Where where);
   // The index of an image in `world`.
-  int world_index(int image, Where where, const char* what);
+  int world_index(int image, Where where, const char* what) const {
+    const int index = current_index(image);
+    if (index < 0) [[unlikely]]
+      no_image(image, what, where);
+    const Team &team = teams.current(), &world = teams.world();
+    return &team == &world ? index : world.index[static_cast<size_t>(team.ranks[static_cast<size_t>(index)])];
+  }
   // The number by which the user names it; of this image if it is in the executing set.
   int number_of(int world_index) const;
   // How the coarray that holds the address is called, for messages.
@@ -46,6 +55,13 @@ class Runtime {
 
  private:
   enum class State { off, running, ended };
+  // The index of an image in the executing set; -1: there is none of that number.
+  int current_index(int image) const {
+    const int index = image - first_image;
+    return index >= 0 && index < teams.current().size() ? index : -1;
+  }
+  Place distant_place(const void* p, uint64_t bytes, int image, Where where);
+  [[noreturn]] void not_started(const char* function) const;
   [[noreturn]] void no_image(int image, const char* what, Where where) const;
   void give_memory();
 
@@ -57,8 +73,12 @@ class Runtime {
   const char* first_image_file_ = nullptr;
 };
 
-// Never destroyed: exit() may run while other threads still use coarrays.
-Runtime& runtime();
+// Never destroyed: exit() may run while other threads still use coarrays. Made by the first call, in a constructor of the program.
+extern Runtime* the_runtime;
+Runtime& make_runtime();
+inline Runtime& runtime() {
+  return the_runtime != nullptr ? *the_runtime : make_runtime();
+}
 
 inline Place place_of(Segment* segment, int target, const void* p) {
   Place place;
@@ -68,6 +88,14 @@ inline Place place_of(Segment* segment, int target, const void* p) {
   char* direct = segment->direct[static_cast<size_t>(target)];
   place.direct = direct != nullptr ? direct + place.offset : nullptr;
   return place;
+}
+
+inline Place Runtime::place(const void* p, uint64_t bytes, int image, Where where) {
+  const int index = current_index(image);
+  Segment* segment = memory.find(p, bytes);
+  if (segment != nullptr && index >= 0 && segment->team == &teams.current()) [[likely]]
+    return place_of(segment, index, p);
+  return distant_place(p, bytes, image, where);
 }
 
 }  // namespace tasuki::coarray

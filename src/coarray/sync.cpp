@@ -7,13 +7,8 @@ namespace {
 
 // Messages between images, on the runtime's own communicator.
 constexpr int kMeetTag = 1, kPostTag = 2;
-constexpr int64_t kTagMark = int64_t{1} << 40;
 
 unsigned polls = 1000;
-
-int64_t marked(int tag) {
-  return kTagMark | static_cast<uint32_t>(tag);
-}
 
 }  // namespace
 
@@ -44,7 +39,7 @@ void Sync::start(Memory* memory, const Team& world) {
   heard_.assign(count, 0);
   gone_.assign(count, 0);
   taken_.assign(count, {});
-  tags_there_.assign(count, {});
+  posted_.assign(count, {});
   if (!memory->all_direct()) return;
   const uint64_t bytes = sizeof(Control) + count * (sizeof(Posts) + sizeof(std::atomic<uint64_t>));
   shared_ = memory->allocate(world, bytes, 64);
@@ -180,17 +175,19 @@ void Sync::stopped() {
 void Sync::post(int image, int tag) {
   if (shared_ != nullptr) {
     Posts& there = posts(image, world_->me);
-    std::vector<int>& known = tags_there_[static_cast<size_t>(image)];
-    size_t slot = 0;
-    while (slot < known.size() && known[slot] != tag) slot++;
+    Posted& known = posted_[static_cast<size_t>(image)];
+    uint32_t slot = 0;
+    while (slot < known.used && known.tag[slot] != tag) slot++;
     if (slot < kTags) {
-      if (slot == known.size()) {
-        known.push_back(tag);
-        there.tag[slot].store(marked(tag), std::memory_order_relaxed);
+      if (slot == known.used) {
+        known.tag[slot] = tag;
+        known.count[slot] = 0;
+        known.used++;
+        there.slot[slot].tag.store(tag, std::memory_order_relaxed);
+        there.used.store(known.used, std::memory_order_release);
       }
       // Only this image writes the counter.
-      const uint64_t count = there.count[slot].load(std::memory_order_relaxed);
-      there.count[slot].store(count + 1, std::memory_order_release);
+      there.slot[slot].count.store(++known.count[slot], std::memory_order_release);
       return;
     }
     there.by_message.store(1, std::memory_order_release);
@@ -220,10 +217,11 @@ bool Sync::take(int image, bool any_tag, int tag) {
   const int first = image < 0 ? 0 : image, last = image < 0 ? world_->size() - 1 : image;
   for (int from = first; shared_ != nullptr && from <= last; from++) {
     const Posts& here = posts(world_->me, from);
-    for (size_t slot = 0; slot < kTags; slot++) {
+    const uint32_t used = here.used.load(std::memory_order_acquire);
+    for (size_t slot = 0; slot < used; slot++) {
       uint64_t& taken = taken_[static_cast<size_t>(from)][slot];
-      if (here.count[slot].load(std::memory_order_acquire) == taken) continue;
-      if (!any_tag && here.tag[slot].load(std::memory_order_relaxed) != marked(tag)) continue;
+      if (here.slot[slot].count.load(std::memory_order_acquire) == taken) continue;
+      if (!any_tag && here.slot[slot].tag.load(std::memory_order_relaxed) != tag) continue;
       taken++;
       return true;
     }
@@ -239,7 +237,26 @@ bool Sync::take(int image, bool any_tag, int tag) {
   return false;
 }
 
+// The usual case: one image and a tag that it has used before. Polls one word, for a while.
+bool Sync::take_soon(int image, int tag) {
+  const Posts& here = posts(world_->me, image);
+  const uint32_t used = here.used.load(std::memory_order_acquire);
+  uint32_t slot = 0;
+  while (slot < used && here.slot[slot].tag.load(std::memory_order_relaxed) != tag) slot++;
+  if (slot == used) return false;
+  uint64_t& taken = taken_[static_cast<size_t>(image)][slot];
+  for (unsigned turn = 0; turn < polls; turn++) {
+    if (here.slot[slot].count.load(std::memory_order_acquire) != taken) {
+      taken++;
+      return true;
+    }
+    os::cpu_relax();
+  }
+  return false;
+}
+
 bool Sync::wait(int image, bool any_tag, int tag) {
+  if (shared_ != nullptr && image >= 0 && !any_tag && take_soon(image, tag)) return true;
   Waiter waiter;
   while (!take(image, any_tag, tag)) {
     // Its messages may still be on their way.

@@ -43,10 +43,16 @@ class Sync {
  private:
   static constexpr int kTags = 16;
   // In the memory of the image that is posted to, one set for each image that posts. Only that one writes it.
-  struct Posts {
-    std::atomic<int64_t> tag[kTags];  // 0: free; else the tag, with bit 40 set
-    std::atomic<uint64_t> count[kTags];
+  // All that a wait for one of the first three tags polls is in one cache line.
+  struct Slot {
+    std::atomic<int32_t> tag;  // known once the slot is in use
+    std::atomic<uint32_t> reserved;
+    std::atomic<uint64_t> count;
+  };
+  struct alignas(64) Posts {
+    std::atomic<uint32_t> used;        // slots
     std::atomic<uint32_t> by_message;  // more tags than that: those come as messages
+    Slot slot[kTags];
   };
   struct alignas(64) Control {
     alignas(64) std::atomic<uint32_t> arrived;  // at the barrier; used of image 0
@@ -62,6 +68,7 @@ class Sync {
   bool hear(int image, uint64_t meeting, bool wait);
   void receive_posts();
   bool take(int image, bool any_tag, int tag);
+  bool take_soon(int image, int tag);
   void answer_late();
   int barrier_direct(bool stopped);
   int barrier_by_messages(const Team& team, bool stopped);
@@ -73,7 +80,13 @@ class Sync {
   std::vector<uint64_t> heard_;                     // by messages: those that the other has begun
   std::vector<char> gone_;                          // by messages: the other has stopped
   std::vector<std::array<uint64_t, kTags>> taken_;  // posts of each image, by slot
-  std::vector<std::vector<int>> tags_there_;        // at each image: the tags of this image's slots
+  // What this image has posted to another, as it stands in the other's memory.
+  struct Posted {
+    uint32_t used = 0;
+    int tag[kTags];
+    uint64_t count[kTags];
+  };
+  std::vector<Posted> posted_;  // to each image
   std::map<std::pair<int, int>, uint64_t>
       messages_;  // posts that came as messages: image, tag -> not yet taken
 };

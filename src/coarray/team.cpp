@@ -76,8 +76,7 @@ void Teams::leave() {
   stack_.pop_back();
 }
 
-const NodeSet& Teams::nodes(const tasuki_xmp_nodes& record) {
-  if (record.state[0] != nullptr) return *static_cast<const NodeSet*>(record.state[0]);
+const NodeSet& Teams::resolve(const tasuki_xmp_nodes& record) {
   auto set = std::make_unique<NodeSet>();
   if (record.origin == XMP_EQUIVALENCE_NODES)
     set->ranks = part(*record.whole, record.ranges, of(record)).ranks;
@@ -96,6 +95,9 @@ const NodeSet& Teams::nodes(const tasuki_xmp_nodes& record) {
          "the node array '%s' has %d nodes, but there are %d images for it; start the program with mpirun "
          "-n %d, or write * for the last size",
          record.name, product == 0 ? known : product, all, product == 0 ? known : product);
+  set->all_in_order = true;
+  for (size_t i = 0; i < set->ranks.size(); i++)
+    set->all_in_order = set->all_in_order && set->ranks[i] == static_cast<int>(i);
   sets_.push_back(std::move(set));
   const_cast<tasuki_xmp_nodes&>(record).state[0] = sets_.back().get();
   return *sets_.back();

@@ -24,7 +24,8 @@ struct Team {
 // A node array with its nodes. The first dimension varies fastest.
 struct NodeSet {
   std::vector<int> sizes;
-  std::vector<int> ranks;  // in MPI_COMM_WORLD
+  std::vector<int> ranks;     // in MPI_COMM_WORLD
+  bool all_in_order = false;  // they are 0, 1, 2, ..
 };
 
 class Teams {
@@ -40,11 +41,14 @@ class Teams {
   int nesting() const { return static_cast<int>(stack_.size()); }
 
   // Resolved once and kept in the record.
-  const NodeSet& nodes(const tasuki_xmp_nodes& record);
+  const NodeSet& nodes(const tasuki_xmp_nodes& record) {
+    return record.state[0] != nullptr ? *static_cast<const NodeSet*>(record.state[0]) : resolve(record);
+  }
   // The part that the ranges name; nullptr: all.
   NodeSet part(const tasuki_xmp_nodes& record, const tasuki_xmp_range* ranges, Where where);
 
  private:
+  const NodeSet& resolve(const tasuki_xmp_nodes& record);
   Team* make(MPI_Comm comm);
 
   std::unique_ptr<Team> world_;

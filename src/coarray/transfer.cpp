@@ -127,29 +127,18 @@ char* Transfers::stage(uint64_t bytes) {
   return room;
 }
 
-void Transfers::put(const Place& to, const void* from, uint64_t bytes, bool may_defer, bool temporary) {
+void Transfers::put_by_window(const Place& to, const void* from, uint64_t bytes, bool may_defer,
+                              bool temporary) {
   if (bytes == 0) return;
-  if (to.direct != nullptr) {
-    layout::unpack({to.direct, bytes, layout::byte_layout()}, 0, bytes, static_cast<const char*>(from));
-    return;
-  }
-  Operand operand;
+  Operand operand = dense_operand(nullptr, bytes);
   operand.place = to;
-  operand.extent.shape.block = bytes;
-  operand.extent.high = static_cast<int64_t>(bytes);
   put_shape(operand, static_cast<const char*>(from), operand.extent.shape, may_defer, temporary);
 }
 
-void Transfers::get(void* to, const Place& from, uint64_t bytes, bool may_defer) {
+void Transfers::get_by_window(void* to, const Place& from, uint64_t bytes, bool may_defer) {
   if (bytes == 0) return;
-  if (from.direct != nullptr) {
-    layout::unpack({static_cast<char*>(to), bytes, layout::byte_layout()}, 0, bytes, from.direct);
-    return;
-  }
-  Operand operand;
+  Operand operand = dense_operand(nullptr, bytes);
   operand.place = from;
-  operand.extent.shape.block = bytes;
-  operand.extent.high = static_cast<int64_t>(bytes);
   get_shape(static_cast<char*>(to), operand.extent.shape, operand, may_defer);
 }
 
@@ -283,7 +272,7 @@ void Transfers::complete_local() {
   staged_ = 0;
 }
 
-void Transfers::complete() {
+void Transfers::complete_windows() {
   for (const auto& segment : memory_.segments()) {
     if (segment->outstanding == nullptr) continue;
     segment->outstanding->flush_all();

@@ -30,53 +30,6 @@ struct Operand {
   Extent extent;
 };
 
-// What must be complete when a put returns.
-enum class Completion { none, local };
-
-class Transfers {
- public:
-  explicit Transfers(Memory* memory) : memory_(*memory) {}
-
-  void put(const Place& to, const void* from, uint64_t bytes, bool may_defer, bool temporary);
-  void get(void* to, const Place& from, uint64_t bytes, bool may_defer);
-
-  // Equal numbers of bytes. As if all of `from` were read first.
-  void copy(const Operand& to, const Operand& from, bool may_defer, bool temporary);
-  // One element, `element` bytes, to all of `to`.
-  void fill(const Operand& to, const char* value, uint64_t element);
-
-  // The contiguous pieces of a section that is here, in order; as layout::for_each_run.
-  void for_each_run(const Operand& here, void* context,
-                    bool (*visit)(void* context, char* address, uint64_t length));
-
-  void complete_local();
-  void complete();
-  void stop();
-
- private:
-  struct LayoutMaker {
-    static const layout::Layout* make(const Shape& shape);
-    static void free(const layout::Layout* layout) { layout::release(layout); }
-  };
-  struct TypeMaker {
-    static MPI_Datatype make(const Shape& shape);
-    static void free(MPI_Datatype type) { PMPI_Type_free(&type); }
-  };
-
-  layout::Region region(char* first, const Shape& shape);
-  void copy_here(const Operand& to, const Operand& from);
-  void put_shape(const Operand& to, const char* from, const Shape& shape, bool may_defer, bool temporary);
-  void get_shape(char* to, const Shape& shape, const Operand& from, bool may_defer);
-  // A copy of the bytes that lives until the next complete(); nullptr if there is no room for so much.
-  char* stage(uint64_t bytes);
-
-  Memory& memory_;
-  ShapeCache<const layout::Layout*, LayoutMaker> layouts_;
-  ShapeCache<MPI_Datatype, TypeMaker> types_;
-  std::unique_ptr<char[]> stage_;
-  uint64_t staged_ = 0;
-};
-
 // For hot paths: sizes of scalars are copied without a call.
 inline void copy_object(void* to, const void* from, uint64_t bytes) {
   switch (bytes) {
@@ -99,5 +52,65 @@ inline void copy_object(void* to, const void* from, uint64_t bytes) {
       __builtin_memmove(to, from, bytes);
   }
 }
+
+class Transfers {
+ public:
+  explicit Transfers(Memory* memory) : memory_(*memory) {}
+
+  // Bytes in one piece, which may overlap.
+  void put(const Place& to, const void* from, uint64_t bytes, bool may_defer, bool temporary) {
+    if (to.direct != nullptr) return copy_object(to.direct, from, bytes);
+    put_by_window(to, from, bytes, may_defer, temporary);
+  }
+  void get(void* to, const Place& from, uint64_t bytes, bool may_defer) {
+    if (from.direct != nullptr) return copy_object(to, from.direct, bytes);
+    get_by_window(to, from, bytes, may_defer);
+  }
+
+  // Equal numbers of bytes. As if all of `from` were read first.
+  void copy(const Operand& to, const Operand& from, bool may_defer, bool temporary);
+  // One element, `element` bytes, to all of `to`.
+  void fill(const Operand& to, const char* value, uint64_t element);
+
+  // The contiguous pieces of a section that is here, in order; as layout::for_each_run.
+  void for_each_run(const Operand& here, void* context,
+                    bool (*visit)(void* context, char* address, uint64_t length));
+
+  void complete_local();
+  void complete() {
+    // What is stored into a direct image is there for all that is stored later, and for all who see that: more is not needed
+    // (Fortran 2008, 8.5.1: who reads what another image writes is ordered after it). Copies that go past the caches end with
+    // a fence of their own.
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+    if (!memory_.all_direct()) complete_windows();
+  }
+  void stop();
+
+ private:
+  struct LayoutMaker {
+    static const layout::Layout* make(const Shape& shape);
+    static void free(const layout::Layout* layout) { layout::release(layout); }
+  };
+  struct TypeMaker {
+    static MPI_Datatype make(const Shape& shape);
+    static void free(MPI_Datatype type) { PMPI_Type_free(&type); }
+  };
+
+  void complete_windows();
+  void put_by_window(const Place& to, const void* from, uint64_t bytes, bool may_defer, bool temporary);
+  void get_by_window(void* to, const Place& from, uint64_t bytes, bool may_defer);
+  layout::Region region(char* first, const Shape& shape);
+  void copy_here(const Operand& to, const Operand& from);
+  void put_shape(const Operand& to, const char* from, const Shape& shape, bool may_defer, bool temporary);
+  void get_shape(char* to, const Shape& shape, const Operand& from, bool may_defer);
+  // A copy of the bytes that lives until the next complete(); nullptr if there is no room for so much.
+  char* stage(uint64_t bytes);
+
+  Memory& memory_;
+  ShapeCache<const layout::Layout*, LayoutMaker> layouts_;
+  ShapeCache<MPI_Datatype, TypeMaker> types_;
+  std::unique_ptr<char[]> stage_;
+  uint64_t staged_ = 0;
+};
 
 }  // namespace tasuki::coarray
