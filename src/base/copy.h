@@ -32,4 +32,15 @@ inline void copy_run(void* to, const void* from, size_t n) {
     memcpy(t, f, n);
 }
 
+// memmove.
+inline void move_run(void* to, const void* from, size_t n) {
+  auto* const t = static_cast<char*>(to);
+  const auto* const f = static_cast<const char*>(from);
+  const uintptr_t ahead = reinterpret_cast<uintptr_t>(t) - reinterpret_cast<uintptr_t>(f);
+  if (is_slow_for_memcpy(t, f, n) && ahead >= n && -ahead >= n)
+    copy_by_vectors(t, f, n);
+  else
+    memmove(t, f, n);
+}
+
 }  // namespace tasuki

@@ -212,7 +212,7 @@ void Transfers::copy_here(const Operand& to, const Operand& from) {
   const Shape &a = to.extent.shape, &b = from.extent.shape;
   if (overlap(to, from)) {
     if (a.dense() && b.dense()) {
-      memmove(to.place.direct, from.place.direct, bytes);
+      move_run(to.place.direct, from.place.direct, bytes);
       return;
     }
     const auto copy = std::make_unique<char[]>(bytes);

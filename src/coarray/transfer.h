@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/copy.h"
 #include "coarray/memory.h"
 #include "coarray/shape.h"
 #include "coarray/shape_cache.h"
@@ -49,7 +50,7 @@ inline void copy_object(void* to, const void* from, uint64_t bytes) {
       __builtin_memcpy(to, from, 16);
       return;
     default:
-      __builtin_memmove(to, from, bytes);
+      move_run(to, from, bytes);
   }
 }
 

@@ -25,6 +25,17 @@ TEST(Copy, MovesExactlyTheBytesAtEveryDistanceAndLength) {
       }
 }
 
+TEST(Copy, MovesWithinOnePlace) {
+  for (const size_t target : {0, 4090, 4100, 4104, 8200, 12300}) {
+    std::vector<char> memory(30000);
+    for (size_t i = 0; i < memory.size(); i++) memory[i] = static_cast<char>(i * 131 + i / 251);
+    const std::vector<char> before = memory;
+    move_run(&memory[target], &memory[4096], 9000);
+    for (size_t i = 0; i < memory.size(); i++)
+      ASSERT_EQ(memory[i], i >= target && i < target + 9000 ? before[i - target + 4096] : before[i]) << target;
+  }
+}
+
 TEST(Copy, KnowsTheDistancesThatAreSlow) {
   std::vector<char> memory(3 * 4096);
   char* const at = memory.data() + 4096;
