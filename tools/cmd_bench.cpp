@@ -50,6 +50,12 @@ void add_ddt(CLI::App* bench, int* exit_code) {
   cmd->callback([c, exit_code] { *exit_code = run_ddt(c.get()); });
 }
 
+// Measurements of other benchmarks have other rows and another page.
+std::string family(const nlohmann::json& measurement) {
+  const std::string benchmark = measurement["benchmark"];
+  return benchmark == "memory" || benchmark == "coarray" ? benchmark : "";
+}
+
 void add_plot(CLI::App* bench, int* exit_code) {
   CLI::App* cmd = bench->add_subcommand("plot", "A page of figures from measurements.");
   auto files = std::make_shared<std::vector<std::string>>();
@@ -64,10 +70,10 @@ void add_plot(CLI::App* bench, int* exit_code) {
         *exit_code = fail(m.status());
         return;
       }
-      if (!measurements.empty() &&
-          (m.value()["benchmark"] == "memory") != (measurements[0]["benchmark"] == "memory")) {
+      if (!measurements.empty() && family(m.value()) != family(measurements[0])) {
+        const std::string one = family(m.value()).empty() ? family(measurements[0]) : family(m.value());
         *exit_code =
-            fail(Status::error(EINVAL, file + ": measurements of `memory` have a page of their own"));
+            fail(Status::error(EINVAL, file + ": measurements of `" + one + "` have a page of their own"));
         return;
       }
       measurements.push_back(m.value());
@@ -88,7 +94,7 @@ void add_compare(CLI::App* bench, int* exit_code) {
       *exit_code = fail(older.ok() ? newer.status() : older.status());
       return;
     }
-    if ((older.value()["benchmark"] == "memory") != (newer.value()["benchmark"] == "memory")) {
+    if (family(older.value()) != family(newer.value())) {
       *exit_code = fail(Status::error(
           EINVAL, files->first + " and " + files->second + " are measurements of different benchmarks"));
       return;
