@@ -1,5 +1,8 @@
 #include "coarray/runtime.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,13 +32,14 @@ uint64_t up(uint64_t value, uint64_t alignment) {
 
 // The same in all images of one program.
 uint64_t fingerprint(const std::vector<tasuki_xmp_coarray*>& records) {
-  uint64_t value = 14695981039346656037U;
-  const auto mix = [&](uint64_t with) { value = (value ^ with) * 1099511628211U; };
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
   for (const tasuki_xmp_coarray* record : records) {
-    mix(record->bytes);
-    for (const char* c = record->name; c != nullptr && *c != '\0'; c++) mix(static_cast<unsigned char>(*c));
+    const uint64_t bytes = record->bytes;
+    XXH3_64bits_update(&state, &bytes, sizeof bytes);
+    if (record->name != nullptr) XXH3_64bits_update(&state, record->name, strlen(record->name) + 1);
   }
-  return value;
+  return XXH3_64bits_digest(&state);
 }
 
 }  // namespace
@@ -135,7 +139,8 @@ void Runtime::give_memory() {
     total = places[i].second + std::max<uint64_t>(bytes[i], 1);
     alignment = std::max(alignment, alignments[i]);
   }
-  uint64_t mine[2] = {fingerprint(records_), ~fingerprint(records_)}, least[2];
+  const uint64_t program = fingerprint(records_);
+  uint64_t mine[2] = {program, ~program}, least[2];
   PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, teams.world().comm);
   if (least[0] != ~least[1])
     fail({nullptr, 0}, "the images have different coarrays: all must run the same program");
