@@ -42,6 +42,18 @@ uint64_t number_of_space() {
   return number;
 }
 
+// MPI's unified model leaves it to the processor's own order, which x86 keeps for all stores and all loads.
+bool wants_sync(MPI_Win window) {
+#if defined(__x86_64__)
+  int *model = nullptr, known = 0;
+  PMPI_Win_get_attr(window, MPI_WIN_MODEL, &model, &known);
+  return known == 0 || *model != MPI_WIN_UNIFIED;
+#else
+  (void)window;
+  return true;
+#endif
+}
+
 char* aligned(void* p, uint64_t alignment) {
   return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(p) + alignment - 1) & ~(alignment - 1));
 }
@@ -65,6 +77,11 @@ void Memory::start(const Team& world) {
   int count = 0;
   PMPI_Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, world.me, MPI_INFO_NULL, &neighbours);
   PMPI_Comm_size(neighbours, &count);
+  std::vector<int> here(static_cast<size_t>(count));
+  PMPI_Allgather(&world.ranks[static_cast<size_t>(world.me)], 1, MPI_INT, here.data(), 1, MPI_INT,
+                 neighbours);
+  near_.assign(world.ranks.size(), 0);
+  for (int rank : here) near_[static_cast<size_t>(rank)] = 1;
   PMPI_Comm_free(&neighbours);
   reach_ = wanted != window && count == world.size() ? Reach::host : Reach::window;
   if (wanted == window) space_ = 0;
@@ -105,6 +122,7 @@ bool Memory::make_window(Segment* segment, uint64_t alignment) {
   segment->begin = aligned(memory, alignment);
   memset(segment->begin, 0, segment->bytes);
   PMPI_Win_lock_all(MPI_MODE_NOCHECK, segment->window);
+  segment->needs_sync = wants_sync(segment->window);
   return true;
 }
 
@@ -131,6 +149,7 @@ Segment* Memory::allocate(const Team& team, uint64_t bytes, uint64_t alignment) 
   for (size_t i = 0; i < count; i++) {
     segment->displacement.push_back(static_cast<MPI_Aint>(parts[i].displacement));
     const bool here = static_cast<int>(i) == team.me;
+    segment->near.push_back(reach_ == Reach::space ? char{1} : near_[static_cast<size_t>(team.ranks[i])]);
     if (here || (space_ != 0 && parts[i].space == space_)) {
       segment->direct[i] = reinterpret_cast<char*>(parts[i].address);
     } else if (reach_ == Reach::host) {

@@ -30,6 +30,8 @@ struct Segment {
   std::vector<MPI_Aint> displacement;
   std::unique_ptr<Outstanding> outstanding;
   MPI_Win window = MPI_WIN_NULL;
+  std::vector<char> near;   // 1: of this host
+  bool needs_sync = false;  // stores here and transfers by the window are ordered by MPI_Win_sync only
   void* mapping = nullptr;
   uint64_t mapped = 0;
 
@@ -69,7 +71,8 @@ class Memory {
   bool make_window(Segment* segment, uint64_t alignment);
 
   Reach reach_ = Reach::window;
-  uint64_t space_ = 0;  // the same in images of one address space, 0: none
+  uint64_t space_ = 0;      // the same in images of one address space, 0: none
+  std::vector<char> near_;  // by rank in MPI_COMM_WORLD; 1: of this host
   std::vector<std::unique_ptr<Segment>> segments_;
   Segment* last_ = nullptr;
 };

@@ -16,7 +16,7 @@ void Outstanding::settle(int target, uint64_t from, uint64_t to) {
     if (from < t.ranges[i].end && t.ranges[i].begin < to) return flush(target);
 }
 
-void Outstanding::begin(int target, uint64_t from, uint64_t to, bool put) {
+void Outstanding::announce(int target, uint64_t from, uint64_t to, bool put) {
   Target& t = targets_[static_cast<size_t>(target)];
   for (int i = 0; i < t.count; i++) {
     const Range& range = t.ranges[i];
@@ -45,16 +45,12 @@ void Outstanding::begin(int target, uint64_t from, uint64_t to, bool put) {
   }
 }
 
-void Outstanding::put(int target, uint64_t begin_byte, uint64_t end_byte, const void* from, Buffer origin,
-                      uint64_t to, Buffer remote) {
-  begin(target, begin_byte, end_byte, true);
+void Outstanding::put(int target, const void* from, Buffer origin, uint64_t to, Buffer remote) {
   const MPI_Aint at = segment_.displacement[static_cast<size_t>(target)] + static_cast<MPI_Aint>(to);
   PMPI_Put(from, origin.count, origin.type, target, at, remote.count, remote.type, segment_.window);
 }
 
-void Outstanding::get(int target, uint64_t begin_byte, uint64_t end_byte, void* to, Buffer origin,
-                      uint64_t from, Buffer remote) {
-  begin(target, begin_byte, end_byte, false);
+void Outstanding::get(int target, void* to, Buffer origin, uint64_t from, Buffer remote) {
   const MPI_Aint at = segment_.displacement[static_cast<size_t>(target)] + static_cast<MPI_Aint>(from);
   PMPI_Get(to, origin.count, origin.type, target, at, remote.count, remote.type, segment_.window);
 }
@@ -67,10 +63,13 @@ void Outstanding::local(int target) {
   // A get that is complete here is complete.
   t.count = static_cast<int>(
       std::remove_if(t.ranges, t.ranges + t.count, [](const Range& range) { return !range.put; }) - t.ranges);
+  if (t.count > 0) return;
+  t.open = false;
+  std::erase(open_, target);
 }
 
 void Outstanding::local_all() {
-  for (int target : open_) local(target);
+  for (size_t i = open_.size(); i-- > 0;) local(open_[i]);
 }
 
 void Outstanding::close(Target* target) {

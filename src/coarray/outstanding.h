@@ -25,10 +25,11 @@ class Outstanding {
     MPI_Datatype type;
   };
 
-  // [begin, end) are the bytes of the segment that are touched. After a put the source is still in use until local().
-  void put(int target, uint64_t begin, uint64_t end, const void* from, Buffer origin, uint64_t to,
-           Buffer remote);
-  void get(int target, uint64_t begin, uint64_t end, void* to, Buffer origin, uint64_t from, Buffer remote);
+  // To be called before a put or get of bytes of [begin, end) of the segment.
+  void announce(int target, uint64_t begin, uint64_t end, bool put);
+  // After a put the source is still in use until local().
+  void put(int target, const void* from, Buffer origin, uint64_t to, Buffer remote);
+  void get(int target, void* to, Buffer origin, uint64_t from, Buffer remote);
 
   // Complete here: sources may be changed, destinations read. One target, or all.
   void local(int target);
@@ -53,7 +54,6 @@ class Outstanding {
   };
 
   static size_t segment_size(const Segment& segment);
-  void begin(int target, uint64_t from, uint64_t to, bool put);
   void close(Target* target);
 
   const Segment& segment_;

@@ -23,12 +23,12 @@ void Waiter::turn() {
     os::cpu_yield();
 }
 
-void wait_for(MPI_Request* request) {
-  Waiter waiter;
+void wait_for(MPI_Request* request, MPI_Status* status) {
+  unsigned turns = 0;
   for (int done = 0;;) {
-    PMPI_Test(request, &done, MPI_STATUS_IGNORE);
+    PMPI_Test(request, &done, status);
     if (done != 0) return;
-    waiter.turn();
+    if (++turns > polls) os::cpu_yield();  // the test itself pauses long enough
   }
 }
 
@@ -196,9 +196,8 @@ void Sync::post(int image, int tag) {
     messages_[{image, tag}]++;
     return;
   }
-  MPI_Request request;
-  PMPI_Isend(&tag, 1, MPI_INT, image, kPostTag, world_->comm, &request);
-  wait_for(&request);
+  // So short a message waits for nobody.
+  PMPI_Send(&tag, 1, MPI_INT, image, kPostTag, world_->comm);
 }
 
 void Sync::receive_posts() {
@@ -213,9 +212,9 @@ void Sync::receive_posts() {
 }
 
 bool Sync::take(int image, bool any_tag, int tag) {
-  bool by_message = shared_ == nullptr;
+  bool by_message = false;
   const int first = image < 0 ? 0 : image, last = image < 0 ? world_->size() - 1 : image;
-  for (int from = first; shared_ != nullptr && from <= last; from++) {
+  for (int from = first; from <= last; from++) {
     const Posts& here = posts(world_->me, from);
     const uint32_t used = here.used.load(std::memory_order_acquire);
     for (size_t slot = 0; slot < used; slot++) {
@@ -229,12 +228,28 @@ bool Sync::take(int image, bool any_tag, int tag) {
   }
   if (!by_message) return false;
   receive_posts();
+  return take_message(image, any_tag, tag);
+}
+
+bool Sync::take_message(int image, bool any_tag, int tag) {
   for (auto entry = messages_.begin(); entry != messages_.end(); ++entry) {
     if ((image >= 0 && entry->first.first != image) || (!any_tag && entry->first.second != tag)) continue;
     if (--entry->second == 0) messages_.erase(entry);
     return true;
   }
   return false;
+}
+
+void Sync::wait_by_messages(int image, bool any_tag, int tag) {
+  while (!take_message(image, any_tag, tag)) {
+    int arrived = 0;
+    MPI_Request request;
+    MPI_Status status;
+    PMPI_Irecv(&arrived, 1, MPI_INT, image < 0 ? MPI_ANY_SOURCE : image, kPostTag, world_->comm, &request);
+    wait_for(&request, &status);
+    if (any_tag || arrived == tag) return;
+    messages_[{status.MPI_SOURCE, arrived}]++;
+  }
 }
 
 // The usual case: one image and a tag that it has used before. Polls one word, for a while.
@@ -256,11 +271,15 @@ bool Sync::take_soon(int image, int tag) {
 }
 
 bool Sync::wait(int image, bool any_tag, int tag) {
-  if (shared_ != nullptr && image >= 0 && !any_tag && take_soon(image, tag)) return true;
+  if (shared_ == nullptr) {
+    wait_by_messages(image, any_tag, tag);
+    return true;
+  }
+  if (image >= 0 && !any_tag && take_soon(image, tag)) return true;
   Waiter waiter;
   while (!take(image, any_tag, tag)) {
     // Its messages may still be on their way.
-    if (shared_ != nullptr && image >= 0 && control(image).stopped.load(std::memory_order_acquire) != 0 &&
+    if (image >= 0 && control(image).stopped.load(std::memory_order_acquire) != 0 &&
         posts(world_->me, image).by_message.load(std::memory_order_acquire) == 0)
       return take(image, any_tag, tag);
     waiter.turn();

@@ -68,6 +68,8 @@ class Sync {
   bool hear(int image, uint64_t meeting, bool wait);
   void receive_posts();
   bool take(int image, bool any_tag, int tag);
+  bool take_message(int image, bool any_tag, int tag);
+  void wait_by_messages(int image, bool any_tag, int tag);
   bool take_soon(int image, int tag);
   void answer_late();
   int barrier_direct(bool stopped);
@@ -102,6 +104,6 @@ class Waiter {
 };
 
 // Waits for it in the way of Waiter, whatever the MPI library does.
-void wait_for(MPI_Request* request);
+void wait_for(MPI_Request* request, MPI_Status* status = MPI_STATUS_IGNORE);
 
 }  // namespace tasuki::coarray

@@ -11,6 +11,7 @@
 
 #include "base/copy.h"
 #include "coarray/memory.h"
+#include "coarray/outstanding.h"
 #include "coarray/shape.h"
 #include "coarray/shape_cache.h"
 #include "layout/layout.h"
@@ -100,12 +101,14 @@ class Transfers {
   void complete_windows();
   void put_by_window(const Place& to, const void* from, uint64_t bytes, bool may_defer, bool temporary);
   void get_by_window(void* to, const Place& from, uint64_t bytes, bool may_defer);
+  Outstanding::Buffer buffer(const Shape& shape);
+  void release_source(const Place& to);
   layout::Region region(char* first, const Shape& shape);
   void copy_here(const Operand& to, const Operand& from);
   void put_shape(const Operand& to, const char* from, const Shape& shape, bool may_defer, bool temporary);
   void get_shape(char* to, const Shape& shape, const Operand& from, bool may_defer);
   // A copy of the bytes that lives until the next complete(); nullptr if there is no room for so much.
-  char* stage(uint64_t bytes);
+  char* stage(const Place& to, uint64_t bytes);
 
   Memory& memory_;
   ShapeCache<const layout::Layout*, LayoutMaker> layouts_;
