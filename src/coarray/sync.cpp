@@ -7,6 +7,7 @@ namespace {
 
 // Messages between images, on the runtime's own communicator.
 constexpr int kMeetTag = 1, kPostTag = 2;
+enum { kHere, kGone };  // tokens of a meeting: a stopped image answers with the second
 
 unsigned polls = 1000;
 
@@ -108,9 +109,9 @@ uint64_t Sync::arrive(int image) {
   if (shared_ != nullptr) {
     met(image, world_->me).store(meeting, std::memory_order_release);
   } else {
-    static const char here = 0;
+    static const int here = kHere;
     MPI_Request request;
-    PMPI_Isend(&here, 1, MPI_CHAR, image, kMeetTag, world_->comm, &request);
+    PMPI_Isend(&here, 1, MPI_INT, image, kMeetTag, world_->comm, &request);
     PMPI_Request_free(&request);
   }
   return meeting;
@@ -134,7 +135,7 @@ bool Sync::has_come(int image, uint64_t meeting) {
   return met(world_->me, image).load(std::memory_order_acquire) >= meeting;
 }
 
-// A token for each meeting. A stopped image answers with 1.
+// A token for each meeting. A stopped image answers that it is gone.
 bool Sync::hear(int image, uint64_t meeting, bool wait) {
   uint64_t& heard = heard_[static_cast<size_t>(image)];
   char& gone = gone_[static_cast<size_t>(image)];
@@ -142,27 +143,35 @@ bool Sync::hear(int image, uint64_t meeting, bool wait) {
     int there = 1;
     if (!wait) PMPI_Iprobe(image, kMeetTag, world_->comm, &there, MPI_STATUS_IGNORE);
     if (there == 0) return false;
-    char answer = 0;
+    int answer = kHere;
     MPI_Request request;
-    PMPI_Irecv(&answer, 1, MPI_CHAR, image, kMeetTag, world_->comm, &request);
+    PMPI_Irecv(&answer, 1, MPI_INT, image, kMeetTag, world_->comm, &request);
     wait_for(&request);
-    if (answer != 0) gone = 1;
+    if (answer == kGone) gone = 1;
     heard++;
   }
   return gone == 0;
 }
 
-// Tokens that arrive at an image that has stopped.
-void Sync::answer_late() {
+// Takes the messages of one number each that have arrived.
+template <typename Taker>
+void Sync::receive_all(int tag, const Taker& taker) {
   MPI_Status status;
   for (int there = 1;;) {
-    PMPI_Iprobe(MPI_ANY_SOURCE, kMeetTag, world_->comm, &there, &status);
+    PMPI_Iprobe(MPI_ANY_SOURCE, tag, world_->comm, &there, &status);
     if (there == 0) return;
-    char token = 0;
-    PMPI_Recv(&token, 1, MPI_CHAR, status.MPI_SOURCE, kMeetTag, world_->comm, MPI_STATUS_IGNORE);
-    const char gone = 1;
-    if (token == 0) PMPI_Send(&gone, 1, MPI_CHAR, status.MPI_SOURCE, kMeetTag, world_->comm);
+    int number = 0;
+    PMPI_Recv(&number, 1, MPI_INT, status.MPI_SOURCE, tag, world_->comm, MPI_STATUS_IGNORE);
+    taker(status.MPI_SOURCE, number);
   }
+}
+
+// Tokens that arrive at an image that has stopped.
+void Sync::answer_late() {
+  receive_all(kMeetTag, [this](int source, int token) {
+    const int gone = kGone;
+    if (token == kHere) PMPI_Send(&gone, 1, MPI_INT, source, kMeetTag, world_->comm);
+  });
 }
 
 void Sync::stopped() {
@@ -200,17 +209,6 @@ void Sync::post(int image, int tag) {
   PMPI_Send(&tag, 1, MPI_INT, image, kPostTag, world_->comm);
 }
 
-void Sync::receive_posts() {
-  MPI_Status status;
-  for (int there = 1;;) {
-    PMPI_Iprobe(MPI_ANY_SOURCE, kPostTag, world_->comm, &there, &status);
-    if (there == 0) return;
-    int tag = 0;
-    PMPI_Recv(&tag, 1, MPI_INT, status.MPI_SOURCE, kPostTag, world_->comm, MPI_STATUS_IGNORE);
-    messages_[{status.MPI_SOURCE, tag}]++;
-  }
-}
-
 bool Sync::take(int image, bool any_tag, int tag) {
   bool by_message = false;
   const int first = image < 0 ? 0 : image, last = image < 0 ? world_->size() - 1 : image;
@@ -227,7 +225,7 @@ bool Sync::take(int image, bool any_tag, int tag) {
     by_message = by_message || here.by_message.load(std::memory_order_acquire) != 0;
   }
   if (!by_message) return false;
-  receive_posts();
+  receive_all(kPostTag, [this](int source, int posted) { messages_[{source, posted}]++; });
   return take_message(image, any_tag, tag);
 }
 

@@ -66,7 +66,8 @@ class Sync {
   std::atomic<uint64_t>& met(int at, int by);
   Posts& posts(int at, int by);
   bool hear(int image, uint64_t meeting, bool wait);
-  void receive_posts();
+  template <typename Taker>
+  void receive_all(int tag, const Taker& taker);
   bool take(int image, bool any_tag, int tag);
   bool take_message(int image, bool any_tag, int tag);
   void wait_by_messages(int image, bool any_tag, int tag);
