@@ -301,8 +301,5 @@ EXPORT void xmp_finalize(void) {
 }
 
 EXPORT MPI_Comm xmp_get_mpi_comm(void) {
-  const Team& team = started("xmp_get_mpi_comm").teams.current();
-  MPI_Comm& users = const_cast<Team&>(team).users;
-  if (users == MPI_COMM_NULL) MPI_Comm_dup(team.comm, &users);
-  return users;
+  return users_comm(started("xmp_get_mpi_comm").teams.current());
 }

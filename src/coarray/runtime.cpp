@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "coarray/global/arrays.h"
 #include "coarray/global/async.h"
+#include "coarray/global/operations.h"
 #include "os/cpu.h"
 
 namespace tasuki::coarray {
@@ -176,6 +177,7 @@ void Runtime::end() {
   state_ = State::ended;
   transfers.stop();
   memory.release_all();
+  free_operations();
   teams.stop();
   if (finalise_) MPI_Finalize();
 }

@@ -11,6 +11,12 @@ Where of(const tasuki_xmp_nodes& record) {
 
 }  // namespace
 
+MPI_Comm users_comm(const Team& team) {
+  // By the name that programs use: what stands before the MPI library is to know it.
+  if (team.users == MPI_COMM_NULL) MPI_Comm_dup(team.comm, &const_cast<Team&>(team).users);
+  return team.users;
+}
+
 Team* Teams::make(MPI_Comm comm) {
   auto* team = new Team;
   team->comm = comm;
@@ -74,6 +80,14 @@ void Teams::leave() {
   if (stack_.empty()) return;
   current_ = stack_.back();
   stack_.pop_back();
+}
+
+const Team* Teams::team_of(const std::vector<int>& ranks) {
+  if (ranks == current_->ranks) return current_;
+  if (!enter(ranks)) return nullptr;
+  const Team* team = current_;
+  leave();
+  return team;
 }
 
 const NodeSet& Teams::resolve(const tasuki_xmp_nodes& record) {

@@ -14,7 +14,7 @@ namespace tasuki::coarray {
 
 struct Team {
   MPI_Comm comm = MPI_COMM_NULL;   // the runtime's own
-  MPI_Comm users = MPI_COMM_NULL;  // for xmp_get_mpi_comm; made when it is asked for
+  MPI_Comm users = MPI_COMM_NULL;  // see users_comm
   std::vector<int> ranks;          // in MPI_COMM_WORLD, by index
   std::vector<int> index;          // by rank in MPI_COMM_WORLD; -1: not a member
   int me = 0;                      // index of this image
@@ -28,6 +28,9 @@ struct NodeSet {
   bool all_in_order = false;  // they are 0, 1, 2, ..
 };
 
+// For collective operations of programs, and of the directives that are such; made at the first call, which is collective.
+MPI_Comm users_comm(const Team& team);
+
 class Teams {
  public:
   void start(MPI_Comm comm);
@@ -38,6 +41,8 @@ class Teams {
   // Both are called by the members only. enter() is collective when a set is met for the first time.
   bool enter(const std::vector<int>& ranks);
   void leave();
+  // The team that enter() would enter; nullptr: this image is no member.
+  const Team* team_of(const std::vector<int>& ranks);
   int nesting() const { return static_cast<int>(stack_.size()); }
 
   // Resolved once and kept in the record.

@@ -2,10 +2,9 @@
 //
 // Budget: a reflect that was done before with the same widths allocates nothing; each piece is copied once, from the owner's memory
 // into the shadow, by the node that has the shadow.
-#include <complex>
-
 #include "coarray/global/async.h"
 #include "coarray/global/shadows.h"
+#include "coarray/global/types.h"
 #include "coarray/runtime.h"
 
 using namespace tasuki::coarray;
@@ -50,44 +49,10 @@ void add(char* to, const char* from, uint64_t bytes) {
 }
 
 Add add_of(int type, Where where) {
-  switch (type) {
-    case TASUKI_XMP_BOOL:
-      return add<bool>;
-    case TASUKI_XMP_CHAR:
-      return add<char>;
-    case TASUKI_XMP_UNSIGNED_CHAR:
-      return add<unsigned char>;
-    case TASUKI_XMP_SHORT:
-      return add<short>;
-    case TASUKI_XMP_UNSIGNED_SHORT:
-      return add<unsigned short>;
-    case TASUKI_XMP_INT:
-      return add<int>;
-    case TASUKI_XMP_UNSIGNED:
-      return add<unsigned>;
-    case TASUKI_XMP_LONG:
-      return add<long>;
-    case TASUKI_XMP_UNSIGNED_LONG:
-      return add<unsigned long>;
-    case TASUKI_XMP_LONG_LONG:
-      return add<long long>;
-    case TASUKI_XMP_UNSIGNED_LONG_LONG:
-      return add<unsigned long long>;
-    case TASUKI_XMP_FLOAT:
-      return add<float>;
-    case TASUKI_XMP_DOUBLE:
-      return add<double>;
-    case TASUKI_XMP_LONG_DOUBLE:
-      return add<long double>;
-    case TASUKI_XMP_COMPLEX_FLOAT:
-      return add<std::complex<float>>;
-    case TASUKI_XMP_COMPLEX_DOUBLE:
-      return add<std::complex<double>>;
-    case TASUKI_XMP_COMPLEX_LONG_DOUBLE:
-      return add<std::complex<long double>>;
-    default:
-      fail(where, "reduce_shadow adds numbers; this array has none");
-  }
+  Add function = nullptr;
+  if (!with_type(type, [&]<typename T>(T) { function = add<T>; }))
+    fail(where, "reduce_shadow adds numbers; this array has none");
+  return function;
 }
 
 void copy_shadows(const Held& held, const Exchange& e, Where where) {

@@ -1,0 +1,192 @@
+// reduction and bcast (XcalableMP 1.4, sections 4.6.5 and 4.6.6; the reduction clause of `loop`, 4.5.3): collective operations of MPI
+// among the nodes that take part.
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "coarray/global/arrays.h"
+#include "coarray/global/async.h"
+#include "coarray/global/operations.h"
+#include "coarray/runtime.h"
+
+using namespace tasuki::coarray;
+
+#define EXPORT __attribute__((visibility("default")))
+
+namespace {
+
+constexpr size_t kMostAtOnce = 1 << 30;  // elements; MPI counts in int
+
+// Fails if one of these nodes does not execute the directive. nullptr: this node does not take part.
+const Team* team_on(const tasuki_xmp_on* on, const char* directive, Where where) {
+  Runtime& r = runtime();
+  r.require_start(directive);
+  if (on == nullptr) return &r.teams.current();
+  const std::vector<int> ranks = nodes_on(*on, where);
+  for (int rank : ranks)
+    if (r.teams.current().index[static_cast<size_t>(rank)] < 0)
+      fail(where, "a node of '%s' that the %s is on does not execute it", name_of_space(on->of), directive);
+  return r.teams.team_of(ranks);
+}
+
+// The elements of a variable, or all memory of a distributed array, which is the same on all nodes.
+struct Elements {
+  char* data;
+  size_t count, element;
+};
+
+Elements elements_of(const tasuki_xmp_variable& variable, unsigned flags, Where where) {
+  if (variable.array == nullptr) return {static_cast<char*>(variable.data), variable.count, variable.element};
+  const Held held = arrays().held(*variable.array, flags, where);
+  const Geometry& g = *held.geometry;
+  return {held.segment->begin + held.offset, g.bytes / g.element, g.element};
+}
+
+class Requests : public Pending {
+ public:
+  std::vector<MPI_Request> all;
+
+  bool ready() override {
+    int done = 0;
+    PMPI_Testall(static_cast<int>(all.size()), all.data(), &done, MPI_STATUSES_IGNORE);
+    return done != 0;
+  }
+  void finish() override {
+    for (MPI_Request& request : all) wait_for(&request);
+  }
+};
+
+void reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, Requests* later) {
+  for (size_t done = 0; done < e.count; done += kMostAtOnce) {
+    const int count = static_cast<int>(std::min(e.count - done, kMostAtOnce));
+    void* data = e.data + done * e.element;
+    if (later == nullptr) {
+      MPI_Allreduce(MPI_IN_PLACE, data, count, type, op, users_comm(team));
+    } else {
+      later->all.emplace_back();
+      MPI_Iallreduce(MPI_IN_PLACE, data, count, type, op, users_comm(team), &later->all.back());
+    }
+  }
+}
+
+// The locations come from the first or last that has the result.
+void reduce_with_locations(int operation, const tasuki_xmp_variable& variable, int locations,
+                           const tasuki_xmp_variable* location, const long long* position, const Team& team,
+                           unsigned flags, Where where) {
+  const Elements e = elements_of(variable, flags, where);
+  if (e.count != 1)
+    fail(where, "reductions with locations are of scalars; this variable has %zu elements", e.count);
+  std::vector<char> mine(e.data, e.data + e.element);
+  reduce(e, datatype_of(variable.type, where),
+         operation_of(without_location(operation), variable.type, where), team, nullptr);
+  struct {
+    long place;
+    int node;
+  } candidate = {wants_first(operation) ? LONG_MAX : LONG_MIN, team.me}, chosen;
+  if (equal_values(variable.type, mine.data(), e.data))
+    candidate.place = position != nullptr ? *position : team.me;
+  MPI_Allreduce(&candidate, &chosen, 1, MPI_LONG_INT, wants_first(operation) ? MPI_MINLOC : MPI_MAXLOC,
+                users_comm(team));
+  std::vector<Elements> parts;
+  size_t bytes = 0;
+  for (int i = 0; i < locations; i++) {
+    parts.push_back(elements_of(location[i], flags, where));
+    bytes += parts.back().count * parts.back().element;
+  }
+  std::vector<char> packed(bytes);
+  const auto each = [&](auto copy) {
+    char* at = packed.data();
+    for (const Elements& part : parts) {
+      copy(at, part.data, part.count * part.element);
+      at += part.count * part.element;
+    }
+  };
+  each([](char* at, const char* data, size_t length) { memcpy(at, data, length); });
+  MPI_Bcast(packed.data(), static_cast<int>(bytes), MPI_BYTE, chosen.node, users_comm(team));
+  each([](const char* at, char* data, size_t length) { memcpy(data, at, length); });
+}
+
+// Those that differ from this node only in the node dimensions that these dimensions are distributed onto.
+const Team* team_of_loop(const Template& t, unsigned dimensions) {
+  static auto* known = new std::map<std::tuple<const Template*, unsigned, const Team*>, const Team*>;
+  const Team& current = runtime().teams.current();
+  const auto [entry, fresh] = known->try_emplace({&t, dimensions, &current}, nullptr);
+  if (!fresh || !t.member) return entry->second;
+  std::vector<std::vector<int>> coordinates;
+  for (size_t n = 0; n < t.sizes.size(); n++) {
+    coordinates.emplace_back();
+    if ((dimensions >> t.template_dimension[n] & 1) == 0) {
+      coordinates.back() = {t.own[n]};
+      continue;
+    }
+    for (int c = 0; c < t.sizes[n]; c++) coordinates.back().push_back(c);
+  }
+  std::vector<int> ranks = t.everywhere ? std::vector<int>() : t.ranks_of(coordinates);
+  std::erase_if(ranks, [&](int rank) { return current.index[static_cast<size_t>(rank)] < 0; });
+  if (ranks.size() > 1) entry->second = runtime().teams.team_of(ranks);
+  return entry->second;
+}
+
+}  // namespace
+
+EXPORT void tasuki_xmp_reduction(int operation, const tasuki_xmp_variable* variable, int locations,
+                                 const tasuki_xmp_variable* location, const tasuki_xmp_on* on, unsigned flags,
+                                 int async, const char* file, int line) {
+  const Where where = {file, line};
+  const Team* team = team_on(on, "reduction", where);
+  if (team == nullptr) return;
+  if (has_location(operation))
+    return reduce_with_locations(operation, *variable, locations, location, nullptr, *team, flags, where);
+  const Elements e = elements_of(*variable, flags, where);
+  auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>() : nullptr;
+  reduce(e, datatype_of(variable->type, where), operation_of(operation, variable->type, where), *team,
+         later.get());
+  if (later != nullptr) asynchronous().add(async, std::move(later));
+}
+
+EXPORT void tasuki_xmp_loop_reduction(int operation, const tasuki_xmp_variable* variable, int locations,
+                                      const tasuki_xmp_variable* location, const long long* position,
+                                      const void* of, unsigned dimensions, unsigned flags, const char* file,
+                                      int line) {
+  const Where where = {file, line};
+  const MPI_Op op = operation_of(without_location(operation), variable->type, where);
+  const Team* team = team_of_loop(templates().of(of, where), dimensions);
+  if (team == nullptr) return;
+  if (has_location(operation))
+    return reduce_with_locations(operation, *variable, locations, location, position, *team, flags, where);
+  reduce(elements_of(*variable, flags, where), datatype_of(variable->type, where), op, *team, nullptr);
+}
+
+EXPORT void tasuki_xmp_bcast(int variables, const tasuki_xmp_variable* variable, const tasuki_xmp_on* from,
+                             const tasuki_xmp_on* on, unsigned flags, int async, const char* file, int line) {
+  const Where where = {file, line};
+  const Team* team = team_on(on, "bcast", where);
+  if (team == nullptr) return;
+  int root = 0;
+  if (from != nullptr) {
+    const std::vector<int> ranks = nodes_on(*from, where);
+    if (ranks.size() != 1)
+      fail(where, "bcast is from one node; '%s' names %zu", name_of_space(from->of), ranks.size());
+    root = team->index[static_cast<size_t>(ranks[0])];
+    if (root < 0)
+      fail(where, "the node of '%s' that bcast is from is not among those that it is on",
+           name_of_space(from->of));
+  }
+  auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>() : nullptr;
+  for (int i = 0; i < variables; i++) {
+    const Elements e = elements_of(variable[i], flags, where);
+    const size_t bytes = e.count * e.element;
+    for (size_t done = 0; done < bytes; done += kMostAtOnce) {
+      const int count = static_cast<int>(std::min(bytes - done, kMostAtOnce));
+      if (later == nullptr) {
+        MPI_Bcast(e.data + done, count, MPI_BYTE, root, users_comm(*team));
+      } else {
+        later->all.emplace_back();
+        MPI_Ibcast(e.data + done, count, MPI_BYTE, root, users_comm(*team), &later->all.back());
+      }
+    }
+  }
+  if (later != nullptr) asynchronous().add(async, std::move(later));
+}
