@@ -282,7 +282,9 @@ struct tasuki_xmp_global_section {
   const struct tasuki_xmp_section* local; /* where array is NULL */
   int dimensions;
   const struct tasuki_xmp_triplet* subscript; /* of each dimension of `array` */
+  unsigned flags;                             /* TASUKI_XMP_DEVICE: its memory on the device, `acc(name)` */
 };
+/* Done on return with async, too. */
 void tasuki_xmp_gmove(const struct tasuki_xmp_global_section* to,
                       const struct tasuki_xmp_global_section* from, unsigned flags, int async,
                       const char* file, int line);

@@ -16,37 +16,6 @@ std::string ordinal(int dimension) {
   return "dimension " + std::to_string(dimension + 1);
 }
 
-// The elements of one bracket: {first, count, step} in *d, or a problem.
-bool resolve(const tasuki_xmp_section& section, int i, tasuki_xmp_dimension* d, std::string* problem) {
-  if (d->stride == 0) {
-    *problem = ordinal(i) + " of " + quoted(section) + " has the stride 0; it must be positive or negative";
-    return false;
-  }
-  const auto extent = static_cast<int64_t>(d->extent);
-  if (d->length == PTRDIFF_MIN) {
-    if (extent == 0) {
-      *problem = ordinal(i) + " of " + quoted(section) +
-                 " has no known size, so its length cannot be left out; write it";
-      return false;
-    }
-    const int64_t room = d->stride > 0 ? extent - 1 - d->lower : d->lower;
-    const int64_t step = d->stride > 0 ? d->stride : -d->stride;
-    d->length = room < 0 ? 0 : room / step + 1;
-  }
-  if (d->length < 0) {
-    *problem = ordinal(i) + " of " + quoted(section) + " has the length " + std::to_string(d->length);
-    return false;
-  }
-  if ((section.flags & TASUKI_XMP_CHECK) == 0 || extent == 0 || d->length == 0) return true;
-  const int64_t last = d->lower + (d->length - 1) * d->stride;
-  const int64_t wrong = d->lower < 0 || d->lower >= extent ? d->lower : last;
-  if (wrong >= 0 && wrong < extent) return true;
-  *problem = ordinal(i) + " of " + quoted(section) + " goes from 0 to " + std::to_string(extent - 1) +
-             "; the section [" + std::to_string(d->lower) + ":" + std::to_string(d->length) + ":" +
-             std::to_string(d->stride) + "] reaches element " + std::to_string(wrong);
-  return false;
-}
-
 void prepend(Shape* shape, int64_t count, int64_t stride) {
   if (shape->depth == 0 && stride == static_cast<int64_t>(shape->block)) {
     shape->block *= static_cast<uint64_t>(count);
@@ -81,6 +50,37 @@ uint64_t hash(const Shape& shape) {
   return value ^ (value >> 32);
 }
 
+bool resolve(const tasuki_xmp_section& section, int i, tasuki_xmp_dimension* d, std::string* problem) {
+  *d = section.dimension[i];
+  if (d->stride == 0) {
+    *problem = ordinal(i) + " of " + quoted(section) + " has the stride 0; it must be positive or negative";
+    return false;
+  }
+  const auto extent = static_cast<int64_t>(d->extent);
+  if (d->length == PTRDIFF_MIN) {
+    if (extent == 0) {
+      *problem = ordinal(i) + " of " + quoted(section) +
+                 " has no known size, so its length cannot be left out; write it";
+      return false;
+    }
+    const int64_t room = d->stride > 0 ? extent - 1 - d->lower : d->lower;
+    const int64_t step = d->stride > 0 ? d->stride : -d->stride;
+    d->length = room < 0 ? 0 : room / step + 1;
+  }
+  if (d->length < 0) {
+    *problem = ordinal(i) + " of " + quoted(section) + " has the length " + std::to_string(d->length);
+    return false;
+  }
+  if ((section.flags & TASUKI_XMP_CHECK) == 0 || extent == 0 || d->length == 0) return true;
+  const int64_t last = d->lower + (d->length - 1) * d->stride;
+  const int64_t wrong = d->lower < 0 || d->lower >= extent ? d->lower : last;
+  if (wrong >= 0 && wrong < extent) return true;
+  *problem = ordinal(i) + " of " + quoted(section) + " goes from 0 to " + std::to_string(extent - 1) +
+             "; the section [" + std::to_string(d->lower) + ":" + std::to_string(d->length) + ":" +
+             std::to_string(d->stride) + "] reaches element " + std::to_string(wrong);
+  return false;
+}
+
 bool measure(const tasuki_xmp_section& section, Extent* extent, std::string* problem) {
   if (section.dimensions < 0 || section.dimensions > kMostDimensions) {
     *problem = quoted(section) + " has " + std::to_string(section.dimensions) +
@@ -91,7 +91,7 @@ bool measure(const tasuki_xmp_section& section, Extent* extent, std::string* pro
   extent->elements = 1;
   extent->shape.block = section.element;
   for (int i = section.dimensions - 1; i >= 0; i--) {
-    tasuki_xmp_dimension d = section.dimension[i];
+    tasuki_xmp_dimension d;
     if (!resolve(section, i, &d, problem)) return false;
     extent->elements *= static_cast<uint64_t>(d.length);
     const int64_t bytes = static_cast<int64_t>(d.bytes), span = (d.length - 1) * d.stride * bytes;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+struct tasuki_xmp_dimension;
 struct tasuki_xmp_section;
 
 namespace tasuki::coarray {
@@ -38,6 +39,9 @@ struct Extent {
   uint64_t elements = 0;
   int64_t first = 0, low = 0, high = 0;
 };
+
+// One bracket of a section with omitted parts filled in, or in *problem what is wrong with it.
+bool resolve(const tasuki_xmp_section& section, int i, tasuki_xmp_dimension* d, std::string* problem);
 
 // What the section describes, or in *problem what is wrong with it (without place and advice on images). Compares with
 // the extents if its flags ask for that.

@@ -48,11 +48,6 @@ int64_t Axis::local(int coordinate, int64_t x) const {
          base;
 }
 
-Run Axis::local(int coordinate, const Run& run) const {
-  const int64_t begin = local(coordinate, run.begin);
-  return {begin, run.count, run.count > 1 ? local(coordinate, run.at(1)) - begin : 1};
-}
-
 bool Geometry::has(const std::vector<int>& node) const {
   for (size_t n = 0; n < only.size(); n++)
     if (only[n] >= 0 && only[n] != node[n]) return false;

@@ -32,8 +32,11 @@ struct Axis {
   // Where the memory begins, unless cyclic.
   int64_t first(int coordinate) const;
   int64_t local(int coordinate, int64_t x) const;
-  // The local indices of a run that the coordinate has in one piece.
-  Run local(int coordinate, const Run& run) const;
+  // Cyclic distributions repeat; 0: it is none.
+  int64_t period() const {
+    const bool repeats = distribution != nullptr && !distribution->contiguous();
+    return repeats ? distribution->width() * distribution->nodes() : 0;
+  }
 };
 
 struct Geometry {

@@ -1,14 +1,11 @@
 #include "coarray/global/links.h"
 
+#include <map>
+
 #include "coarray/runtime.h"
 
 namespace tasuki::coarray {
 namespace {
-
-bool alike(const Strip& a, const Strip& b) {
-  return a.count == b.count && (a.count == 1 || (a.to_step == b.to_step && a.from_step == b.from_step)) &&
-         b.repeat == 1;
-}
 
 Extent extent_of(uint64_t element, const std::vector<tasuki_xmp_dimension>& levels) {
   const tasuki_xmp_section section = {nullptr, element, levels.data(), static_cast<int>(levels.size()), 0,
@@ -21,24 +18,49 @@ Extent extent_of(uint64_t element, const std::vector<tasuki_xmp_dimension>& leve
 
 }  // namespace
 
-void join(std::vector<Strip>* strips) {
-  std::vector<Strip> joined;
-  for (const Strip& strip : *strips) {
-    if (strip.count <= 0) continue;
-    if (!joined.empty() && alike(joined.back(), strip)) {
-      Strip& last = joined.back();
-      const int64_t to = strip.to - last.to - (last.repeat - 1) * last.to_again;
-      const int64_t from = strip.from - last.from - (last.repeat - 1) * last.from_again;
-      if (last.repeat == 1 || (to == last.to_again && from == last.from_again)) {
-        last.to_again = to;
-        last.from_again = from;
+std::vector<Strip> strips_of(const std::vector<Run>& to_positions, const std::vector<Run>& from_positions,
+                             int64_t period, const std::function<int64_t(int64_t)>& to,
+                             const std::function<int64_t(int64_t)>& from) {
+  struct Open {
+    size_t strip;
+    int64_t next;  // position at which the strip would go on
+  };
+  std::map<int64_t, Open> open;  // by position modulo the period
+  std::vector<Strip> strips;
+  for (size_t i = 0, j = 0; i < to_positions.size() && j < from_positions.size();) {
+    const Run &a = to_positions[i], &b = from_positions[j];
+    const Run both = common(a, b);
+    if (a.last() < b.last())
+      i++;
+    else
+      j++;
+    if (both.count == 0) continue;
+    Strip strip;
+    strip.count = both.count;
+    strip.to = to(both.begin);
+    strip.from = from(both.begin);
+    if (both.count > 1) {
+      strip.to_step = to(both.at(1)) - strip.to;
+      strip.from_step = from(both.at(1)) - strip.from;
+    }
+    if (period > 0) {
+      const auto [entry, fresh] = open.try_emplace(both.begin % period, Open{0, 0});
+      Open& known = entry->second;
+      if (!fresh && known.next == both.begin && strips[known.strip].count == strip.count) {
+        Strip& last = strips[known.strip];
+        if (last.repeat == 1) {
+          last.to_again = strip.to - last.to;
+          last.from_again = strip.from - last.from;
+        }
         last.repeat++;
+        known.next += period;
         continue;
       }
+      known = {strips.size(), both.begin + period};
     }
-    joined.push_back(strip);
+    strips.push_back(strip);
   }
-  *strips = joined;
+  return strips;
 }
 
 void Box::add(const Strip& strip, int64_t to_stride, int64_t from_stride) {
@@ -64,7 +86,7 @@ Link Box::link(int to_rank, int from_rank) const {
   for (const Level& level : levels_) {
     // A stride for one step of a dimension of elements of one byte.
     to.push_back({0, level.count, level.to, 0, 1});
-    from.push_back({0, level.count, level.from, 0, 1});
+    if (!single_) from.push_back({0, level.count, level.from, 0, 1});
   }
   link.to.extent = extent_of(element_, to);
   link.from.extent = extent_of(element_, from);

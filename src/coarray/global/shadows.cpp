@@ -17,20 +17,17 @@ struct Source {
   Strip strip;  // to: local indices of the coordinate; from: of the owner
 };
 
+// Of the subscripts `here`, which are images of here - shift, what the owner has.
 void add_pieces(const Axis& axis, int coordinate, int owner, const Run& here, int64_t shift, bool own,
                 std::vector<Source>* sources) {
-  std::vector<Strip> strips;
-  const Run there = {here.begin - shift, here.count, here.step};
-  const Pieces pieces = axis.owned(owner, there);
-  for (int64_t r = 0; r < pieces.runs; r++) {
-    const Run from = pieces.run(r);
-    if (from.count == 0) continue;
-    const Run from_local = axis.local(owner, from);
-    const Run to_local = axis.local(coordinate, Run{from.begin + shift, from.count, from.step});
-    strips.push_back({from.count, to_local.begin, to_local.step, from_local.begin, from_local.step});
-  }
-  join(&strips);
-  for (const Strip& strip : strips) sources->push_back({owner, own, strip});
+  const Pieces pieces = axis.owned(owner, {here.begin - shift, here.count, here.step});
+  std::vector<Run> runs;
+  for (int64_t r = 0; r < pieces.runs; r++)
+    if (const Run run = pieces.run(r); run.count > 0) runs.push_back(run);
+  const auto to = [&](int64_t x) { return axis.local(coordinate, x + shift); };
+  const auto from = [&](int64_t x) { return axis.local(owner, x); };
+  for (const Strip& strip : strips_of(runs, runs, axis.period(), to, from))
+    sources->push_back({owner, own, strip});
 }
 
 // All that a coordinate has memory for, by owner. Empty if it owns nothing: then it has no shadow either.
