@@ -97,6 +97,20 @@ bool is_const(CXType type) {
   }
 }
 
+int rank_of(CXType type) {
+  int rank = 0;
+  for (bool first = true;; first = false, rank++) {
+    type = clang_getCanonicalType(type);
+    const Shape shape = shape_of(type);
+    if (shape == Shape::array || shape == Shape::variable_array)
+      type = clang_getArrayElementType(type);
+    else if (shape == Shape::pointer && first)
+      type = clang_getPointeeType(type);
+    else
+      return rank;
+  }
+}
+
 Declares what_of(CXCursorKind kind) {
   switch (kind) {
     case CXCursor_VarDecl:
@@ -218,6 +232,8 @@ class Visitor {
     // A parameter of a prototype is seen in that prototype only.
     d.scope = d.what == Declares::parameter ? range_of(parent) : scopes_.back();
     if (d.what == Declares::variable) describe_variable(cursor, &d);
+    if (d.what == Declares::variable || d.what == Declares::parameter)
+      d.rank = rank_of(clang_getCursorType(cursor));
     if (d.what == Declares::function) {
       analysis_.functions.push_back({d.name, range_of(cursor), {}});
     }

@@ -39,6 +39,7 @@ struct Declaration {
   bool is_const = false;  // itself, or as an array its elements
   Shape shape = Shape::other;
   long long count = -1;  // of an array: its elements; -1: not known at this declaration
+  int rank = 0;          // of an array: its dimensions; of a pointer: one more than what it points to has
   long long bytes = -1;  // of a variable; -1: not known
   Range initialiser;     // empty without one
 };

@@ -5,7 +5,9 @@
 
 #include "compiler/array_assignment.h"
 #include "compiler/declarator.h"
+#include "compiler/global_lowering.h"
 #include "compiler/local_directives.h"
+#include "compiler/statements.h"
 #include "tasuki/xmp_compiler.h"
 
 namespace tasuki::cc {
@@ -19,7 +21,8 @@ enum class Form {
   increment,  // a[i]:[2]++, --a[i]:[2]
   get_into,   // x = a[i]:[2]; in a nonblock region
   sections,   // an array assignment
-  directive
+  directive,
+  global  // what the global view has of its own
 };
 
 struct Construct {
@@ -29,6 +32,7 @@ struct Construct {
   size_t op = kNone;
   bool is_statement = false;
   const Directive* directive = nullptr;
+  std::function<std::string()> text = {};
 };
 
 class Lowering {
@@ -43,14 +47,20 @@ class Lowering {
             checked,
             [this](size_t a, size_t b) { return render(a, b); }},
         text_(text),
+        statements_(text, tokens),
         token_(token) {}
 
   Lowered run() {
     find_regions();
-    for (const auto& [open, section] : in_.tokens.sections) add_array_assignment(open);
+    for (const GlobalDirective& d : in_.tokens.globals)
+      if (d.kind == GlobalKind::gmove || d.kind == GlobalKind::array)
+        global_statements_.push_back({d.end, statements_.end_of(d.end + 1)});
+    for (const auto& [open, section] : in_.tokens.sections)
+      if (!in_global_statement(open)) add_array_assignment(open);
     for (const Coindex& c : in_.tokens.coindices)
       if (!c.declares) add_reference(c);
     for (const Directive& d : in_.tokens.directives) add_directive(d);
+    lower_global();
     size_t done = 0;
     for (const auto& [begin, construct] : constructs_) {
       if (begin < done) continue;  // inside one
@@ -84,70 +94,6 @@ class Lowering {
     return result;
   }
 
-  // ---- statements
-
-  // Behind the statement that begins at `at`.
-  size_t statement_end(size_t at) const {
-    if (at >= text_.tokens().size()) return text_.tokens().size();
-    const auto behind = [&](size_t open) {
-      return in_.match(open) > open ? in_.match(open) + 1 : text_.tokens().size();
-    };
-    at = text_.skip_directives(at);
-    if (at >= text_.tokens().size()) return at;
-    if (text_.is(at, kDirectiveWord)) {
-      for (const Directive& d : in_.tokens.directives)
-        if (d.word == at) return d.has_block() ? statement_end(d.end + 1) : d.end + 1;
-    }
-    if (text_.is(at, "{")) return behind(at);
-    if (text_.is_any(at, "for", "while", "switch", "if")) {
-      const size_t open = text_.next(at);
-      if (!text_.is(open, "(")) return at + 1;
-      size_t end = statement_end(behind(open));
-      if (text_.is(at, "if") && text_.skip_directives(end) < text_.tokens().size() &&
-          text_.is(text_.skip_directives(end), "else"))
-        end = statement_end(text_.skip_directives(end) + 1);
-      return end;
-    }
-    if (text_.is(at, "do")) {
-      const size_t end = statement_end(at + 1);
-      return statement_end(end);  // while (..);
-    }
-    for (; at < text_.tokens().size() && !text_.is_any(at, ";", "}"); at++)
-      if (text_.is_any(at, "(", "[", "{") && in_.match(at) > at) at = in_.match(at);
-    return std::min(at + 1, text_.tokens().size());
-  }
-
-  // The first token of the expression statement that holds `token`: behind the last ";", "{" or "}", labels, and heads of
-  // other statements.
-  size_t statement_begin(size_t token) const {
-    size_t at = token;
-    for (size_t i = token; i-- > 0;) {
-      if (text_.tokens()[i].kind == TokenKind::directive) continue;
-      if (text_.is_any(i, ";", "{", "}")) {
-        const bool group =
-            text_.is(i, "}") && text_.is_any(text_.next(i), ")", ",", "]");  // of an expression
-        if (!group) break;
-      }
-      if (text_.is_any(i, ")", "]", "}") && in_.match(i) < i) i = in_.match(i);
-      at = i;
-    }
-    while (true) {
-      const size_t open = text_.next(at);
-      if (open == kNone || at >= token) return at;
-      if (text_.is_any(at, "if", "while", "for", "switch") && text_.is(open, "(") && in_.match(open) < token)
-        at = text_.next(in_.match(open));
-      else if (text_.is_any(at, "else", "do"))
-        at = open;
-      else if (text_.is(at, "case") ||
-               (text_.is_word(at) && text_.is(open, ":") && !in_.tokens.colons.contains(open)))
-        while (at < token && !(text_.is(text_.previous(at), ":") &&
-                               !in_.tokens.colons.contains(text_.previous(at)) && at > open))
-          at = text_.next(at);
-      else
-        return at;
-    }
-  }
-
   bool begins_statement(size_t token) const {
     const size_t before = text_.previous(token);
     if (text_.is_any(before, ";", "{", "}")) return !text_.is(before, ";") || !in_for_header(before);
@@ -171,13 +117,33 @@ class Lowering {
     return false;
   }
 
+  // ---- the global view
+
+  bool in_global_statement(size_t token) const {
+    return std::any_of(global_statements_.begin(), global_statements_.end(),
+                       [&](const TokenRange& r) { return token > r.first && token < r.last; });
+  }
+
+  void lower_global() {
+    const GlobalLowered lowered = lower_global_view(in_, [this](const Replacement& r) {
+      Construct construct{Form::global, r.first, r.last};
+      construct.text = r.text;
+      add(construct);
+    });
+    for (const auto& [token, text] : lowered.insertions)
+      result_.changes.push_back({text_.end_of(token), text_.end_of(token), text});
+    result_.templates = lowered.templates;
+    result_.distributed_arrays = lowered.arrays;
+    result_.global_view = lowered.used;
+  }
+
   // ---- regions of nonblock
 
   void find_regions() {
     for (const Directive& d : in_.tokens.directives)
       if (d.kind == DirectiveKind::nonblock)
-        regions_.push_back(
-            {d.end, statement_end(d.end + 1), d.option ? TASUKI_XMP_NONBLOCK_REMOTE : TASUKI_XMP_NONBLOCK});
+        regions_.push_back({d.end, statements_.end_of(d.end + 1),
+                            d.option ? TASUKI_XMP_NONBLOCK_REMOTE : TASUKI_XMP_NONBLOCK});
   }
 
   // Of the innermost region.
@@ -203,7 +169,7 @@ class Lowering {
 
   void add_array_assignment(size_t open) {
     if (in_directive(open)) return error(open, "a section cannot stand in this directive", "name one object");
-    const size_t begin = statement_begin(open);
+    const size_t begin = statements_.begin_of(open);
     if (constructs_.contains(begin) && constructs_[begin].form == Form::sections) return;
     size_t end = begin;
     for (; end < text_.tokens().size() && !text_.is_any(end, ";", "}"); end++)
@@ -344,11 +310,6 @@ class Lowering {
     if (begin >= text_.tokens().size() || text_.is(begin, "}"))
       return error(d.name, "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands before a block",
                    "write { .. } behind it");
-    if (d.kind == DirectiveKind::task) {
-      const size_t end = statement_end(begin);
-      result_.changes.push_back({text_.begin_of(begin), text_.begin_of(begin), "{ "});
-      result_.changes.push_back({text_.end_of(end - 1), text_.end_of(end - 1), " tasuki_xmp_task_end(); }"});
-    }
   }
 
   // ---- what it becomes
@@ -369,6 +330,8 @@ class Lowering {
         return lower_array_assignment(in_, c.begin, c.end, flags_at(c.begin));
       case Form::directive:
         return lower_directive(in_, *c.directive);
+      case Form::global:
+        return c.text();
     }
     return "";
   }
@@ -471,7 +434,9 @@ class Lowering {
 
   CoarrayText in_;
   const Text& text_;
+  const Statements statements_;
   const std::function<std::string(size_t)> token_;
+  std::vector<TokenRange> global_statements_;  // their sections are no array assignments of one node
   std::vector<Region> regions_;
   std::map<size_t, Construct> constructs_;  // by their first token
   Lowered result_;
@@ -512,9 +477,10 @@ std::string lowering_declarations() {
          "void tasuki_xmp_lock(void*, int, int*, int*, const char*, int); void tasuki_xmp_unlock(void*, int, "
          "int*, const char*, int); "
          "int tasuki_xmp_node(const struct __tasuki_xmp_nodes*, const int*, const char*, int); "
-         "int tasuki_xmp_task_begin(const struct __tasuki_xmp_nodes*, const struct __tasuki_xmp_range*, "
-         "const char*, int); "
-         "void tasuki_xmp_task_end(void); void xmp_sync_all(int*); int xmp_this_image(void); ";
+         "struct __tasuki_xmp_descriptor { int kind, dimensions; unsigned long element, size[7]; const char "
+         "*name, *file; "
+         "int line; }; "
+         "void xmp_sync_all(int*); int xmp_this_image(void); ";
 }
 
 }  // namespace tasuki::cc

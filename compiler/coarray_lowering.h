@@ -23,7 +23,8 @@ struct Change {
 
 struct Lowered {
   std::vector<Change> changes;
-  bool node_arrays = false;  // some are to be registered
+  bool node_arrays = false, templates = false, distributed_arrays = false;  // some are to be registered
+  bool global_view = false;
 };
 
 // `token` gives the C for one token.

@@ -25,10 +25,7 @@ class Finder {
       if (text_.is(i, "{")) depth_++;
       if (text_.is(i, "}")) depth_--;
       if (text_.is(i, kDirectiveWord)) {
-        Directive d{};
-        if (read_directive(text_, i, &d, &diagnostics_)) add(d);
-        for (const TokenRange& range : d.expressions())
-          for (size_t k = range.first; k < range.last; k++) look(k);
+        directive(i);
         while (i + 1 < text_.tokens().size() && !text_.is(i, ";")) i++;
       } else {
         look(i);
@@ -38,18 +35,73 @@ class Finder {
   }
 
  private:
+  void directive(size_t word) {
+    std::vector<TokenRange> expressions;
+    if (is_global_directive(text_.spelling(text_.next(word)))) {
+      for (GlobalDirective& d : read_global_directive(text_, word, &diagnostics_)) {
+        expressions = d.numbers();
+        for (const TokenRange& range : d.objects()) expressions.push_back(range);
+        add(&d);
+      }
+    } else if (Directive d{}; read_directive(text_, word, &d, &diagnostics_)) {
+      expressions = d.expressions();
+      add(d);
+    }
+    for (const TokenRange& range : expressions)
+      for (size_t k = range.first; k < range.last; k++) look(k);
+  }
+
+  void add(GlobalDirective* d) {
+    d->in_function = depth_ > 0;
+    if (depth_ == 0) {
+      size_t before = d->word, behind = d->end;
+      while (text_.is(text_.previous(before), ";") && is_directive_end(text_.previous(before)))
+        before = directive_begin(text_.previous(before));
+      while (text_.is(text_.next(behind), kDirectiveWord))
+        while (!text_.is(behind = text_.next(behind), ";")) {
+        }
+      if (text_.is(text_.previous(before), ")") && text_.is(text_.next(behind), "{"))
+        d->body = text_.next(behind);
+    }
+    if (depth_ == 0 && d->body == kNone && !d->declares()) return misplaced(d->name);
+    result_.globals.push_back(*d);
+  }
+
+  bool is_directive_end(size_t semicolon) const { return directive_begin(semicolon) != kNone; }
+  // The first word of the directive that this semicolon ends; kNone for others.
+  size_t directive_begin(size_t semicolon) const {
+    for (size_t i = semicolon; i-- > 0;) {
+      if (text_.is(i, kDirectiveWord)) return i;
+      if (text_.is_any(i, ";", "{", "}")) return kNone;
+    }
+    return kNone;
+  }
+
+  void misplaced(size_t name) {
+    diagnostics_.error(text_.begin_of(name),
+                       "'#pragma xmp " + std::string(text_.spelling(name)) + "' stands in a function",
+                       "move it into a function");
+  }
+
   void add(const Directive& d) {
-    if (depth_ == 0 && d.kind != DirectiveKind::nodes)
-      return diagnostics_.error(
-          text_.begin_of(d.name),
-          "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands in a function",
-          "move it into a function");
+    if (depth_ == 0 && d.kind != DirectiveKind::nodes) return misplaced(d.name);
     result_.directives.push_back(d);
   }
 
   void look(size_t i) {
+    if (text_.is(i, "xmp_desc_of")) descriptor(i);
     if (text_.is(i, "[")) section(i);
     if (text_.is(i, ":") && text_.is(text_.next(i), "[")) coindex(i);
+  }
+
+  void descriptor(size_t word) {
+    const size_t open = text_.next(word);
+    if (text_.is(open, "(") && text_.is_word(text_.next(open)) &&
+        text_.next(text_.next(open)) == match(text_, open))
+      return result_.descriptors.push_back(word);
+    diagnostics_.error(text_.begin_of(word),
+                       "xmp_desc_of has one operand: the name of a node array, a template or an array",
+                       "write xmp_desc_of(a)");
   }
 
   // [[...]] holds attributes.
@@ -186,6 +238,65 @@ constexpr const char* kPreamble =
     "char*, ...); "
     "int __tasuki_use(int, ...); ";
 
+// Directives as C: their expressions stay, the rest goes.
+class NeutralDirective {
+ public:
+  NeutralDirective(const Text& text, size_t word, size_t end, Neutral* result)
+      : text_(text), word_(word), end_(end), result_(*result) {
+    for (size_t i = word; i <= end; i++)
+      if (text.tokens()[i].kind != TokenKind::directive) result_.instead.emplace(i, "");
+  }
+  void around(const std::string& before, const std::string& after) {
+    result_.instead[word_] = before;
+    result_.instead[end_] = after;
+  }
+  void keep(const TokenRange& range, const char* before, const char* after) {
+    if (range.empty()) return;
+    for (size_t i = range.first; i < range.last; i++) {
+      const auto changed = result_.instead.find(i);
+      // What was emptied above, and not what a section or coindex became.
+      if (changed != result_.instead.end() && changed->second.empty()) result_.instead.erase(changed);
+    }
+    result_.before[range.first] = before + result_.before[range.first];
+    result_.after[range.last - 1] += after;
+  }
+  void number(const TokenRange& range) { keep(range, ", &__tasuki_c[", "]"); }
+  void object(const TokenRange& range) { keep(range, ", &(", ")"); }
+
+ private:
+  const Text& text_;
+  size_t word_, end_;
+  Neutral& result_;
+};
+
+void neutral_directive(const Text& text, const Directive& d, Neutral* result) {
+  NeutralDirective neutral(text, d.word, d.end, result);
+  if (d.has_block()) return;
+  if (d.kind == DirectiveKind::nodes) return neutral.around("struct __tasuki_none;", "");
+  neutral.around("__tasuki_use(0", ");");
+  for (const NodeSubscript& s : d.nodes.subscripts)
+    for (const TokenRange& range : {s.lower, s.upper, s.stride}) neutral.number(range);
+  neutral.number(d.tag);
+  for (const TokenRange& range : {d.lock, d.acquired, d.status}) neutral.object(range);
+}
+
+void neutral_directive(const Text& text, const GlobalDirective& d, Neutral* result) {
+  NeutralDirective neutral(text, d.word, d.end, result);
+  if (d.body != kNone) return;
+  if (!d.in_function) {
+    neutral.around("extern int __tasuki_size" + std::to_string(d.word) + "[1", "];");
+    for (const TokenRange& range : d.numbers()) neutral.keep(range, " + 0 * (", ")");
+    return;
+  }
+  // The label makes the statement behind it a part of this one, whatever stands around both.
+  const std::vector<TokenRange> numbers = d.numbers(), objects = d.objects();
+  if (d.has_block() && numbers.empty() && objects.empty()) return;
+  neutral.around(d.has_block() ? "switch (__tasuki_use(0" : "__tasuki_use(0",
+                 d.has_block() ? ")) default:" : ");");
+  for (const TokenRange& range : numbers) neutral.number(range);
+  for (const TokenRange& range : objects) neutral.object(range);
+}
+
 Neutral neutral_text(const Text& text, const CoarrayTokens& tokens) {
   Neutral result;
   const std::string operand = "&__tasuki_c[";
@@ -219,33 +330,12 @@ Neutral neutral_text(const Text& text, const CoarrayTokens& tokens) {
       result.instead[match(text, open)] = open == c.opens.back() ? "])]" : "]";
     }
   }
-  for (const Directive& d : tokens.directives) {
-    for (size_t i = d.word; i <= d.end; i++)
-      if (text.tokens()[i].kind != TokenKind::directive) result.instead.emplace(i, "");
-    if (d.has_block()) continue;
-    if (d.kind == DirectiveKind::nodes) {
-      result.instead[d.word] = "struct __tasuki_none;";
-      continue;
-    }
-    result.instead[d.word] = "__tasuki_use(0";
-    result.instead[d.end] = ");";
-    const auto keep = [&](const TokenRange& range, const char* before, const char* after) {
-      if (range.empty()) return;
-      for (size_t i = range.first; i < range.last; i++) {
-        const auto changed = result.instead.find(i);
-        // What was emptied above, and not what a section or coindex became.
-        if (changed != result.instead.end() && changed->second.empty()) result.instead.erase(changed);
-      }
-      result.before[range.first] = before + result.before[range.first];
-      result.after[range.last - 1] += after;
-    };
-    for (const NodeSubscript& s : d.nodes.subscripts)
-      for (const TokenRange& range : {s.lower, s.upper, s.stride}) keep(range, ", &__tasuki_c[", "]");
-    keep(d.tag, ", &__tasuki_c[", "]");
-    keep(d.lock, ", &(", ")");
-    keep(d.acquired, ", &(", ")");
-    keep(d.status, ", &(", ")");
+  for (size_t word : tokens.descriptors) {
+    for (size_t i = word; i <= match(text, text.next(word)); i++) result.instead[i] = "";
+    result.instead[word] = "((const void*)0)";
   }
+  for (const Directive& d : tokens.directives) neutral_directive(text, d, &result);
+  for (const GlobalDirective& d : tokens.globals) neutral_directive(text, d, &result);
   return result;
 }
 

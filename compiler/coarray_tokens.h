@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "compiler/diagnostics.h"
+#include "compiler/global_directives.h"
 #include "compiler/text.h"
 #include "compiler/xmp_directives.h"
 
@@ -39,9 +40,13 @@ struct CoarrayTokens {
   std::vector<Coindex> coindices;
   std::map<size_t, SectionBracket> sections;  // by "["
   std::vector<Directive> directives;
-  std::set<size_t> colons;  // of the coindices
+  std::vector<GlobalDirective> globals;  // directives of the global view
+  std::set<size_t> colons;               // of the coindices
+  std::vector<size_t> descriptors;       // the words of xmp_desc_of(name)
 
-  bool empty() const { return coindices.empty() && sections.empty() && directives.empty(); }
+  bool empty() const {
+    return coindices.empty() && sections.empty() && directives.empty() && globals.empty();
+  }
   const Coindex* coindex_at(size_t colon) const;
   bool has_section(size_t first, size_t last) const;  // among the tokens [first, last)
 };

@@ -14,8 +14,6 @@ class LocalDirective {
         return "";
       case DirectiveKind::wait_nonblock:
         return std::string("tasuki_xmp_wait_nonblock(") + (d_.option ? "1" : "0") + ", " + place + ");";
-      case DirectiveKind::barrier:
-        return "xmp_sync_all((void*)0);";
       case DirectiveKind::post:
         return "tasuki_xmp_post(" + node() + ", " + range(d_.tag) + ", " + place + ");";
       case DirectiveKind::wait:
@@ -27,9 +25,6 @@ class LocalDirective {
         return lock();
       case DirectiveKind::nodes:
         return nodes();
-      case DirectiveKind::task:
-        return "if (tasuki_xmp_task_begin(&" + record(d_.nodes) + ", " +
-               "(const struct __tasuki_xmp_range[])" + ranges(d_.nodes) + ", " + place + "))";
     }
     return "";
   }

@@ -2,7 +2,6 @@
 //
 //     #pragma xmp post(p(2), 7)          tasuki_xmp_post(tasuki_xmp_node(&__tasuki_nodes_p, ..), 7, ..);
 //     #pragma xmp nodes p(4)             a record of the node array
-//     #pragma xmp task on p(1:2)         if (tasuki_xmp_task_begin(..))
 #pragma once
 
 #include <string>

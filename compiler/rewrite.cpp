@@ -6,6 +6,7 @@
 
 #include "compiler/coarray_lowering.h"
 #include "compiler/edits.h"
+#include "compiler/global_lowering.h"
 #include "compiler/pragma.h"
 
 namespace tasuki::cc {
@@ -37,6 +38,25 @@ constexpr const char* kNodesDeclarations =
     "void tasuki_xmp_register_nodes(struct __tasuki_xmp_nodes* const*, struct __tasuki_xmp_nodes* const*); ";
 constexpr const char* kRegisterNodes =
     "tasuki_xmp_register_nodes(__start_tasuki_xmpnodes, __stop_tasuki_xmpnodes); ";
+
+constexpr const char* kTemplatesDeclarations =
+    "extern struct __tasuki_xmp_template* __start_tasuki_xmptemplates[] "
+    "__attribute__((visibility(\"hidden\"))); "
+    "extern struct __tasuki_xmp_template* __stop_tasuki_xmptemplates[] "
+    "__attribute__((visibility(\"hidden\"))); "
+    "void tasuki_xmp_register_templates(struct __tasuki_xmp_template* const*, struct __tasuki_xmp_template* "
+    "const*); ";
+constexpr const char* kRegisterTemplates =
+    "tasuki_xmp_register_templates(__start_tasuki_xmptemplates, __stop_tasuki_xmptemplates); ";
+
+constexpr const char* kArraysDeclarations =
+    "extern struct __tasuki_xmp_array* __start_tasuki_xmparrays[] __attribute__((visibility(\"hidden\"), "
+    "weak)); "
+    "extern struct __tasuki_xmp_array* __stop_tasuki_xmparrays[] __attribute__((visibility(\"hidden\"), "
+    "weak)); "
+    "void tasuki_xmp_register_arrays(struct __tasuki_xmp_array* const*, struct __tasuki_xmp_array* const*); ";
+constexpr const char* kRegisterArrays =
+    "tasuki_xmp_register_arrays(__start_tasuki_xmparrays, __stop_tasuki_xmparrays); ";
 
 // Behind the user's last line. Objects of the same program share the section, so each registers all of it.
 constexpr const char* kConstructor =
@@ -73,7 +93,10 @@ class Rewriter {
     const bool records = !file_records().empty() || has_block_records();
     std::string declarations = lowering_declarations(), registers;
     if (records) declarations += kCoarrayDeclarations, registers += kRegisterCoarrays;
+    if (lowered.global_view) declarations += global_declarations();
     if (lowered.node_arrays) declarations += kNodesDeclarations, registers += kRegisterNodes;
+    if (lowered.templates) declarations += kTemplatesDeclarations, registers += kRegisterTemplates;
+    if (lowered.distributed_arrays) declarations += kArraysDeclarations, registers += kRegisterArrays;
     if (!registers.empty())
       registers =
           "static void __attribute__((constructor, used)) __tasuki_register(void) { " + registers + "}\n";

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compiler/edits.h"
+#include "compiler/global_directives.h"
 
 namespace tasuki::cc {
 namespace {
@@ -13,17 +14,13 @@ const std::map<std::string_view, DirectiveKind>& known_directives() {
       {"nonblock", DirectiveKind::nonblock}, {"wait_nonblock", DirectiveKind::wait_nonblock},
       {"post", DirectiveKind::post},         {"wait", DirectiveKind::wait},
       {"lock", DirectiveKind::lock},         {"unlock", DirectiveKind::unlock},
-      {"barrier", DirectiveKind::barrier},   {"nodes", DirectiveKind::nodes},
-      {"task", DirectiveKind::task}};
+      {"nodes", DirectiveKind::nodes}};
   return known;
 }
 
 // Directives of the specification that this compiler does not have.
 bool is_unsupported(std::string_view name) {
-  for (const char* one :
-       {"template", "distribute", "align",       "shadow",      "coarray",       "image",    "template_fix",
-        "tasks",    "loop",       "array",       "reflect",     "reduce_shadow", "gmove",    "reduction",
-        "bcast",    "wait_async", "local_alias", "static_desc", "tasklet",       "tasklets", "taskletwait"})
+  for (const char* one : {"coarray", "image", "static_desc", "tasklet", "tasklets", "taskletwait"})
     if (name == one) return true;
   return false;
 }
@@ -40,61 +37,41 @@ size_t xmp_body(std::string_view directive) {
   return at;
 }
 
+std::string form_of(DirectiveKind kind) {
+  switch (kind) {
+    case DirectiveKind::nonblock:
+      return "nonblock, or nonblock (remote), before a block";
+    case DirectiveKind::wait_nonblock:
+      return "wait_nonblock, or wait_nonblock (local)";
+    case DirectiveKind::post:
+      return "post(p(i), tag), with a node array p";
+    case DirectiveKind::wait:
+      return "wait, wait(p(i)) or wait(p(i), tag), with a node array p";
+    case DirectiveKind::lock:
+      return "lock(l:[image]) acquired_lock(success) stat(status); the last two may be left out";
+    case DirectiveKind::unlock:
+      return "unlock(l:[image]) stat(status); stat may be left out";
+    case DirectiveKind::nodes:
+      return "nodes p(4), nodes p[4], nodes p(2,*) or nodes q(2)=p(1:2)";
+  }
+  return "";
+}
+
 class Reader {
  public:
-  Reader(const Text& text, size_t word, Diagnostics* diagnostics)
-      : text_(text), diagnostics_(*diagnostics), at_(text.next(word)), word_(word) {}
+  Reader(const Text& text, size_t word, DirectiveKind kind, Diagnostics* diagnostics)
+      : in_(text, word, form_of(kind), diagnostics), word_(word), kind_(kind) {}
 
   bool read(Directive* d) {
+    d->kind = kind_;
     d->word = word_;
-    d->name = at_;
-    d->end = at_;
-    while (d->end != kNone && !text_.is(d->end, ";")) d->end = text_.next(d->end);
-    const auto known =
-        text_.is_word(at_) ? known_directives().find(text_.spelling(at_)) : known_directives().end();
-    if (d->end == kNone || known == known_directives().end()) return false;
-    d->kind = known->second;
-    end_ = d->end;
-    advance();
-    const bool good = arguments(d);
-    return good && (at_ == end_ || expected("the end of the directive"));
+    d->name = in_.name;
+    d->end = in_.end;
+    if (d->end == kNone) return false;
+    return arguments(d) && (in_.at_end() || in_.expected("the end of the directive"));
   }
 
  private:
-  void advance() { at_ = text_.next(at_); }
-  bool expected(const std::string& what) {
-    const size_t name = text_.next(word_);
-    diagnostics_.error(
-        text_.begin_of(name),
-        "'#pragma xmp " + std::string(text_.spelling(name)) + "': " + what + " is expected" +
-            (at_ == end_ ? " at its end" : " before '" + std::string(text_.spelling(at_)) + "'"),
-        "write #pragma xmp " + form_of());
-    return false;
-  }
-  std::string form_of() const {
-    switch (known_directives().at(text_.spelling(text_.next(word_)))) {
-      case DirectiveKind::nonblock:
-        return "nonblock, or nonblock (remote), before a block";
-      case DirectiveKind::wait_nonblock:
-        return "wait_nonblock, or wait_nonblock (local)";
-      case DirectiveKind::post:
-        return "post(p(i), tag), with a node array p";
-      case DirectiveKind::wait:
-        return "wait, wait(p(i)) or wait(p(i), tag), with a node array p";
-      case DirectiveKind::lock:
-        return "lock(l:[image]) acquired_lock(success) stat(status); the last two may be left out";
-      case DirectiveKind::unlock:
-        return "unlock(l:[image]) stat(status); stat may be left out";
-      case DirectiveKind::barrier:
-        return "barrier";
-      case DirectiveKind::nodes:
-        return "nodes p(4), nodes p[4], nodes p(2,*) or nodes q(2)=p(1:2)";
-      case DirectiveKind::task:
-        return "task on p(1:2), before a block";
-    }
-    return "";
-  }
-
   bool arguments(Directive* d) {
     switch (d->kind) {
       case DirectiveKind::nonblock:
@@ -104,154 +81,70 @@ class Reader {
       case DirectiveKind::post:
         return post(d);
       case DirectiveKind::wait:
-        return at_ == end_ || post(d);
+        return in_.at_end() || post(d);
       case DirectiveKind::lock:
       case DirectiveKind::unlock:
         return lock(d);
-      case DirectiveKind::barrier:
-        return true;
       case DirectiveKind::nodes:
         return nodes(d);
-      case DirectiveKind::task:
-        if (!text_.is(at_, "on")) return expected("'on'");
-        advance();
-        return nodes_reference(&d->nodes, false);
     }
     return false;
   }
 
   bool option(const char* word, Directive* d) {
-    if (at_ == end_) return true;
-    if (!text_.is(at_, "(")) return expected("'(" + std::string(word) + ")' or nothing");
-    advance();
-    if (!text_.is(at_, word)) return expected("'" + std::string(word) + "'");
-    advance();
-    if (!text_.is(at_, ")")) return expected("')'");
-    advance();
+    if (in_.at_end()) return true;
+    if (!in_.accept("(")) return in_.expected("'(" + std::string(word) + ")' or nothing");
     d->option = true;
-    return true;
-  }
-
-  size_t match(size_t open) const { return text_.tokens()[open].match; }
-
-  // Where the argument that begins here ends: a "," or ":" outside of brackets, or the closing one.
-  size_t argument_end(bool at_colon) const {
-    size_t i = at_;
-    for (; i != kNone && i < end_; i = text_.next(i)) {
-      if (text_.is(i, ",") || text_.is_any(i, ")", "]") || (at_colon && text_.is(i, ":"))) break;
-      if (text_.is_any(i, "(", "[", "{") && match(i) > i) i = match(i);
-    }
-    return i;
-  }
-
-  bool expression(TokenRange* range, const char* what) {
-    const size_t end = argument_end(false);
-    *range = {at_, end};
-    if (range->empty()) return expected(what);
-    at_ = end;
-    return true;
+    return in_.take(word) && in_.take(")");
   }
 
   bool post(Directive* d) {
-    if (!text_.is(at_, "(")) return expected("'('");
-    advance();
-    if (!nodes_reference(&d->nodes, true)) return false;
-    if (text_.is(at_, ",")) {
-      advance();
-      if (!expression(&d->tag, "a tag")) return false;
+    if (!in_.take("(") || !in_.reference(&d->nodes, kNodeArray, true, true)) return false;
+    if (in_.accept(",")) {
+      if (!in_.expression(&d->tag, "a tag")) return false;
     } else if (d->kind == DirectiveKind::post) {
-      return expected("', tag'");
+      return in_.expected("', tag'");
     }
-    if (!text_.is(at_, ")")) return expected("')'");
-    advance();
-    return true;
+    return in_.take(")");
   }
 
   bool lock(Directive* d) {
-    if (!in_parentheses(&d->lock, "a lock")) return false;
-    while (at_ != end_) {
+    if (!in_.in_parentheses(&d->lock, "a lock")) return false;
+    while (!in_.at_end()) {
       TokenRange* range = nullptr;
-      if (text_.is(at_, "acquired_lock") && d->kind == DirectiveKind::lock && d->acquired.empty())
+      if (in_.is("acquired_lock") && d->kind == DirectiveKind::lock && d->acquired.empty())
         range = &d->acquired;
-      if (text_.is(at_, "stat") && d->status.empty()) range = &d->status;
+      if (in_.is("stat") && d->status.empty()) range = &d->status;
       if (range == nullptr)
-        return expected(d->kind == DirectiveKind::lock ? "'acquired_lock', 'stat' or the end"
-                                                       : "'stat' or the end");
-      advance();
-      if (!in_parentheses(range, "a variable")) return false;
+        return in_.expected(d->kind == DirectiveKind::lock ? "'acquired_lock', 'stat' or the end"
+                                                           : "'stat' or the end");
+      in_.advance();
+      if (!in_.in_parentheses(range, "a variable")) return false;
     }
-    return true;
-  }
-
-  bool in_parentheses(TokenRange* range, const char* what) {
-    if (!text_.is(at_, "(")) return expected("'('");
-    advance();
-    if (!expression(range, what)) return false;
-    if (!text_.is(at_, ")")) return expected("')'");
-    advance();
     return true;
   }
 
   bool nodes(Directive* d) {
-    if (!nodes_reference(&d->nodes, false)) return false;
-    if (!text_.is(at_, "=")) return true;
-    advance();
-    if (text_.is(at_, "*")) {
-      while (text_.is(at_, "*")) {
-        d->origin += "*";
-        advance();
-      }
-      return d->origin.size() <= 2 || expected("'*' or '**'");
+    if (!in_.reference(&d->nodes, kNodeArray, false, true)) return false;
+    for (size_t i = 0; i < d->nodes.subscripts.size(); i++) {
+      if (d->nodes.subscripts[i].is_range) return in_.expected("a number of nodes, not a range,");
+      if (d->nodes.subscripts[i].own && i + 1 < d->nodes.subscripts.size())
+        return in_.expected(d->nodes.brackets ? "'*' in the first dimension only"
+                                              : "'*' in the last dimension only");
+    }
+    if (!in_.accept("=")) return true;
+    if (in_.is("*")) {
+      while (in_.accept("*")) d->origin += "*";
+      return d->origin.size() <= 2 || in_.expected("'*' or '**'");
     }
     d->origin = "=";
-    return nodes_reference(&d->whole, false);
+    return in_.reference(&d->whole, kNodeArray, false, true);
   }
 
-  bool nodes_reference(NodesReference* r, bool one_node) {
-    if (!text_.is_word(at_)) return expected("the name of a node array");
-    r->name = at_;
-    advance();
-    if (!text_.is_any(at_, "(", "[")) return expected("'(' or '['");
-    r->brackets = text_.is(at_, "[");
-    while (text_.is(at_, r->brackets ? "[" : "(")) {
-      do {
-        advance();
-        if (!subscript(r, one_node)) return false;
-      } while (!r->brackets && text_.is(at_, ","));
-      if (!text_.is(at_, r->brackets ? "]" : ")")) return expected(r->brackets ? "']'" : "')'");
-      advance();
-      if (!r->brackets) break;
-    }
-    return r->subscripts.size() <= 7 || expected("at most 7 dimensions");
-  }
-
-  bool subscript(NodesReference* r, bool one_node) {
-    NodeSubscript s;
-    if (text_.is(at_, "*") && text_.is_any(text_.next(at_), ",", ")", "]")) {
-      s.own = true;
-      advance();
-    } else {
-      TokenRange* parts[] = {&s.lower, &s.upper, &s.stride};
-      for (int i = 0; i < 3; i++) {
-        const size_t end = argument_end(true);
-        if (end > at_) *parts[i] = {at_, end};
-        at_ = end;
-        if (!text_.is(at_, ":") || i == 2) break;
-        s.is_range = true;
-        advance();
-      }
-      if (!s.is_range && s.lower.empty()) return expected("a number");
-    }
-    if (one_node && (s.own || s.is_range)) return expected("the number of one node");
-    r->subscripts.push_back(s);
-    return true;
-  }
-
-  const Text& text_;
-  Diagnostics& diagnostics_;
-  size_t at_;
+  static constexpr const char* kNodeArray = "a node array";
+  DirectiveReader in_;
   size_t word_;
-  size_t end_ = kNone;
+  DirectiveKind kind_;
 };
 
 void add(const NodesReference& r, std::vector<TokenRange>* all) {
@@ -317,11 +210,10 @@ std::string directives_as_words(const Text& text, Diagnostics* diagnostics) {
     while (end < directive.size() && is_word_character(directive[end])) end++;
     const std::string name(begin < directive.size() ? directive.substr(begin, end - begin) : "");
     const size_t offset = text.begin_of(i) + (name.empty() ? 0 : begin);
-    const std::string directives =
-        "supported are nodes, task, barrier, post, wait, lock, unlock, nonblock and wait_nonblock";
+    const std::string directives = "docs/status/xmp.md lists what there is";
     if (is_unsupported(name))
       diagnostics->error(offset, "'#pragma xmp " + name + "' is not supported", directives);
-    else if (!known_directives().contains(name))
+    else if (!known_directives().contains(name) && !is_global_directive(name))
       diagnostics->error(
           offset,
           name.empty() ? "'#pragma xmp' without a directive" : "'" + name + "' is no directive of XcalableMP",
@@ -340,15 +232,17 @@ std::string directives_as_words(const Text& text, Diagnostics* diagnostics) {
 
 std::vector<TokenRange> Directive::expressions() const {
   std::vector<TokenRange> all;
-  if (kind == DirectiveKind::post || kind == DirectiveKind::wait || kind == DirectiveKind::task)
-    add(nodes, &all);
+  if (kind == DirectiveKind::post || kind == DirectiveKind::wait) add(nodes, &all);
   for (const TokenRange& range : {tag, lock, acquired, status})
     if (!range.empty()) all.push_back(range);
   return all;
 }
 
 bool read_directive(const Text& text, size_t word, Directive* directive, Diagnostics* diagnostics) {
-  return Reader(text, word, diagnostics).read(directive);
+  const size_t name = text.next(word);
+  const auto known =
+      text.is_word(name) ? known_directives().find(text.spelling(name)) : known_directives().end();
+  return known != known_directives().end() && Reader(text, word, known->second, diagnostics).read(directive);
 }
 
 }  // namespace tasuki::cc

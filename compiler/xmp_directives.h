@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/diagnostics.h"
+#include "compiler/directive_reader.h"
 #include "compiler/text.h"
 
 namespace tasuki::cc {
@@ -23,26 +24,8 @@ std::string with_directive_arguments(const Text& text, const std::vector<std::st
 // The text with directives as words. Those that are unknown, or not supported, are errors at their lines.
 std::string directives_as_words(const Text& text, Diagnostics* diagnostics);
 
-enum class DirectiveKind { nonblock, wait_nonblock, post, wait, lock, unlock, barrier, nodes, task };
-
-struct TokenRange {
-  size_t first = kNone, last = kNone;  // [first, last)
-  bool empty() const { return first == kNone || first >= last; }
-};
-
-// One subscript of p(i), p(1:2), p[0:2], p(*), p(:).
-struct NodeSubscript {
-  bool own = false;  // *
-  bool is_range = false;
-  TokenRange lower, upper, stride;  // with brackets `upper` is the length
-};
-
-// p(1, 2:3), p[0][*]
-struct NodesReference {
-  size_t name = kNone;
-  bool brackets = false;  // counted from 0; else from 1
-  std::vector<NodeSubscript> subscripts = {};
-};
+// Of the local view; those of the global view are in global_directives.h.
+enum class DirectiveKind { nonblock, wait_nonblock, post, wait, lock, unlock, nodes };
 
 struct Directive {
   DirectiveKind kind;
@@ -50,12 +33,12 @@ struct Directive {
   size_t name;
   size_t end;                 // its semicolon
   bool option = false;        // (remote), (local)
-  NodesReference nodes = {};  // of post, wait, task; the declared one of nodes
+  NodesReference nodes = {};  // of post, wait; the declared one of nodes
   NodesReference whole = {};  // nodes q(2) = p(3:4)
   std::string origin = {};    // nodes p(4) = "*", "**"
   TokenRange tag = {}, lock = {}, acquired = {}, status = {};
 
-  bool has_block() const { return kind == DirectiveKind::nonblock || kind == DirectiveKind::task; }
+  bool has_block() const { return kind == DirectiveKind::nonblock; }
   // Those of its tokens that are expressions of C.
   std::vector<TokenRange> expressions() const;
 };

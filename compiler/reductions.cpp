@@ -1,0 +1,204 @@
+#include "compiler/reductions.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "tasuki/xmp_global.h"
+
+namespace tasuki::cc {
+namespace {
+
+struct KnownType {
+  std::string_view name;
+  tasuki_xmp_type type;
+};
+constexpr KnownType kTypes[] = {{"_Bool", TASUKI_XMP_BOOL},
+                                {"char", TASUKI_XMP_CHAR},
+                                {"signed char", TASUKI_XMP_CHAR},
+                                {"unsigned char", TASUKI_XMP_UNSIGNED_CHAR},
+                                {"short", TASUKI_XMP_SHORT},
+                                {"unsigned short", TASUKI_XMP_UNSIGNED_SHORT},
+                                {"int", TASUKI_XMP_INT},
+                                {"unsigned int", TASUKI_XMP_UNSIGNED},
+                                {"long", TASUKI_XMP_LONG},
+                                {"unsigned long", TASUKI_XMP_UNSIGNED_LONG},
+                                {"long long", TASUKI_XMP_LONG_LONG},
+                                {"unsigned long long", TASUKI_XMP_UNSIGNED_LONG_LONG},
+                                {"float", TASUKI_XMP_FLOAT},
+                                {"double", TASUKI_XMP_DOUBLE},
+                                {"long double", TASUKI_XMP_LONG_DOUBLE},
+                                {"_Complex float", TASUKI_XMP_COMPLEX_FLOAT},
+                                {"_Complex double", TASUKI_XMP_COMPLEX_DOUBLE},
+                                {"_Complex long double", TASUKI_XMP_COMPLEX_LONG_DOUBLE}};
+
+struct KnownOperation {
+  std::string_view name;
+  tasuki_xmp_operation operation;
+  const char* identity;  // nullptr: the old value, which changes nothing
+};
+constexpr KnownOperation kOperations[] = {{"+", TASUKI_XMP_SUM, "0"},
+                                          {"*", TASUKI_XMP_PRODUCT, "1"},
+                                          {"-", TASUKI_XMP_DIFFERENCE, "0"},
+                                          {"&", TASUKI_XMP_BIT_AND, "~0"},
+                                          {"|", TASUKI_XMP_BIT_OR, "0"},
+                                          {"^", TASUKI_XMP_BIT_XOR, "0"},
+                                          {"&&", TASUKI_XMP_AND, "1"},
+                                          {"||", TASUKI_XMP_OR, "0"},
+                                          {"max", TASUKI_XMP_MAX, nullptr},
+                                          {"min", TASUKI_XMP_MIN, nullptr},
+                                          {"firstmax", TASUKI_XMP_FIRST_MAX, nullptr},
+                                          {"firstmin", TASUKI_XMP_FIRST_MIN, nullptr},
+                                          {"lastmax", TASUKI_XMP_LAST_MAX, nullptr},
+                                          {"lastmin", TASUKI_XMP_LAST_MIN, nullptr}};
+
+const KnownOperation& known_operation(const Reduction& r) {
+  return *std::find_if(std::begin(kOperations), std::end(kOperations),
+                       [&](const KnownOperation& known) { return known.name == r.operation; });
+}
+
+// A variable: its memory as a run of elements.
+struct Memory {
+  std::string data, count, element;  // an address, a number, a type
+  int type = -1;
+  std::string array = "0";
+  bool is_array = false;
+};
+
+bool memory_of(const CoarrayText& in, const GlobalNames& names, const TokenRange& range, Memory* m) {
+  const ExpressionType* type = in.type(range.first, range.last);
+  if (type == nullptr) {
+    in.diagnostics.error(in.text.begin_of(range.first), "this is no variable",
+                         "write the name of a variable");
+    return false;
+  }
+  std::string name = type->name.substr(0, std::min(type->name.find('['), type->name.size()));
+  while (name.ends_with(' ')) name.pop_back();
+  for (const std::string qualifier : {"const ", "volatile "})
+    if (name.starts_with(qualifier)) name.erase(0, qualifier.size());
+  const auto known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const KnownType& t) {
+    return t.name == name || (name.starts_with("enum ") && t.type == TASUKI_XMP_INT);
+  });
+  if (known != std::end(kTypes)) m->type = known->type;
+  const size_t array =
+      in.text.next(range.first) == range.last ? names.find_array(in.text, in.analysis, range.first) : kNone;
+  if (array != kNone) {
+    const DistributedArray& a = names.arrays[array];
+    m->element = a.element_type();
+    m->array = "&" + a.record();
+    m->data = a.record() + ".memory";
+    m->count = "__tasuki_allocated(" + m->array + ")";
+    m->is_array = true;
+    std::string base = type->name;
+    const auto element = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const KnownType& t) {
+      return base.starts_with(std::string(t.name) + "[") || base.starts_with(std::string(t.name) + " (*)") ||
+             base.starts_with(std::string(t.name) + " *");
+    });
+    if (element != std::end(kTypes)) m->type = element->type;
+    return true;
+  }
+  const std::string object = in.c(range.first, range.last);
+  m->is_array = type->shape == Shape::array || type->shape == Shape::variable_array;
+  m->data = "(void*)&(" + object + ")";
+  m->element = "__typeof__(" + object;
+  for (size_t at = type->name.find('['); m->is_array && at != std::string::npos;
+       at = type->name.find('[', at + 1))
+    m->element += "[0]";
+  m->element += ")";
+  m->count = "sizeof(" + object + ") / sizeof(" + m->element + ")";
+  return true;
+}
+
+bool check_type(const CoarrayText& in, const TokenRange& range, const Memory& m) {
+  if (m.type >= 0) return true;
+  in.diagnostics.error(
+      in.text.begin_of(range.first),
+      "a variable of type '" + in.type(range.first, range.last)->name + "' cannot be reduced",
+      "reduce numbers, and arrays of them");
+  return false;
+}
+
+// The operator that joins two parts.
+std::string join_of(const Reduction& r) {
+  return r.operation == "-" ? "+" : r.operation;
+}
+
+// A variable of a function: no other function changes it by its name.
+bool is_private(const CoarrayText& in, const TokenRange& range) {
+  if (!in.text.is_word(range.first) || in.text.next(range.first) != range.last) return false;
+  const Declaration* d = in.analysis.find(in.text.spelling(range.first), in.text.begin_of(range.first));
+  return d != nullptr && (d->what == Declares::parameter || (d->function != kNone && !d->global_storage)) &&
+         d->rank == 0;
+}
+
+std::string initialiser(const Memory& m) {
+  return "{" + m.data + ", " + m.count + ", sizeof(" + m.element + "), " +
+         std::to_string(std::max(m.type, 0)) + ", " + m.array + "}";
+}
+
+}  // namespace
+
+std::string variable_of(const CoarrayText& in, const GlobalNames& names, const TokenRange& range,
+                        bool reduced) {
+  Memory m;
+  if (!memory_of(in, names, range, &m) || (reduced && !check_type(in, range, m))) return "";
+  return initialiser(m);
+}
+
+int operation_of(const Reduction& r) {
+  return known_operation(r).operation;
+}
+
+LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const GlobalDirective& loop,
+                          const std::string& space, unsigned dimensions) {
+  LoopReduction result;
+  std::string inside;  // the end of the blocks with private variables
+  int number = 0;
+  for (const Reduction& r : loop.reductions) {
+    const KnownOperation& operation = known_operation(r);
+    for (const Reduction::Variable& v : r.variables) {
+      Memory m;
+      if (!memory_of(in, names, v.variable, &m) || !check_type(in, v.variable, m)) continue;
+      const std::string id = std::to_string(loop.word) + "_" + std::to_string(number++),
+                        old = "__tasuki_v" + id, all = "__tasuki_a" + id, n = "__tasuki_n" + id,
+                        place = in.place(loop.name);
+      std::string joined_with_old;
+      if (is_private(in, v.variable)) {
+        // A variable of the same name, whose address nobody has.
+        const std::string name(in.text.spelling(v.variable.first));
+        result.before += m.element + "* const " + all + " = &" + name + "; " + m.element + " " + old +
+                         "; { " + m.element + " " + name + " = " +
+                         (operation.identity != nullptr ? operation.identity : "*" + all) + "; ";
+        inside += " " + old + " = " + name + "; }";
+        m.data = "&" + old;
+        joined_with_old = " *" + all + " = " + old + ";";
+        if (operation.identity != nullptr)
+          joined_with_old = " *" + all + " = *" + all + " " + join_of(r) + " " + old + ";";
+      } else if (operation.identity != nullptr) {
+        // The elements one by one; a single variable is an array of one.
+        const std::string each = "for (unsigned long __tasuki_q = 0; __tasuki_q < " + n + "; __tasuki_q++) ";
+        result.before += m.element + "* const " + all + " = " + m.data + "; const unsigned long " + n +
+                         " = " + m.count + "; " + m.element + "* const " + old + " = tasuki_xmp_temporary(" +
+                         n + ", sizeof *" + old + ", " + place + "); " + each + old +
+                         "[__tasuki_q] = " + all + "[__tasuki_q], " + all +
+                         "[__tasuki_q] = " + operation.identity + "; ";
+        joined_with_old = " " + each + all + "[__tasuki_q] = " + old + "[__tasuki_q] " + join_of(r) + " " +
+                          all + "[__tasuki_q]; tasuki_xmp_release(" + old + ");";
+      }
+      std::string locations;
+      for (const TokenRange& l : v.locations)
+        locations += (locations.empty() ? "" : ", ") + variable_of(in, names, l, false);
+      result.behind +=
+          " tasuki_xmp_loop_reduction(" + std::to_string(operation.operation) +
+          ", &(const struct __tasuki_xmp_variable)" + initialiser(m) + ", " +
+          std::to_string(v.locations.size()) + ", " +
+          (locations.empty() ? "0" : "(const struct __tasuki_xmp_variable[]){" + locations + "}") + ", 0, &" +
+          space + ", " + std::to_string(dimensions) + ", " +
+          std::to_string(loop.on_device ? TASUKI_XMP_DEVICE : 0) + ", " + place + ");";
+      result.behind += joined_with_old;
+    }
+  }
+  result.behind = inside + result.behind;
+  return result;
+}
+
+}  // namespace tasuki::cc
