@@ -111,10 +111,20 @@ class Lowering {
       if (range.first == d.word) locals = arrays_.loop_locals(range);
     const std::vector<const GlobalDirective*> outer = loops_around(d.word);
     const LoweredLoop lowered = lower_loop(in_, names_, statements_, d, outer, locals);
-    replace(d.word, d.end + 1, [before = lowered.before] { return before; });
+    // What stands before a loop may be part of it for other compilers: #pragma omp for, #pragma acc loop.
+    const size_t before = pragma_before(d.word) ? text_.previous(d.word) : kNone;
+    if (before != kNone) result_.insertions.emplace_back(before, " " + lowered.before);
+    replace(d.word, d.end + 1, [text = before != kNone ? "" : lowered.before] { return text; });
     for (const LoweredLoop::Piece& piece : lowered.headers)
       replace(piece.first, piece.last, [text = piece.text] { return text; });
     for (const auto& [end, text] : lowered.behind) result_.insertions.emplace_back(end - 1, text);
+  }
+
+  // Is there a pragma between this token and the one before it?
+  bool pragma_before(size_t token) const {
+    for (size_t i = token; i-- > 0 && text_.tokens()[i].kind == TokenKind::directive;)
+      if (text_.spelling(i).find("pragma") != std::string_view::npos) return true;
+    return false;
   }
 
   void add_task(const GlobalDirective& d) {
