@@ -224,18 +224,20 @@ bool GlobalArrays::any_of_file() const {
   return std::any_of(names_.arrays.begin(), names_.arrays.end(), [](const auto& a) { return a.of_file(); });
 }
 
-// The first bound of a parameter, which its type has lost; 0 if it has none.
+// The first bound of a parameter, which its type has lost; without one, as far as the template goes.
 std::string GlobalArrays::first_extent(const DistributedArray& a) const {
   if (a.kind == Kind::array) return "sizeof(" + a.part(0) + ") / sizeof(" + a.part(1) + ")";
   if (a.kind == Kind::pointer) return "0";
   const Declarator d = declarator_of(text_, text_.token_at(a.declaration->offset));
-  if (d.open == kNone || text_.next(d.open) == d.close) return "0";
   std::string bound;
-  for (size_t i = d.open + 1; i < d.close; i++)
+  for (size_t i = d.open; i != kNone && ++i < d.close;)
     if (!text_.is_any(i, "static", "const", "restrict", "volatile") &&
-        !(text_.is(i, "*") && text_.next(d.open) == i))
+        !(text_.is(i, "*") && text_.next(i) == d.close))
       bound += in_.c(i, i + 1) + " ";
-  return bound.empty() ? "0" : bound;
+  const DistributedArray::Dimension& first = a.dimensions[0];
+  if (!bound.empty() || first.with < 0) return bound.empty() ? "1" : bound;
+  return a.template_->record() + ".dimension[" + std::to_string(first.with) + "].upper - (" +
+         shift_of(in_, first.offset) + ") + 1";
 }
 
 std::string GlobalArrays::initialiser(size_t array) const {

@@ -27,7 +27,7 @@ std::string global_declarations() {
          "struct __tasuki_xmp_width { int below, above, periodic; }; "
          "struct __tasuki_xmp_global_section { const struct __tasuki_xmp_array* array; const struct "
          "__tasuki_xmp_section* "
-         "local; int dimensions; const struct __tasuki_xmp_triplet* subscript; }; "
+         "local; int dimensions; const struct __tasuki_xmp_triplet* subscript; unsigned flags; }; "
          "void tasuki_xmp_template_define(struct __tasuki_xmp_template*, const char*, int); "
          "void tasuki_xmp_template_fix(struct __tasuki_xmp_template*, const struct "
          "__tasuki_xmp_template_dimension*, const "

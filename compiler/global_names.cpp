@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "compiler/declarator.h"
+
 namespace tasuki::cc {
 namespace {
 
@@ -133,7 +135,13 @@ class Finder {
     a.dimensions.resize(d.sources.size());
     a.shadowed.resize(d.sources.size());
     a.one.resize(static_cast<size_t>(t->dimensions()));
-    if (match_dimensions(d, &a)) names_.arrays.push_back(std::move(a));
+    if (!match_dimensions(d, &a)) return;
+    const Declarator declarator = declarator_of(text_, text_.token_at(declaration->offset));
+    const bool bound = declarator.open != kNone && text_.next(declarator.open) != declarator.close;
+    if (a.kind == DistributedArray::Kind::parameter && a.dimensions[0].with < 0 && !bound)
+      return error(d.what, "nobody knows how large the first dimension of the parameter '" + name + "' is",
+                   "declare it with its bound: " + name + "[n]");
+    names_.arrays.push_back(std::move(a));
   }
 
   bool check_subscripts(const Template& t, const NodesReference& r) {

@@ -70,7 +70,7 @@ class Gmove {
       }
       if (side.good)
         side.section = "&(const struct __tasuki_xmp_global_section){0, &(struct __tasuki_xmp_section)" +
-                       section_of(in_, side.local) + ", 0, 0}";
+                       section_of(in_, side.local) + ", 0, 0, 0}";
       return side;
     }
     const DistributedArray& a = names_.arrays[side.array];
@@ -90,7 +90,7 @@ class Gmove {
                                 (dimension == 1 ? " subscript is" : " subscripts are") + " given",
                             "write an index or a section for each, such as [:]");
     side.section = "&(const struct __tasuki_xmp_global_section){&" + a.record() + ", 0, " +
-                   std::to_string(a.rank()) + ", (const struct __tasuki_xmp_triplet[]){" + triplets + "}}";
+                   std::to_string(a.rank()) + ", (const struct __tasuki_xmp_triplet[]){" + triplets + "}, 0}";
     return side;
   }
 
@@ -111,7 +111,7 @@ class Gmove {
   }
   static std::string variable(const std::string& name) {
     return "&(const struct __tasuki_xmp_global_section){0, &(struct __tasuki_xmp_section){&" + name +
-           ", sizeof " + name + ", 0, 0, 0, 0, \"\"}, 0, 0}";
+           ", sizeof " + name + ", 0, 0, 0, 0, \"\"}, 0, 0, 0}";
   }
 
   std::string between() {

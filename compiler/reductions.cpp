@@ -151,7 +151,7 @@ int operation_of(const Reduction& r) {
 LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const GlobalDirective& loop,
                           const std::string& space, unsigned dimensions) {
   LoopReduction result;
-  std::string inside;  // the end of the blocks with private variables
+  std::string begins, ends;  // of the block with private variables
   int number = 0;
   for (const Reduction& r : loop.reductions) {
     const KnownOperation& operation = known_operation(r);
@@ -165,10 +165,10 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
       if (is_private(in, v.variable)) {
         // A variable of the same name, whose address nobody has.
         const std::string name(in.text.spelling(v.variable.first));
-        result.before += m.element + "* const " + all + " = &" + name + "; " + m.element + " " + old +
-                         "; { " + m.element + " " + name + " = " +
-                         (operation.identity != nullptr ? operation.identity : "*" + all) + "; ";
-        inside += " " + old + " = " + name + "; }";
+        result.before += m.element + "* const " + all + " = &" + name + "; " + m.element + " " + old + "; ";
+        begins += m.element + " " + name + " = " +
+                  (operation.identity != nullptr ? operation.identity : "*" + all) + "; ";
+        ends += " " + old + " = " + name + ";";
         m.data = "&" + old;
         joined_with_old = " *" + all + " = " + old + ";";
         if (operation.identity != nullptr)
@@ -197,7 +197,8 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
       result.behind += joined_with_old;
     }
   }
-  result.behind = inside + result.behind;
+  result.before += "{ " + begins;
+  result.behind = ends + " }" + result.behind;
   return result;
 }
 

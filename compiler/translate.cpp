@@ -160,7 +160,7 @@ class Translator {
     if (n != arguments.size() || !write_file(source, lines)) return 0;
     Command command = mpi_compiler();
     append(&command, line_.of_roles({Role::general}));
-    append(&command, {"-w", "-E", "-P", "-x", "c", "-o", output, source});
+    append(&command, {"-D_XCALABLEMP=201812", "-w", "-E", "-P", "-x", "c", "-o", output, source});
     if (run_program(command, {.errors = temporary_.file("errors")}) != 0 || !read_file(output, &expanded))
       return 0;
     std::vector<std::string> replaced;
@@ -185,7 +185,7 @@ class Translator {
     Command command = mpi_compiler();
     for (const std::string& word : line_.of_roles({Role::general, Role::preprocessing}))
       if (word != "-P") command.push_back(word);  // lines must be known
-    append(&command, {"-w", "-idirafter", include_folder(), "-E", "-o", output});
+    append(&command, {"-D_XCALABLEMP=201812", "-w", "-idirafter", include_folder(), "-E", "-o", output});
     append(&command, more);
     const int failed = run_program(with_language(command), {.input = standard_input_, .errors = errors});
     if (failed != 0) {

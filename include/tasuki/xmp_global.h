@@ -119,6 +119,10 @@ void tasuki_xmp_array_release(struct tasuki_xmp_array* a);
 void tasuki_xmp_array_parameter(struct tasuki_xmp_array* a, void* memory, const char* file, int line);
 /* xmp_malloc(xmp_desc_of(a), n0, n1, ..) of xmp.h works on these records too. */
 
+/* a[x[0]]..[x[subscripts - 1]] as a pointer, with fewer subscripts than dimensions: where this node's memory of that part begins, shadow
+ * included; what tasuki_xmp_array_parameter takes. Local. */
+void* tasuki_xmp_row(const struct tasuki_xmp_array* a, int subscripts, const long long* x);
+
 /* Checked builds: `x`, if this node has this element of dimension `d` (in its shadow, at least); else a message. Local. */
 long long tasuki_xmp_owned(const struct tasuki_xmp_array* a, int d, long long x, const char* file, int line);
 
