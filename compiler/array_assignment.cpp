@@ -47,13 +47,14 @@ class Assignment {
     }
     right_ = in_.text.skip_directives(op + 1);
     if (right_ >= end_) return "";
-    if (!in_.tokens.has_section(right_, end_) && in_.text.is(op, "=")) return broadcast(left);
+    if (!in_.tokens.has_section(right_, end_) && in_.text.is(op, "=") && !is_device_object(left))
+      return broadcast(left);
     if (in_.text.is(op, "=") && is_operand(right_)) {
       const Operand right = read_operand(in_, right_);
       if (!right.good) return "";
       const ExpressionType *to = in_.type(left.begin, left.end), *from = in_.type(right.begin, right.end);
       only_converts_ = true;
-      if (right.rank > 0 && to != nullptr && from != nullptr && to->name == from->name)
+      if ((right.rank > 0 || right.device) && to != nullptr && from != nullptr && to->name == from->name)
         return copy(left, right);
     }
     return elemental(left, op);
@@ -72,6 +73,24 @@ class Assignment {
            in_.text.skip_directives(operand_end(in_, begin)) == end_ && !in_.text.is(begin, "sizeof");
   }
 
+  // Is the right side one object in device memory, which the library reads?
+  bool is_device_object(const Operand& left) const {
+    if (!is_operand(right_) || !is_on_device(in_, right_, end_)) return false;
+    const ExpressionType *to = in_.type(left.begin, left.end),
+                         *from = in_.type(right_, in_.text.previous(end_) + 1);
+    return to != nullptr && from != nullptr && to->name == from->name;
+  }
+
+  // The host computes with these tokens.
+  void refuse_device(size_t first, size_t last) {
+    const size_t wrong = in_.acc.read_by_host(first, last);
+    if (wrong == kNone) return;
+    error(wrong,
+          "'" + std::string(in_.text.spelling(wrong)) +
+              "' is in device memory here, and the host computes this value",
+          "write it as a section, or copy the value to the host first");
+  }
+
   std::string section(const Operand& operand) const {
     return "&(struct __tasuki_xmp_section)" + section_of(in_, operand);
   }
@@ -85,6 +104,7 @@ class Assignment {
       }
       if (in_.text.is_any(i, "(", "[", "{") && in_.match(i) > i) i = in_.match(i);
     }
+    refuse_device(right_, end_);
     return "{ " + left.element_type() + " __tasuki_v = (" + in_.c(right_, end_) + "); tasuki_xmp_copy(" +
            section(left) +
            ", &(struct __tasuki_xmp_section){&__tasuki_v, sizeof __tasuki_v, 0, 0, 0, 0, \"\"}, " +
@@ -92,7 +112,8 @@ class Assignment {
   }
 
   bool same_count(const Operand& left, const Operand& right) {
-    if (left.elements < 0 || right.elements < 0 || left.elements == right.elements) return true;
+    if (right.rank == 0 || left.elements < 0 || right.elements < 0 || left.elements == right.elements)
+      return true;
     const auto elements = [](long long n) { return std::to_string(n) + (n == 1 ? " element" : " elements"); };
     error(right.begin,
           "this section has " + elements(right.elements) + ", and that on the left side has " +
@@ -162,6 +183,7 @@ class Assignment {
     const TokenKind kind = in_.text.tokens()[piece.first].kind;
     const bool constant = in_.text.next(piece.first) == piece.last &&
                           (kind == TokenKind::number || kind == TokenKind::character);
+    refuse_device(piece.first, piece.last);
     const std::string text = in_.c(piece.first, piece.last);
     if (constant || !always) return "(" + text + ")";
     const std::string name = "__tasuki_c" + std::to_string(scalars_++);

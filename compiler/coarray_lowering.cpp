@@ -38,14 +38,10 @@ struct Construct {
 class Lowering {
  public:
   Lowering(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis, const CoarrayNames& names,
-           bool checked, const std::function<std::string(size_t)>& token, Diagnostics* diagnostics)
-      : in_{text,
-            tokens,
-            analysis,
-            names,
-            *diagnostics,
-            checked,
-            [this](size_t a, size_t b) { return render(a, b); }},
+           const AccRegions& acc, bool checked, const std::function<std::string(size_t)>& token,
+           Diagnostics* diagnostics)
+      : in_{text, tokens,       analysis, names,
+            acc,  *diagnostics, checked,  [this](size_t a, size_t b) { return render(a, b); }},
         text_(text),
         statements_(text, tokens),
         token_(token) {}
@@ -265,23 +261,35 @@ class Lowering {
     add(construct);
   }
 
-  // x = a[i]:[2]; need not be complete behind it in a nonblock region.
+  // x = a[i]:[2]; need not be complete behind it in a nonblock region, and cannot be written by the host where x is in device memory.
   void add_get_into(const Construct& read) {
-    if ((flags_at(read.begin) & TASUKI_XMP_NONBLOCK) == 0) return;
+    const size_t before = text_.previous(read.begin);
+    const bool to_device =
+        text_.is_assignment(before) && in_.acc.read_by_host(statements_.begin_of(before), before) != kNone;
+    if (!to_device) {
+      if ((flags_at(read.begin) & TASUKI_XMP_NONBLOCK) != 0) add_plain_get_into(read);
+    } else if (!add_plain_get_into(read)) {
+      error(before, "the host cannot assign to device memory",
+            "write x = a[i]:[image]; with both of the same type, or an array assignment");
+    }
+  }
+
+  bool add_plain_get_into(const Construct& read) {
     const size_t equals = text_.previous(read.begin);
-    if (!text_.is(equals, "=") || !text_.is(text_.skip_directives(read.end), ";")) return;
+    if (!text_.is(equals, "=") || !text_.is(text_.skip_directives(read.end), ";")) return false;
     const size_t left = postfix_begin(text_, in_.tokens, text_.previous(equals));
-    if (!begins_statement(left) || operand_end(in_, left) != equals) return;
+    if (!begins_statement(left) || operand_end(in_, left) != equals) return false;
     for (size_t i = left; i < equals; i++)
-      if (in_.tokens.colons.contains(i)) return;
+      if (in_.tokens.colons.contains(i)) return false;
     const ExpressionType *to = in_.type(left, equals), *from = in_.type(read.begin, read.end);
-    if (to == nullptr || from == nullptr || to->name != from->name || to->shape == Shape::array) return;
-    if (is_member(left, equals)) return;
+    if (to == nullptr || from == nullptr || to->name != from->name || to->shape == Shape::array) return false;
+    if (is_member(left, equals)) return false;
     Construct construct = read;
     construct.form = Form::get_into;
     construct.begin = left;
     construct.op = equals;
     add(construct);
+    return true;
   }
 
   // Members may be bit-fields, which have no address.
@@ -347,6 +355,7 @@ class Lowering {
 
   std::string get(const Operand& from, const std::string& to, const std::string& address, size_t token,
                   unsigned flags) {
+    if (from.device) flags |= TASUKI_XMP_DEVICE;
     return "tasuki_xmp_get(" + to + ", " + address + ", sizeof(" + from.typed + "), " + image_of(in_, from) +
            ", " + std::to_string(flags) + ", " + in_.place(token) + ")";
   }
@@ -361,13 +370,16 @@ class Lowering {
   std::string get_into(const Construct& c) {
     const Operand from = operand_of(c);
     if (!from.good) return "";
-    return get(from, "&" + render(c.begin, c.op), "&" + from.object, c.begin, flags_at(c.begin));
+    const unsigned local = is_on_device(in_, c.begin, c.op) ? TASUKI_XMP_DEVICE_LOCAL : 0;
+    return get(from, "&" + render(c.begin, c.op), "&" + from.object, c.begin, flags_at(c.begin) | local);
   }
 
   // A variable of the same type as the whole right side: its own memory can be sent, and in a nonblock region it must be.
   bool is_plain_source(const Construct& c, const Operand& to) const {
     const size_t right = text_.skip_directives(c.op + 1);
-    if (flags_at(c.begin) == 0 || !c.is_statement || !text_.is(c.op, "=") || !text_.is_word(right))
+    const bool device = text_.is_word(right) && is_on_device(in_, right, right + 1);
+    if ((flags_at(c.begin) == 0 && !device) || !c.is_statement || !text_.is(c.op, "=") ||
+        !text_.is_word(right))
       return false;
     if (text_.skip_directives(operand_end(in_, right)) != text_.skip_directives(c.end) ||
         is_member(right, c.end))
@@ -389,6 +401,7 @@ class Lowering {
 
   std::string put(const Operand& to, const std::string& address, const std::string& from,
                   const std::string& image, unsigned flags) {
+    if (to.device) flags |= TASUKI_XMP_DEVICE;
     return "tasuki_xmp_put(" + address + ", " + from + ", sizeof(" + to.typed + "), " + image + ", " +
            std::to_string(flags) + ", " + in_.place(to.begin) + ")";
   }
@@ -398,7 +411,14 @@ class Lowering {
     if (!to.good) return "";
     const unsigned flags = flags_at(c.begin);
     const std::string right = render(c.op + 1, c.end);
-    if (is_plain_source(c, to)) return put(to, "&" + to.object, "&" + right, image_of(in_, to), flags);
+    if (is_plain_source(c, to)) {
+      const unsigned local = is_on_device(in_, c.op + 1, c.end) ? TASUKI_XMP_DEVICE_LOCAL : 0;
+      return put(to, "&" + to.object, "&" + right, image_of(in_, to), flags | local);
+    }
+    if (const size_t wrong = in_.acc.read_by_host(c.op + 1, c.end); wrong != kNone) {
+      error(wrong, read_on_host(wrong), kSameType);
+      return "";
+    }
     const std::string value = c.is_statement ? "" : " __tasuki_v;";
     if (text_.is(c.op, "="))
       return "({ " + to.element_type() + " __tasuki_v = (" + right + "); " +
@@ -409,11 +429,19 @@ class Lowering {
            value + " })";
   }
 
+  std::string read_on_host(size_t name) const {
+    return "'" + std::string(text_.spelling(name)) +
+           "' is in device memory here, and the host computes this value";
+  }
+  static constexpr const char* kSameType =
+      "write a[i]:[image] = b[j]; with both of the same type, or copy the value to the host first";
+
   // Gets it, changes it, puts it back; address and image are computed once.
   std::string changed(const Operand& to, unsigned flags, const std::string& change) {
     return "void* __tasuki_p = (void*)&" + to.object + "; int __tasuki_m = " + image_of(in_, to) + "; " +
            to.element_type() + " __tasuki_v; tasuki_xmp_get(&__tasuki_v, __tasuki_p, sizeof(" + to.typed +
-           "), __tasuki_m, 0, " + in_.place(to.begin) + "); " + change +
+           "), __tasuki_m, " + std::to_string(to.device ? TASUKI_XMP_DEVICE : 0) + ", " +
+           in_.place(to.begin) + "); " + change +
            put(to, "__tasuki_p", "&__tasuki_v", "__tasuki_m", flags | TASUKI_XMP_TEMPORARY) + ";";
   }
 
@@ -445,9 +473,9 @@ class Lowering {
 }  // namespace
 
 Lowered lower_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                       const CoarrayNames& names, bool checked,
+                       const CoarrayNames& names, const AccRegions& acc, bool checked,
                        const std::function<std::string(size_t)>& token, Diagnostics* diagnostics) {
-  return Lowering(text, tokens, analysis, names, checked, token, diagnostics).run();
+  return Lowering(text, tokens, analysis, names, acc, checked, token, diagnostics).run();
 }
 
 std::string lowering_declarations() {
@@ -460,6 +488,7 @@ std::string lowering_declarations() {
          "__tasuki_xmp_nodes* whole; const struct "
          "__tasuki_xmp_range* ranges; const char *name, *file; int line; void* state[2]; }; "
          "void tasuki_xmp_put(void*, const void*, unsigned long, int, unsigned, const char*, int); "
+         "void* tasuki_xmp_device_address(const void*); "
          "void* tasuki_xmp_get(void*, const void*, unsigned long, int, unsigned, const char*, int); "
          "int tasuki_xmp_image(const char*, int, const int*, const int*, const char*, int); "
          "long tasuki_xmp_index(long, unsigned long, int, const char*, const char*, int); "

@@ -176,6 +176,7 @@ class Reader {
     else if (is_array && operand_.coindex != nullptr)
       error(operand_.begin, "an array in another image is referred to by its elements or by a section",
             "write " + operand_.name + "[:]:[image] in an array assignment");
+    operand_.device = is_on_device(in_, operand_.begin, operand_.end);
     if (operand_.coindex != nullptr) find_coarray();
     operand_.good = good_;
   }
@@ -251,6 +252,16 @@ size_t operand_end(const CoarrayText& in, size_t begin) {
   return at;
 }
 
+bool is_on_device(const CoarrayText& in, size_t first, size_t last) {
+  for (size_t i = first; i < last; i++) {
+    if (i > first && in.text.is_any(i, "[", "(") && in.match(i) > i)
+      i = in.match(i);  // what it is in does not depend on its indices
+    else if (in.acc.is_device(i))
+      return true;
+  }
+  return false;
+}
+
 std::string image_of(const CoarrayText& in, const Operand& operand) {
   const Coindex& c = *operand.coindex;
   std::string subscripts, extents;
@@ -270,7 +281,8 @@ std::string section_of(const CoarrayText& in, const Operand& operand) {
   std::string dimensions;
   for (const std::string& d : operand.dimensions) dimensions += (dimensions.empty() ? "" : ", ") + d;
   const unsigned flags = (operand.coindex != nullptr ? unsigned{TASUKI_XMP_REMOTE} : 0U) |
-                         (in.checked ? unsigned{TASUKI_XMP_CHECK} : 0U);
+                         (in.checked ? unsigned{TASUKI_XMP_CHECK} : 0U) |
+                         (operand.device ? unsigned{TASUKI_XMP_DEVICE} : 0U);
   return "{(void*)&" + operand.object + ", sizeof(" + operand.typed +
          "), (const struct __tasuki_xmp_dimension[]){" + dimensions + "}, " +
          std::to_string(operand.dimensions.size()) + ", " +

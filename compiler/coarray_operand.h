@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/acc_regions.h"
 #include "compiler/analysis.h"
 #include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
@@ -19,6 +20,7 @@ struct CoarrayText {
   const CoarrayTokens& tokens;
   const Analysis& analysis;
   const CoarrayNames& names;
+  const AccRegions& acc;
   Diagnostics& diagnostics;
   bool checked = false;  // -fcheck=bounds
   // The C for the tokens [first, last), on one line, with the references in them lowered.
@@ -41,6 +43,7 @@ struct Operand {
   int rank = 0;                              // sections among them
   long long elements = 1;                    // of all dimensions; -1: known at run time only
   bool called = false;                       // a function is called in it
+  bool device = false;                       // in device memory, by host_data
   bool good = false;                         // else an error has been reported
 
   std::string element_type() const { return "__typeof__((void)0, " + typed + ")"; }
@@ -51,6 +54,9 @@ Operand read_operand(const CoarrayText& in, size_t begin);
 
 // Where it ends, without errors.
 size_t operand_end(const CoarrayText& in, size_t begin);
+
+// Is it in device memory?
+bool is_on_device(const CoarrayText& in, size_t first, size_t last);
 
 // The number of the image that a coindex names, as an expression.
 std::string image_of(const CoarrayText& in, const Operand& operand);

@@ -137,10 +137,18 @@ class Parser {
       std::erase(line_.original, word);
       return;
     }
+    if (word == "-acc") return acc();
     const Role role = role_of(word);
     line_.words.push_back({word, role});
     if (has_value) line_.words.push_back({value, role});
     note(word, value, has_value);
+  }
+
+  // As the compilers of OpenACC's first years have it.
+  void acc() {
+    std::replace(line_.original.begin(), line_.original.end(), std::string("-acc"), std::string("-fopenacc"));
+    line_.words.push_back({"-fopenacc", Role::general});
+    line_.openacc = line_.asks_openacc = true;
   }
 
   static Role role_of(const std::string& word) {

@@ -23,6 +23,7 @@ constexpr const char* kHelp =
     "XcalableMP's coarrays\n"
     "\n"
     "  tasukicc prog.c -o prog            all options are the compiler's\n"
+    "  tasukicc -acc prog.c -o prog       with OpenACC (gcc's -fopenacc); coarrays may be in device memory\n"
     "  tasukicc --emit prog.c ...         what the compiler gets to see\n"
     "  tasukicc -fcheck=bounds prog.c     sections and indices of coarrays are checked when the program "
     "runs\n"
@@ -55,6 +56,7 @@ class Driver {
   int run() {
     if (line_.only_asks || line_.inputs.empty() || line_.stage == Stage::preprocess) return plainly(false);
     if (!temporary_.ok() || !take_standard_input()) return 1;
+    if (line_.asks_openacc && !takes_openacc()) return 1;
     if (const int failed = translate_all()) return failed;
     if (line_.stage == Stage::link) return link();
     if (!any_arrays() || (line_.inputs.size() > 1 && !line_.output.empty())) return plainly(uses_header());
@@ -80,6 +82,26 @@ class Driver {
     if (header) append(&command, {"-idirafter", include_folder()});
     return standard_input_.empty() ? become_program(command)
                                    : run_program(command, {.input = standard_input_});
+  }
+
+  // The compiler's own message is of an option that the user has not written.
+  bool takes_openacc() {
+    const std::string source = temporary_.file("openacc.c"), errors = temporary_.file("errors");
+    std::ofstream(source) << "#ifndef _OPENACC\n#error\n#endif\nint main(void) { return 0; }\n";
+    Command command = mpi_compiler();
+    const std::string name = command[0];
+    append(&command, {"-fopenacc", "-w"});
+    append(&command,
+           line_.stage == Stage::link ? Command{"-o", temporary_.file("openacc")} : Command{"-fsyntax-only"});
+    command.push_back(source);
+    if (run_program(command, {.errors = errors}) == 0) return true;
+    std::string text;
+    read_file(errors, &text);
+    fprintf(stderr,
+            "%stasukicc: error: -acc: '%s' has no OpenACC; MPICC names an MPI compiler around a gcc with "
+            "libgomp\n",
+            text.c_str(), name.c_str());
+    return false;
   }
 
   // A source that comes through a pipe is read more than once.

@@ -4,10 +4,12 @@
 #include <map>
 #include <set>
 
+#include "compiler/acc_regions.h"
 #include "compiler/coarray_lowering.h"
 #include "compiler/edits.h"
 #include "compiler/global_lowering.h"
 #include "compiler/pragma.h"
+#include "tasuki/xmp_compiler.h"
 
 namespace tasuki::cc {
 namespace {
@@ -77,9 +79,12 @@ class Rewriter {
 
   std::string run(const CoarrayTokens& tokens, const CoarrayNames& names, Pragmas pragmas, bool checked,
                   Diagnostics* diagnostics) {
+    if (pragmas.openacc) acc_ = find_acc_regions(text_, tokens, analysis_, arrays_, names, diagnostics);
+    pragmas.openacc = false;
     if (!change_names(pragmas, diagnostics)) return "";
     const auto token = [&](size_t i) { return edits_.part(text_.begin_of(i), text_.end_of(i)); };
-    const Lowered lowered = lower_coarrays(text_, tokens, analysis_, names, checked, token, diagnostics);
+    const Lowered lowered =
+        lower_coarrays(text_, tokens, analysis_, names, acc_, checked, token, diagnostics);
     if (diagnostics->errors() > 0) return "";
     for (const Coindex& c : tokens.coindices)
       for (size_t i = c.colon; c.declares && i < c.end; i++) blank(i);
@@ -110,16 +115,35 @@ class Rewriter {
     if (diagnostics->errors() > 0) return false;
     for (const Use& use : arrays_.uses) note_local(use.array, use.function);
     for (const PragmaUse& use : pragma_uses) note_local(use.array, use.function);
+    for (const AccRegions::Change& change : acc_.changes)
+      if (change.array != kNone) note_local(change.array, change.function);
     note_block_locals();
     for (size_t token : dlm_.specifiers) blank(token);
-    for (const Use& use : arrays_.uses)
-      edits_.replace(text_.begin_of(use.token), text_.end_of(use.token),
-                     "(*" + pointer(use.array, use.function, text_.begin_of(use.token)) + ")");
+    for (const Use& use : arrays_.uses) {
+      std::string name = pointer(use.array, use.function, text_.begin_of(use.token));
+      if (acc_.is_address_of_device(use.token)) name = device_address(name);
+      edits_.replace(text_.begin_of(use.token), text_.end_of(use.token), "(*" + name + ")");
+    }
     for (const PragmaUse& use : pragma_uses) {
       const std::string name = pointer(use.array, use.function, use.begin);
       edits_.replace(use.begin, use.end, use.as_variable ? name : "(*" + name + ")");
     }
+    change_acc();
     return true;
+  }
+
+  static std::string device_address(const std::string& pointer) {
+    return "((__typeof__(" + pointer + "))tasuki_xmp_device_address((const void*)" + pointer + "))";
+  }
+
+  void change_acc() {
+    for (const AccRegions::Change& c : acc_.changes)
+      edits_.replace(c.begin, c.end,
+                     c.before + (c.array != kNone ? pointer(c.array, c.function, c.begin) : "") + c.after);
+    for (size_t token : acc_.device_pointers)
+      if (acc_.is_address_of_device(token))
+        edits_.replace(text_.begin_of(token), text_.end_of(token),
+                       device_address(std::string(text_.spelling(token))));
   }
 
   // What follows takes over parts of the text, with the changes above in them.
@@ -268,6 +292,7 @@ class Rewriter {
 
   std::string record(const Array& array, const ArrayDeclaration& d, bool image,
                      const std::string& compute) const {
+    const bool device = acc_.device_arrays.contains(static_cast<size_t>(&array - arrays_.arrays.data()));
     const std::string name = pointer_of(array), image_name = "__tasuki_image_" + array.name;
     // A tentative definition that is never completed has one element.
     const bool complete =
@@ -288,7 +313,8 @@ class Rewriter {
                 " ? sizeof(" + image_name + ") : " + bytes + "), ";
     else
       memory += "0, 0, ";
-    return record_text(tag, memory + (compute.empty() ? "0" : compute), array.name, place);
+    return record_text(tag, memory + (compute.empty() ? "0" : compute), array.name, place,
+                       device ? TASUKI_XMP_DEVICE : 0);
   }
 
   static std::string image_address(const ArrayDeclaration& d, const std::string& image_name) {
@@ -296,12 +322,12 @@ class Rewriter {
   }
 
   std::string record_text(const std::string& tag, const std::string& memory, const std::string& name,
-                          const Place& place) const {
+                          const Place& place, unsigned flags = 0) const {
     const bool dlm = arrays_.kind == ArrayKind::dlm;
     const std::string type = dlm ? "__tasuki_dlm_array" : "__tasuki_xmp_coarray";
-    return "static struct " + type + " __tasuki_record" + tag + " = {" + memory + (dlm ? ", " : ", 0, ") +
-           quoted(name) + ", " + quoted(place.file) + ", " + std::to_string(place.line) +
-           ", {0, 0}}; static struct " + type + "* __tasuki_entry" + tag +
+    return "static struct " + type + " __tasuki_record" + tag + " = {" + memory + ", " +
+           (dlm ? std::string() : std::to_string(flags) + ", ") + quoted(name) + ", " + quoted(place.file) +
+           ", " + std::to_string(place.line) + ", {0, 0}}; static struct " + type + "* __tasuki_entry" + tag +
            " __attribute__((used, section(\"" + (dlm ? "tasuki_dlm" : "tasuki_xmp") +
            "\"))) = &__tasuki_record" + tag + ";";
   }
@@ -314,6 +340,10 @@ class Rewriter {
       const ArrayDeclaration* chosen = nullptr;
       for (const ArrayDeclaration& d : array.declarations)
         if (d.is_definition && (chosen == nullptr || d.initialised)) chosen = &d;
+      // A coarray of another file: what defines it there need not know that it is in device memory.
+      if (chosen == nullptr &&
+          acc_.device_arrays.contains(static_cast<size_t>(&array - arrays_.arrays.data())))
+        chosen = &array.declarations.front();
       if (chosen == nullptr) continue;
       const auto computed = computed_.find(&array);
       result += record(array, *chosen, chosen->initialised && !chosen->computed,
@@ -370,6 +400,7 @@ class Rewriter {
   const Analysis& analysis_;
   const RuntimeArrays& arrays_;
   Edits edits_;
+  AccRegions acc_;
   std::map<size_t, std::set<size_t>> locals_;        // function -> arrays
   std::map<size_t, size_t> block_locals_;            // array -> where its declaration ends
   std::map<const Array*, std::string> computed_;     // -> its function

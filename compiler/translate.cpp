@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/acc_regions.h"
 #include "compiler/analysis.h"
 #include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
@@ -94,7 +95,8 @@ class Translator {
   }
 
   int translate_coarrays(const Text& text, const CoarrayTokens& tokens, Translation* result) {
-    const Neutral neutral = neutral_text(text, tokens);
+    Neutral neutral = neutral_text(text, tokens);
+    if (line_.openacc) hide_coarrays(text, tokens, &neutral);
     if (const int failed = check_neutral(text, neutral)) return failed;
     Diagnostics diagnostics(text);
     Analysis analysis;

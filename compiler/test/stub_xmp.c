@@ -37,6 +37,11 @@ void tasuki_xmp_first_image(int first, const char* file) {
   (void)first, (void)file;
 }
 
+/* Without a device, as where OpenACC's regions run on the host. */
+void* tasuki_xmp_device_address(const void* p) {
+  return (void*)p;
+}
+
 void* xmp_comalloc(size_t bytes) {
   struct block* b = &blocks[block_count++];
   b->bytes = bytes;

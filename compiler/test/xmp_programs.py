@@ -4,7 +4,7 @@
     xmp_programs.py TREE MPICC [--launcher COMMAND] [--ranks 1,2,4,6] [--tasuki COMMAND] [NAME...]
 
 Without a launcher TREE has the library of stub_xmp.c, and each program is a process of its own, plain and with -fcheck=bounds and with its
-`// options:`; what needs real images says `// double: no`. With a launcher the programs are linked into one, which runs as an MPI job with
+`// options:`; what needs real images says `// double: no`, what needs an option of tasukicc at all says `// needs: OPTION`. With a launcher the programs are linked into one, which runs as an MPI job with
 each number of ranks, without and with `tasuki run` before it.
 """
 import argparse
@@ -46,10 +46,15 @@ def options_of(path):
     return [shlex.split(one) for one in found.group(1).split(";")] if found else [[]]
 
 
+def needs_of(path):
+    found = re.search(r"^// needs: *(.*)$", path.read_text(), re.M)
+    return shlex.split(found.group(1)) if found else []
+
+
 def alone(path):
     with tempfile.TemporaryDirectory() as folder:
         for options in (*options_of(path), ["-fcheck=bounds"]):
-            built = call(tasukicc, "-Wall", "-Werror", "-Wno-unknown-pragmas", *options, path, "-o", "program", "-lm", cwd=folder)
+            built = call(tasukicc, "-Wall", "-Werror", "-Wno-unknown-pragmas", *needs_of(path), *options, path, "-o", "program", "-lm", cwd=folder)
             passed(f"{path.name} {' '.join(options)}", built if built.returncode else call("./program", cwd=folder, timeout=20))
 
 
@@ -58,7 +63,7 @@ def together(paths, folder):
     objects = []
     for path in paths:
         object, name = f"{path.stem}.o", f"test_{path.stem}"
-        for command in ((tasukicc, "-O1", f"-Dmain={name}", "-c", path, "-o", object), ("objcopy", f"--keep-global-symbol={name}", object)):
+        for command in ((tasukicc, "-O1", *needs_of(path), f"-Dmain={name}", "-c", path, "-o", object), ("objcopy", f"--keep-global-symbol={name}", object)):
             done = call(*command, cwd=folder)
             if done.returncode:
                 passed(path.name, done)
@@ -69,7 +74,8 @@ def together(paths, folder):
                     for _, name in objects)
     (pathlib.Path(folder) / "all.c").write_text("#include <stdio.h>\n#include <xmp.h>\n" + "".join(f"int {n}(void);\n" for _, n in objects) +
                                                 f"int main(void) {{\n{calls}  return 0;\n}}\n")
-    return call(tasukicc, "all.c", *(o for o, _ in objects), "-lm", "-o", "all", cwd=folder)
+    needs = {need for path in paths for need in needs_of(path)}
+    return call(tasukicc, *sorted(needs), "all.c", *(o for o, _ in objects), "-lm", "-o", "all", cwd=folder)
 
 
 def main():

@@ -31,7 +31,8 @@ struct tasuki_xmp_coarray {
   size_t image_bytes; /* at most `bytes` */
   void (*compute)(
       void); /* stores initial values that hold addresses of coarrays; called when all have memory. NULL: nothing */
-  unsigned flags;   /* 0; TASUKI_XMP_DEVICE: in device memory too (not yet: an error at its line) */
+  unsigned
+      flags; /* 0; TASUKI_XMP_DEVICE: in device memory too, which begins with the same values. One record of several is enough */
   const char* name; /* for messages: the coarray, and where its declaration is */
   const char* file;
   int line;
@@ -103,7 +104,8 @@ enum {
   /* Of an operand (struct tasuki_xmp_section): in image `image`, else here; compare with the extents (-fcheck=bounds). */
   TASUKI_XMP_REMOTE = 16,
   TASUKI_XMP_CHECK = 32,
-  /* The operand's memory on the device; in put and get the coarray's, and the local operand's. Not yet: an error at the line. */
+  /* The operand's memory on the device; in put and get the coarray's, and the local operand's. Addresses of coarrays stay those of
+   * the host: a coarray without device memory is an error at the line. Other addresses are the device's own. */
   TASUKI_XMP_DEVICE = 64,
   TASUKI_XMP_DEVICE_LOCAL = 128
 };
@@ -118,6 +120,10 @@ void tasuki_xmp_put(void* to, const void* from, size_t bytes, int image, unsigne
  * TASUKI_XMP_NONBLOCK is given, so never give that where the value is used at once. Returns `to`. */
 void* tasuki_xmp_get(void* to, const void* from, size_t bytes, int image, unsigned flags, const char* file,
                      int line);
+
+/* Where this image has on the device what lies at `p` of a coarray; an address of no coarray is returned as it is. Without a device
+ * it is the host's. A coarray without device memory: a message, and the end of the job. */
+void* tasuki_xmp_device_address(const void* p);
 
 /* The image number of `:[i0][i1]..` with the codimensions [e0][e1]..[*]: the first varies fastest. `extents` has count - 1
  * numbers. Each cosubscript is compared with its extent, and the image with the number of images; a message and the end of

@@ -19,20 +19,25 @@ bool may_defer(unsigned flags) {
   return (flags & TASUKI_XMP_NONBLOCK) != 0;
 }
 
-void refuse_device(unsigned flags, Where where) {
-  if ((flags & (TASUKI_XMP_DEVICE | TASUKI_XMP_DEVICE_LOCAL)) != 0) [[unlikely]]
-    fail(where, "device memory is not supported yet; leave out use_device");
+constexpr unsigned kDeviceFlags = TASUKI_XMP_DEVICE | TASUKI_XMP_DEVICE_LOCAL;
+
+// Memory of this image, in a region that says that it is on the device.
+void local_on_device(Place* place, Where where) {
+  place->direct = runtime().device_address(place->direct, where);
+  place->device = runtime().device.apart();
 }
 
 Operand operand_of(const tasuki_xmp_section& section, Where where) {
-  refuse_device(section.flags, where);
   Operand operand;
+  const bool device = (section.flags & TASUKI_XMP_DEVICE) != 0;
   std::string problem;
   if (!measure(section, &operand.extent, &problem)) fail(where, "%s", problem.c_str());
   char* base = static_cast<char*>(section.base);
   char* first = base + operand.extent.first;
   if ((section.flags & TASUKI_XMP_REMOTE) == 0) {
     operand.place.direct = first;
+    if (device) [[unlikely]]
+      local_on_device(&operand.place, where);
     return operand;
   }
   if (operand.extent.elements == 0) {
@@ -43,6 +48,8 @@ Operand operand_of(const tasuki_xmp_section& section, Where where) {
   const auto length = static_cast<uint64_t>(operand.extent.high - operand.extent.low);
   const int64_t ahead = operand.extent.first - operand.extent.low;
   operand.place = runtime().place(base + operand.extent.low, length, section.image, where);
+  if (device) [[unlikely]]
+    runtime().to_device(&operand.place, base, where);
   operand.place.offset += static_cast<uint64_t>(ahead);
   if (operand.place.direct != nullptr) operand.place.direct += ahead;
   return operand;
@@ -85,6 +92,24 @@ bool copy_piece(const tasuki_xmp_section& to, const tasuki_xmp_section& from, un
   else
     r.transfers.get(target, place, there.bytes, may_defer(flags));
   return true;
+}
+
+// A put or get that names device memory at one end or both.
+void transfer_by_flags(void* local, const void* coarray, size_t bytes, int image, unsigned flags, bool put,
+                       Where where) {
+  Runtime& r = runtime();
+  Operand here, there;
+  for (Operand* operand : {&here, &there}) {
+    operand->extent.shape.block = bytes;
+    operand->extent.elements = 1;
+    operand->extent.high = static_cast<int64_t>(bytes);
+  }
+  there.place = r.place(coarray, bytes, image, where);
+  if ((flags & TASUKI_XMP_DEVICE) != 0) r.to_device(&there.place, coarray, where);
+  here.place.direct = static_cast<char*>(local);
+  if ((flags & TASUKI_XMP_DEVICE_LOCAL) != 0) local_on_device(&here.place, where);
+  r.transfers.copy(put ? there : here, put ? here : there, may_defer(flags),
+                   (flags & TASUKI_XMP_TEMPORARY) != 0);
 }
 
 }  // namespace
@@ -139,7 +164,8 @@ EXPORT int tasuki_xmp_mpi_finalize(void) {
 EXPORT void tasuki_xmp_put(void* to, const void* from, size_t bytes, int image, unsigned flags,
                            const char* file, int line) {
   const Where where = {file, line};
-  refuse_device(flags, where);
+  if ((flags & kDeviceFlags) != 0) [[unlikely]]
+    return transfer_by_flags(const_cast<void*>(from), to, bytes, image, flags, true, where);
   Runtime& r = runtime();
   const Place place = r.place(to, bytes, image, where);
   r.transfers.put(place, from, bytes, may_defer(flags), (flags & TASUKI_XMP_TEMPORARY) != 0);
@@ -148,11 +174,18 @@ EXPORT void tasuki_xmp_put(void* to, const void* from, size_t bytes, int image, 
 EXPORT void* tasuki_xmp_get(void* to, const void* from, size_t bytes, int image, unsigned flags,
                             const char* file, int line) {
   const Where where = {file, line};
-  refuse_device(flags, where);
+  if ((flags & kDeviceFlags) != 0) [[unlikely]] {
+    transfer_by_flags(to, from, bytes, image, flags, false, where);
+    return to;
+  }
   Runtime& r = runtime();
   const Place place = r.place(from, bytes, image, where);
   r.transfers.get(to, place, bytes, may_defer(flags));
   return to;
+}
+
+EXPORT void* tasuki_xmp_device_address(const void* p) {
+  return runtime().device_address(p, {nullptr, 0});
 }
 
 EXPORT int tasuki_xmp_image(const char* name, int count, const int* extents, const int* subscripts,

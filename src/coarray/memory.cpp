@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "coarray/device.h"
 #include "coarray/outstanding.h"
 #include "os/mapping.h"
 #include "task/space.h"

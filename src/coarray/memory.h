@@ -19,6 +19,7 @@
 namespace tasuki::coarray {
 
 class Outstanding;
+struct Mirror;
 
 struct Segment {
   char* begin = nullptr;  // this image's part
@@ -29,6 +30,7 @@ struct Segment {
   // Through the window: where `begin` is in each image's part of the window, and what is under way.
   std::vector<MPI_Aint> displacement;
   std::unique_ptr<Outstanding> outstanding;
+  std::unique_ptr<Mirror> mirror;  // in device memory; nullptr: not there
   MPI_Win window = MPI_WIN_NULL;
   std::vector<char> near;   // 1: of this host
   bool needs_sync = false;  // stores here and transfers by the window are ordered by MPI_Win_sync only

@@ -114,52 +114,58 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
       reaches[static_cast<int>(memory.reach())]);
 }
 
-// All coarrays of file scope in one segment. Memory first, then what is known, then what needs the addresses.
+// All coarrays of file scope in one segment, and those with device memory in another. Memory first, then what is known, then what needs the addresses.
 void Runtime::give_memory() {
-  for (const tasuki_xmp_coarray* record : records_)
-    if ((record->flags & TASUKI_XMP_DEVICE) != 0)
-      fail({record->file, record->line},
-           "the coarray '%s' is wanted in device memory, which is not supported yet", record->name);
-  std::vector<std::pair<tasuki_xmp_coarray*, uint64_t>> places;
+  std::vector<Coarray> all;
   std::map<void*, size_t> known;
-  std::vector<uint64_t> bytes, alignments;
   for (tasuki_xmp_coarray* record : records_) {
     if (record->pointer == nullptr) continue;
-    const auto [entry, fresh] = known.try_emplace(record->pointer, places.size());
-    if (fresh) {
-      places.emplace_back(record, 0);
-      bytes.push_back(0);
-      alignments.push_back(kUsualAlignment);
-    }
-    bytes[entry->second] = std::max<uint64_t>(bytes[entry->second], record->bytes);
-    alignments[entry->second] = std::max<uint64_t>(alignments[entry->second], record->alignment);
-  }
-  uint64_t total = 0, alignment = kUsualAlignment;
-  for (size_t i = 0; i < places.size(); i++) {
-    places[i].second = up(total, alignments[i]);
-    total = places[i].second + std::max<uint64_t>(bytes[i], 1);
-    alignment = std::max(alignment, alignments[i]);
+    const auto [entry, fresh] = known.try_emplace(record->pointer, all.size());
+    if (fresh) all.push_back({.record = record});
+    Coarray& coarray = all[entry->second];
+    coarray.bytes = std::max<uint64_t>(coarray.bytes, record->bytes);
+    coarray.alignment = std::max<uint64_t>(coarray.alignment, record->alignment);
+    coarray.device = coarray.device || (record->flags & TASUKI_XMP_DEVICE) != 0;
   }
   const uint64_t program = fingerprint(records_);
   uint64_t mine[2] = {program, ~program}, least[2];
   PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, teams.world().comm);
   if (least[0] != ~least[1])
     fail({nullptr, 0}, "the images have different coarrays: all must run the same program");
-  if (total == 0) return;
+  place_in_segment(all, false);
+  Segment* mirrored = place_in_segment(all, true);
+  for (const tasuki_xmp_coarray* record : records_)
+    if (record->image != nullptr) memcpy(value_of(record), record->image, record->image_bytes);
+  for (const tasuki_xmp_coarray* record : records_)
+    if (record->compute != nullptr) record->compute();
+  if (mirrored == nullptr) return;
+  device.start(teams.world());
+  device.mirror(mirrored);
+}
+
+// Those with device memory, or those without.
+Segment* Runtime::place_in_segment(const std::vector<Coarray>& all, bool mirrored) {
+  uint64_t total = 0, alignment = kUsualAlignment;
+  std::vector<std::pair<void*, uint64_t>> places;
+  for (const Coarray& coarray : all) {
+    if (coarray.device != mirrored) continue;
+    const uint64_t own = std::max(coarray.alignment, kUsualAlignment), at = up(total, own);
+    places.emplace_back(coarray.record->pointer, at);
+    total = at + std::max<uint64_t>(coarray.bytes, 1);
+    alignment = std::max(alignment, own);
+  }
+  if (total == 0) return nullptr;
   Segment* segment = memory.allocate(teams.world(), total, alignment);
   if (segment == nullptr)
     fail({nullptr, 0},
          "no memory for %llu bytes of coarrays in each image; the largest may be allocated in parts "
          "(xmp_comalloc), or more hosts be used",
          static_cast<unsigned long long>(total));
-  for (const auto& [record, offset] : places) {
+  for (const auto& [pointer, offset] : places) {
     void* at = segment->begin + offset;
-    memcpy(record->pointer, &at, sizeof at);
+    memcpy(pointer, &at, sizeof at);
   }
-  for (const tasuki_xmp_coarray* record : records_)
-    if (record->image != nullptr) memcpy(value_of(record), record->image, record->image_bytes);
-  for (const tasuki_xmp_coarray* record : records_)
-    if (record->compute != nullptr) record->compute();
+  return segment;
 }
 
 void Runtime::end() {
@@ -226,6 +232,25 @@ Place Runtime::distant_place(const void* p, uint64_t bytes, int image, Where whe
   if (target < 0)
     fail(where, "image %d has no part of this coarray, which was allocated in a task of other images", image);
   return place_of(segment, target, p);
+}
+
+void Runtime::to_device(Place* place, const void* p, Where where) const {
+  const Mirror* mirror = place->segment->mirror.get();
+  if (mirror == nullptr)
+    fail(where, "%s has no device memory; write #pragma acc declare create(name) behind its declaration",
+         name_of(p).c_str());
+  if (!device.apart()) return;
+  char* direct = mirror->direct[static_cast<size_t>(place->target)];
+  place->direct = direct != nullptr ? direct + place->offset : nullptr;
+  place->device = true;
+}
+
+char* Runtime::device_address(const void* p, Where where) {
+  const Segment* segment = memory.find(p, 0);
+  if (segment == nullptr) return static_cast<char*>(const_cast<void*>(p));
+  Place place = place_of(const_cast<Segment*>(segment), segment->team->me, p);
+  to_device(&place, p, where);
+  return place.direct;
 }
 
 void* Runtime::allocate(uint64_t bytes, Where where) {

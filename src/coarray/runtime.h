@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coarray/device.h"
 #include "coarray/memory.h"
 #include "coarray/sync.h"
 #include "coarray/team.h"
@@ -16,6 +17,7 @@ namespace tasuki::coarray {
 class Runtime {
  public:
   Memory memory;
+  Device device;
   Transfers transfers{&memory};
   Teams teams;
   Sync sync;
@@ -37,6 +39,10 @@ class Runtime {
 
   // Where the object at `p` of this image is in image `image`. Fails with a message.
   Place place(const void* p, uint64_t bytes, int image, Where where);
+  // The same object in the coarray's device memory. Fails with a message where it has none.
+  void to_device(Place* place, const void* p, Where where) const;
+  // An address that stands for device memory here: of a coarray on the host, or of the device already.
+  char* device_address(const void* p, Where where);
   // The index of an image in `world`.
   int world_index(int image, Where where, const char* what) const {
     const int index = current_index(image);
@@ -63,7 +69,14 @@ class Runtime {
   Place distant_place(const void* p, uint64_t bytes, int image, Where where);
   [[noreturn]] void not_started(const char* function) const;
   [[noreturn]] void no_image(int image, const char* what, Where where) const;
+  // What the records of one coarray say together.
+  struct Coarray {
+    tasuki_xmp_coarray* record;
+    uint64_t bytes = 0, alignment = 0;
+    bool device = false;
+  };
   void give_memory();
+  Segment* place_in_segment(const std::vector<Coarray>& all, bool mirrored);
 
   State state_ = State::off;
   bool finalise_ = false;

@@ -24,6 +24,7 @@ struct Place {
   Segment* segment = nullptr;
   int target = 0;  // index in the segment's team
   uint64_t offset = 0;
+  bool device = false;  // in device memory; `direct` is an address of the device then
 };
 
 // A section at its place: of its first element.

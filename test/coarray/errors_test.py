@@ -12,7 +12,6 @@ import sys
 MISTAKES = {
     "early": r"xmp_node_num is called before the runtime has started.*xmp_init_mpi",
     "nodes": r"prog\.c:3: error: the node array 'p' has 5 nodes, but there are 2 images.*mpirun -n 5",
-    "device": r"errors\.c:\d+: error: the coarray 'a' is wanted in device memory",
     "image": r"prog\.c:12: error: the coarray 'a' names image 3, but there are images 1 to 2.*mpirun",
     "zero": r"prog\.c:12: error: the coarray 'a' names image 0",
     "no coarray": r"prog\.c:12: error: .*memory that is no coarray",
@@ -27,7 +26,7 @@ MISTAKES = {
     "atomic": r"prog\.c:12: error: atomic operations are on aligned integers",
     "post": r"prog\.c:12: error: post names image 3",
     "sync": r"xmp_sync_image names image 3",
-    "use device": r"prog\.c:12: error: device memory is not supported yet",
+    "use device": r"prog\.c:12: error: the coarray 'a' has no device memory.*declare create",
     "gone": r"xmp_sync_all: 1 of the images it waits for has left main",
     "sizes": r"the images ask for different sizes",
     "memory": r"no memory for a coarray of 1152921504606846976 bytes",

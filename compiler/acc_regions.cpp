@@ -1,0 +1,432 @@
+#include "compiler/acc_regions.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "compiler/statements.h"
+
+namespace tasuki::cc {
+namespace {
+
+bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_compute(std::string_view construct) {
+  return one_of(construct, {"parallel", "kernels", "serial"});
+}
+bool copies(std::string_view clause) {
+  return one_of(clause, {"copy", "copyin", "copyout", "pcopy", "pcopyin", "pcopyout", "present_or_copy",
+                         "present_or_copyin", "present_or_copyout"});
+}
+bool is_data(std::string_view clause) {
+  return copies(clause) ||
+         one_of(clause, {"create", "pcreate", "present_or_create", "present", "no_create", "delete", "attach",
+                         "detach", "deviceptr", "device_resident", "link"});
+}
+bool is_private(std::string_view clause) {
+  return one_of(clause, {"private", "firstprivate", "reduction"});
+}
+
+constexpr const char* kDeclare = "write #pragma acc declare create(name) behind its declaration";
+
+// One directive, as tokens of its own text; offsets are those of the whole text.
+class Pragma {
+ public:
+  explicit Pragma(const Text& text, size_t token)
+      : line_(std::string(text.spelling(token).substr(1)) + " "),
+        base_(text.begin_of(token) + 1),
+        token_(token) {}
+
+  const Text& line() const { return line_; }
+  size_t token() const { return token_; }
+  size_t offset(size_t i) const { return base_ + line_.begin_of(i); }
+  size_t end(size_t i) const { return base_ + line_.end_of(i); }
+  size_t count() const { return line_.tokens().size(); }
+  size_t match(size_t i) const { return line_.tokens()[i].match; }
+  std::string_view word(size_t i) const { return i < count() ? line_.spelling(i) : std::string_view(); }
+  bool is_acc() const { return word(0) == "pragma" && word(1) == "acc" && count() > 2; }
+  // "enter data" is enter.
+  std::string_view construct() const { return word(2); }
+
+ private:
+  Text line_;
+  size_t base_, token_;
+};
+
+// Calls visit(first, last) for each item of the list behind a clause's "(", commas aside.
+template <typename Visit>
+void each_item(const Pragma& p, size_t open, Visit visit) {
+  size_t first = open + 1;
+  for (size_t i = open + 1; i <= p.match(open); i++) {
+    if (p.line().is(i, ",") || i == p.match(open)) {
+      if (first < i) visit(first, i - 1);
+      first = i + 1;
+    } else if (p.match(i) > i) {
+      i = p.match(i);
+    }
+  }
+}
+
+// A clause by its "(", and the items of its list that go, by their first token.
+using Leaving = std::pair<size_t, std::vector<size_t>>;
+
+// Takes items out of the clauses' lists; the directive itself if nothing is left of any of them.
+void take_out(const Text& text, const Pragma& p, const std::vector<Leaving>& clauses,
+              std::vector<AccRegions::Change>* changes) {
+  const auto cut = [&](size_t begin, size_t end) { changes->push_back({begin, end, kNone, kNone, "", ""}); };
+  const auto left = [&](const Leaving& clause) {
+    size_t all = 0;
+    each_item(p, clause.first, [&](size_t, size_t) { all++; });
+    return all - clause.second.size();
+  };
+  if (std::all_of(clauses.begin(), clauses.end(), [&](const Leaving& c) { return left(c) == 0; }))
+    return cut(text.begin_of(p.token()), text.end_of(p.token()));
+  for (const Leaving& clause : clauses) {
+    const size_t open = clause.first;
+    if (left(clause) == 0) {
+      cut(p.offset(open - 1), p.end(p.match(open)));
+      continue;
+    }
+    bool kept = false;
+    each_item(p, open, [&](size_t first, size_t last) {
+      const bool out = std::find(clause.second.begin(), clause.second.end(), first) != clause.second.end();
+      const size_t comma = first - 1;  // or "("
+      if (out)
+        cut(p.offset(kept && p.line().is(comma, ",") ? comma : first), p.end(last));
+      else if (!kept && p.line().is(comma, ","))
+        cut(p.offset(comma), p.end(comma));
+      kept = kept || !out;
+    });
+  }
+}
+
+class Finder {
+ public:
+  Finder(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+         const RuntimeArrays& coarrays, const CoarrayNames& names, Diagnostics* diagnostics)
+      : text_(text),
+        tokens_(tokens),
+        analysis_(analysis),
+        coarrays_(coarrays),
+        names_(names),
+        diagnostics_(*diagnostics) {}
+
+  AccRegions run() {
+    std::vector<Pragma> pragmas;
+    for (size_t i = 0; i < text_.tokens().size(); i++)
+      if (text_.tokens()[i].kind == TokenKind::directive)
+        if (Pragma p(text_, i); p.is_acc()) pragmas.push_back(std::move(p));
+    find_operands();
+    for (const Pragma& p : pragmas)
+      if (p.construct() == "declare") declare(p);
+    for (const Pragma& p : pragmas)
+      if (is_compute(p.construct())) compute(p);
+    for (const Pragma& p : pragmas)
+      if (p.construct() == "host_data") host_data(p);
+    for (const Pragma& p : pragmas)
+      if (p.construct() != "declare" && p.construct() != "host_data") clauses(p);
+    return std::move(result_);
+  }
+
+ private:
+  struct Region {
+    size_t first, last;  // tokens
+  };
+
+  void error(size_t offset, const std::string& what, const std::string& advice) {
+    diagnostics_.error(offset, what, advice);
+  }
+
+  // ---- names
+
+  // What a name in a directive means: its entity, or kNone.
+  size_t entity(const Pragma& p, size_t i) const {
+    if (!p.line().is_word(i)) return kNone;
+    const Declaration* d = analysis_.find(p.word(i), p.offset(i));
+    return d != nullptr ? d->entity : kNone;
+  }
+  bool is_coarray(size_t entity) const { return names_.codimensions.contains(entity); }
+
+  void replace(const Pragma& p, size_t first, size_t last, size_t array, std::string before,
+               std::string after) {
+    result_.changes.push_back({p.offset(first), p.end(last), array, analysis_.function_at(p.offset(first)),
+                               std::move(before), std::move(after)});
+  }
+
+  // ---- which coarrays are in device memory
+
+  void declare(const Pragma& p) {
+    std::vector<Leaving> out;
+    bool any = false;
+    for (size_t i = 3; i < p.count(); i++) {
+      if (!p.line().is(i, "(")) continue;
+      out.emplace_back(i, std::vector<size_t>());
+      each_item(p, i, [&](size_t first, size_t) {
+        const size_t known = entity(p, first), array = coarrays_.find(known);
+        if (!is_coarray(known)) return;
+        any = true;
+        out.back().second.push_back(first);
+        const std::string name(p.word(first));
+        if (p.word(i - 1) != "create")
+          error(
+              p.offset(first),
+              "a coarray cannot stand in 'declare " + std::string(p.word(i - 1)) +
+                  "': its device memory is that of 'declare create', and begins with the values of the host",
+              "write declare create(" + name + ")");
+        else if (array == kNone)
+          error(p.offset(first),
+                "'" + name + "' is no coarray of file scope; only those can be in device memory",
+                "declare the coarray itself at file scope, and put it into declare create");
+        else
+          result_.device_arrays.insert(array);
+      });
+      i = p.match(i);
+    }
+    if (any) take_out(text_, p, out, &result_.changes);
+  }
+
+  // ---- regions
+
+  Region region_of(const Pragma& p) const {
+    return {p.token() + 1, Statements(text_, tokens_).end_of(p.token() + 1)};
+  }
+
+  void compute(const Pragma& p) {
+    const Region region = region_of(p);
+    compute_.push_back(region);
+    const std::string where = "a compute region of OpenACC: the device reaches its own memory only";
+    const std::string advice = "write it before or behind the region";
+    for (const Coindex& c : tokens_.coindices)
+      if (c.colon >= region.first && c.colon < region.last)
+        return error(text_.begin_of(c.colon), "a reference to another image cannot stand in " + where,
+                     advice);
+    const auto section = tokens_.sections.lower_bound(region.first);
+    if (section != tokens_.sections.end() && section->first < region.last)
+      return error(text_.begin_of(section->first), "an array assignment cannot stand in " + where, advice);
+    for (const Directive& d : tokens_.directives)
+      if (d.word >= region.first && d.word < region.last)
+        return error(text_.begin_of(d.name), "'#pragma xmp' cannot stand in " + where, advice);
+  }
+
+  bool in_compute(size_t token) const {
+    return std::any_of(compute_.begin(), compute_.end(),
+                       [&](const Region& r) { return token >= r.first && token < r.last; });
+  }
+
+  // The names that begin operands: in `(v)[0:3]` those in the parentheses.
+  void find_operands() {
+    const auto add = [&](size_t begin) {
+      result_.operands.insert(begin);
+      if (text_.is(begin, "("))
+        for (size_t i = begin; i < text_.tokens()[begin].match; i++) result_.operands.insert(i);
+    };
+    for (const Coindex& c : tokens_.coindices)
+      if (!c.declares) add(c.begin);
+    for (const auto& [open, section] : tokens_.sections)
+      add(postfix_begin(text_, tokens_, text_.previous(open)));
+  }
+
+  void host_data(const Pragma& p) {
+    std::set<size_t> entities;
+    std::vector<Leaving> out;
+    bool conditional = false, any = false;
+    for (size_t i = 3; i < p.count(); i++) {
+      if (!p.line().is(i, "(")) continue;
+      conditional = conditional || p.word(i - 1) == "if";
+      if (p.word(i - 1) == "use_device") {
+        out.emplace_back(i, std::vector<size_t>());
+        each_item(p, i, [&](size_t first, size_t) {
+          const size_t known = entity(p, first), array = coarrays_.find(known);
+          if (known == kNone) return;  // the user's compiler has said so
+          entities.insert(known);
+          if (!is_coarray(known)) return;
+          any = true;
+          out.back().second.push_back(first);
+          if (array != kNone && !result_.device_arrays.contains(array))
+            error(p.offset(first), "the coarray '" + std::string(p.word(first)) + "' has no device memory",
+                  kDeclare);
+        });
+      }
+      i = p.match(i);
+    }
+    if (any && conditional)
+      return error(p.offset(2), "'if' cannot stand in a host_data directive with coarrays",
+                   "write two statements, one in a host_data region and one without");
+    if (any) take_out(text_, p, out, &result_.changes);
+    note_names(region_of(p), entities);
+  }
+
+  void note_names(const Region& region, const std::set<size_t>& entities) {
+    for (size_t i = region.first; i < region.last; i++) {
+      if (!text_.is_word(i)) continue;
+      const size_t offset = text_.begin_of(i);
+      const auto reference = analysis_.references.find(offset);
+      if (reference == analysis_.references.end() || !entities.contains(reference->second)) continue;
+      if (in_compute(i) || analysis_.is_unevaluated(offset)) continue;
+      result_.device_names.insert(i);
+      if (is_coarray(reference->second) && coarrays_.find(reference->second) == kNone)
+        result_.device_pointers.insert(i);
+    }
+  }
+
+  // ---- clauses of all other directives
+
+  void clauses(const Pragma& p) {
+    const std::string_view construct = p.construct();
+    std::set<size_t> listed;
+    for (size_t i = 3; i < p.count(); i++) {
+      if (!p.line().is(i, "(")) continue;
+      const std::string_view clause = p.word(i - 1);
+      const bool is_list = is_data(clause) || is_private(clause) || clause == "cache" ||
+                           construct == "cache" ||
+                           (construct == "update" && one_of(clause, {"self", "host", "device"}));
+      if (clause == "cache" || construct == "cache")
+        take_from_cache(p, i);
+      else if (is_list)
+        list(p, i, &listed);
+      else
+        expression(p, i + 1, p.match(i));
+      i = p.match(i);
+    }
+    if (is_compute(construct)) add_uses(p, listed);
+  }
+
+  // The device keeps what it likes near; without a coarray it is as good.
+  void take_from_cache(const Pragma& p, size_t open) {
+    std::vector<size_t> out;
+    each_item(p, open, [&](size_t first, size_t) {
+      if (coarrays_.find(entity(p, first)) != kNone) out.push_back(first);
+    });
+    if (!out.empty()) take_out(text_, p, {{open, out}}, &result_.changes);
+  }
+
+  void list(const Pragma& p, size_t open, std::set<size_t>* listed) {
+    const std::string_view construct = p.construct(), clause = p.word(open - 1);
+    each_item(p, open, [&](size_t first, size_t last) {
+      // reduction(+: x), copyin(readonly: x)
+      for (size_t i = first; i < last; i++) {
+        if (p.line().is(i, "[")) break;
+        if (p.line().is(i, ":")) first = i + 1;
+      }
+      const size_t array = coarrays_.find(entity(p, first));
+      if (array == kNone) return expression(p, first, last + 1);
+      if (!check(p, first, array, construct, clause)) return;
+      listed->insert(array);
+      const bool member = p.line().is(first + 1, ".");
+      replace(p, first, member ? first + 1 : first, array, "", member ? "->" : "[0:1]");
+      expression(p, first + 1, last + 1);
+    });
+  }
+
+  bool check(const Pragma& p, size_t name, size_t array, std::string_view construct,
+             std::string_view clause) {
+    const std::string quoted_name = "'" + std::string(p.word(name)) + "'",
+                      quoted_clause = "'" + std::string(clause) + "'";
+    const bool declared = result_.device_arrays.contains(array);
+    const size_t before = static_cast<size_t>(diagnostics_.errors());
+    if (is_private(clause))
+      error(p.offset(name),
+            "a coarray cannot stand in " + quoted_clause + ": no thread has a copy of " + quoted_name,
+            "use an ordinary variable for the copies");
+    else if (one_of(construct, {"enter", "exit"}))
+      error(p.offset(name), "only 'declare create' puts a coarray into device memory, where it stays",
+            kDeclare);
+    else if (one_of(clause, {"deviceptr", "attach", "detach", "link", "device_resident"}))
+      error(p.offset(name),
+            "a coarray cannot stand in " + quoted_clause + ": it is no pointer of the program",
+            declared ? "write present(" + std::string(p.word(name)) + ")" : kDeclare);
+    else if (declared && copies(clause))
+      error(
+          p.offset(name),
+          quoted_clause + " copies nothing here: " + quoted_name + " is in device memory from the beginning",
+          "write present(" + std::string(p.word(name)) +
+              "), and #pragma acc update self(..) or device(..) for copies");
+    return static_cast<size_t>(diagnostics_.errors()) == before;
+  }
+
+  // Names of coarrays in [first, last), as values.
+  void expression(const Pragma& p, size_t first, size_t last) {
+    for (size_t i = first; i < last; i++) {
+      if (!p.line().is_word(i) || p.line().is_any(p.line().previous(i), ".", "->")) continue;
+      const size_t array = coarrays_.find(entity(p, i));
+      if (array != kNone) replace(p, i, i, array, "(*", ")");
+    }
+  }
+
+  // What the region uses and no clause speaks of. As OpenACC has it for the array that the pointer stands for.
+  void add_uses(const Pragma& p, const std::set<size_t>& listed) {
+    const Region region = region_of(p);
+    std::set<size_t> used;
+    for (const Use& use : coarrays_.uses)
+      if (use.token >= region.first && use.token < region.last && !listed.contains(use.array))
+        used.insert(use.array);
+    for (size_t array : used) {
+      const Declaration& d = *coarrays_.arrays[array].declarations.front().what;
+      const bool scalar = d.shape != Shape::array && p.construct() != "kernels";
+      const char* clause = result_.device_arrays.contains(array) ? " present("
+                           : scalar                              ? " copyin("
+                                                                 : " copy(";
+      const size_t end = text_.end_of(p.token());
+      result_.changes.push_back(
+          {end, end, array, analysis_.function_at(text_.begin_of(p.token())), clause, "[0:1])"});
+    }
+  }
+
+  const Text& text_;
+  const CoarrayTokens& tokens_;
+  const Analysis& analysis_;
+  const RuntimeArrays& coarrays_;
+  const CoarrayNames& names_;
+  Diagnostics& diagnostics_;
+  std::vector<Region> compute_;
+  AccRegions result_;
+};
+
+}  // namespace
+
+size_t AccRegions::read_by_host(size_t first, size_t last) const {
+  for (auto i = device_names.lower_bound(first); i != device_names.end() && *i < last; ++i)
+    if (!operands.contains(*i)) return *i;
+  return kNone;
+}
+
+void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutral) {
+  std::set<std::string_view> coarrays;
+  for (const Coindex& c : tokens.coindices)
+    if (c.declares) coarrays.insert(text.spelling(c.begin));
+  for (size_t token = 0; token < text.tokens().size(); token++) {
+    if (text.tokens()[token].kind != TokenKind::directive) continue;
+    const Pragma p(text, token);
+    if (!p.is_acc() || p.construct() != "host_data") continue;
+    std::vector<Leaving> out;
+    bool any = false;
+    for (size_t i = 3; i < p.count(); i++) {
+      if (!p.line().is(i, "(")) continue;
+      if (p.word(i - 1) == "use_device") {
+        out.emplace_back(i, std::vector<size_t>());
+        each_item(p, i, [&](size_t first, size_t last) {
+          if (first != last || !coarrays.contains(p.word(first))) return;
+          out.back().second.push_back(first);
+          any = true;
+        });
+      }
+      i = p.match(i);
+    }
+    if (!any) continue;
+    std::vector<AccRegions::Change> changes;
+    take_out(text, p, out, &changes);
+    std::string line(text.spelling(token));
+    std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.begin > b.begin; });
+    for (const AccRegions::Change& c : changes) line.erase(c.begin - text.begin_of(token), c.end - c.begin);
+    neutral->instead[token] = line;
+  }
+}
+
+AccRegions find_acc_regions(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                            const RuntimeArrays& coarrays, const CoarrayNames& names,
+                            Diagnostics* diagnostics) {
+  return Finder(text, tokens, analysis, coarrays, names, diagnostics).run();
+}
+
+}  // namespace tasuki::cc
