@@ -36,6 +36,9 @@ constexpr Setting kSettings[] = {
     {"TASUKI_COARRAY", SettingKind::choice, "auto", "auto|host|window",
      "How coarrays of other images are reached; auto: loads and stores in one address space or on one host, "
      "else windows of the MPI library; host: never by the address space; window: always by windows."},
+    {"TASUKI_CUDA", SettingKind::text, "auto", nullptr,
+     "The CUDA driver library for coarrays in device memory; auto: libcuda.so.1, if OpenACC's regions run on "
+     "a device; off: device memory is host memory."},
     {"TASUKI_SPIN", SettingKind::count, "2000", nullptr,
      "Polls of a waiting rank before it gives its core away; used when ranks outnumber cores."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,

@@ -228,8 +228,8 @@ EXPORT void tasuki_xmp_copy(const tasuki_xmp_section* to, const tasuki_xmp_secti
   if (from->dimensions == 0 && to->dimensions > 0) {
     std::string value(from->element, '\0');
     const char* here = source.place.direct;
-    if (here == nullptr) {
-      transfers.get(value.data(), source.place, from->element, false);
+    if (here == nullptr || source.place.device) {
+      transfers.copy(dense_operand(value.data(), from->element), source, false, false);
       here = value.data();
     }
     return transfers.fill(target, here, from->element);

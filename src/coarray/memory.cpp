@@ -67,6 +67,7 @@ Segment::~Segment() = default;
 void Memory::start(const Team& world) {
   enum { automatic, host, window };
   const int wanted = setting_choice("TASUKI_COARRAY");
+  windows_only_ = wanted == window;
   space_ = number_of_space();
   uint64_t mine[2] = {space_, ~space_}, least[2];
   PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, world.comm);
@@ -163,6 +164,21 @@ Segment* Memory::allocate(const Team& team, uint64_t bytes, uint64_t alignment) 
   }
   if (reach_ == Reach::window) segment->outstanding = std::make_unique<Outstanding>(*segment);
   PMPI_Barrier(team.comm);  // all of it is zero
+  segments_.push_back(std::move(segment));
+  return segments_.back().get();
+}
+
+Segment* Memory::adopt(const Team& team, char* begin, uint64_t bytes) {
+  auto segment = std::make_unique<Segment>();
+  segment->begin = begin;
+  segment->bytes = bytes;
+  segment->team = &team;
+  const auto count = static_cast<size_t>(team.size());
+  segment->direct.assign(count, nullptr);
+  segment->displacement.assign(count, 0);
+  PMPI_Win_create(begin, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, team.comm, &segment->window);
+  PMPI_Win_lock_all(MPI_MODE_NOCHECK, segment->window);
+  segment->outstanding = std::make_unique<Outstanding>(*segment);
   segments_.push_back(std::move(segment));
   return segments_.back().get();
 }

@@ -54,10 +54,14 @@ class Memory {
   Reach reach() const { return reach_; }
   // Puts, gets and atomics are loads and stores for all images.
   bool all_direct() const { return reach_ != Reach::window; }
+  // The user wants no other way.
+  bool windows_only() const { return windows_only_; }
 
   // Collective over the team. Zero, aligned to `alignment` (a power of two); nullptr if any image has not enough.
   Segment* allocate(const Team& team, uint64_t bytes, uint64_t alignment);
   void release(Segment* segment);
+  // Collective over the team: memory of the device, which this image's MPI library takes, as a segment that windows reach.
+  Segment* adopt(const Team& team, char* begin, uint64_t bytes);
   void release_all();
 
   // The segment that holds the bytes, or nullptr.
@@ -73,6 +77,7 @@ class Memory {
   bool make_window(Segment* segment, uint64_t alignment);
 
   Reach reach_ = Reach::window;
+  bool windows_only_ = false;
   uint64_t space_ = 0;      // the same in images of one address space, 0: none
   std::vector<char> near_;  // by rank in MPI_COMM_WORLD; 1: of this host
   std::vector<std::unique_ptr<Segment>> segments_;

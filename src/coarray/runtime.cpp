@@ -140,7 +140,10 @@ void Runtime::give_memory() {
     if (record->compute != nullptr) record->compute();
   if (mirrored == nullptr) return;
   device.start(teams.world());
-  device.mirror(mirrored);
+  device.mirror(mirrored, &memory, teams.world());
+  if (!device.apart()) return;
+  device_transfers.start(&memory, mirrored, teams.world());
+  transfers.set_device(&device_transfers);
 }
 
 // Those with device memory, or those without.
@@ -181,6 +184,9 @@ void Runtime::end() {
   transfers.complete();
   sync.stopped();
   state_ = State::ended;
+  device_transfers.stop();
+  device.stop(&memory);
+  transfers.set_device(nullptr);
   transfers.stop();
   memory.release_all();
   free_operations();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coarray/device.h"
+#include "coarray/device_transfer.h"
 #include "coarray/memory.h"
 #include "coarray/sync.h"
 #include "coarray/team.h"
@@ -19,6 +20,7 @@ class Runtime {
   Memory memory;
   Device device;
   Transfers transfers{&memory};
+  DeviceTransfers device_transfers{&device, &transfers};
   Teams teams;
   Sync sync;
   int first_image = 1;
@@ -91,16 +93,6 @@ extern Runtime* the_runtime;
 Runtime& make_runtime();
 inline Runtime& runtime() {
   return the_runtime != nullptr ? *the_runtime : make_runtime();
-}
-
-inline Place place_of(Segment* segment, int target, const void* p) {
-  Place place;
-  place.segment = segment;
-  place.target = target;
-  place.offset = static_cast<uint64_t>(static_cast<const char*>(p) - segment->begin);
-  char* direct = segment->direct[static_cast<size_t>(target)];
-  place.direct = direct != nullptr ? direct + place.offset : nullptr;
-  return place;
 }
 
 inline Place Runtime::place(const void* p, uint64_t bytes, int image, Where where) {

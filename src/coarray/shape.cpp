@@ -81,6 +81,33 @@ bool resolve(const tasuki_xmp_section& section, int i, tasuki_xmp_dimension* d, 
   return false;
 }
 
+Shape dense_like(const Shape& shape) {
+  Shape dense = shape;
+  auto step = static_cast<int64_t>(shape.block);
+  for (int i = shape.depth; i-- > 0;) {
+    dense.levels[i].stride = step;
+    step *= dense.levels[i].count;
+  }
+  return dense;
+}
+
+bool descends(const Shape& shape) {
+  for (int i = 0; i < shape.depth; i++)
+    if (shape.levels[i].stride < 0) return true;
+  return false;
+}
+
+Turned::Turned(const Shape& shape) : ascending(shape), dense(dense_like(shape)) {
+  for (int i = 0; i < shape.depth; i++) {
+    Shape::Level &level = ascending.levels[i], &packed = dense.levels[i];
+    if (level.stride >= 0) continue;
+    shift -= (level.count - 1) * level.stride;
+    first += (level.count - 1) * packed.stride;
+    level.stride = -level.stride;
+    packed.stride = -packed.stride;
+  }
+}
+
 bool measure(const tasuki_xmp_section& section, Extent* extent, std::string* problem) {
   if (section.dimensions < 0 || section.dimensions > kMostDimensions) {
     *problem = quoted(section) + " has " + std::to_string(section.dimensions) +

@@ -33,6 +33,19 @@ struct Shape {
 
 uint64_t hash(const Shape& shape);
 
+// The same loops over bytes that lie densely in their order.
+Shape dense_like(const Shape& shape);
+
+bool descends(const Shape& shape);  // a stride is negative
+
+// A shape with its negative strides turned round, so that it begins `shift` bytes before the first element. Of dense bytes in the order of
+// the shape, `dense` are those in the order of `ascending`; they begin at `first`.
+struct Turned {
+  explicit Turned(const Shape& shape);
+  Shape ascending, dense;
+  int64_t shift = 0, first = 0;
+};
+
 // A section relative to its base: [low, high) holds all of its bytes, `first` is its first element.
 struct Extent {
   Shape shape;

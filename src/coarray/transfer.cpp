@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstring>
 
+#include "coarray/device_transfer.h"
 #include "coarray/outstanding.h"
 
 namespace tasuki::coarray {
@@ -49,33 +50,14 @@ uint64_t end_of(const Operand& o) {
   return o.place.offset + static_cast<uint64_t>(o.extent.high - o.extent.first);
 }
 
-bool descends(const Shape& shape) {
-  return std::any_of(shape.levels, shape.levels + shape.depth,
-                     [](const auto& level) { return level.stride < 0; });
-}
-
-// The same bytes with all levels ascending, and how dense bytes in one order are found in the other.
-struct Ascending {
-  explicit Ascending(const Operand& operand) : ascending(operand) {
-    Shape& shape = ascending.extent.shape;
-    dense = shape;
-    auto step = static_cast<int64_t>(shape.block);
-    for (int i = shape.depth; i-- > 0;) {
-      Shape::Level& level = shape.levels[i];
-      const int64_t whole = (level.count - 1) * step;
-      dense.levels[i].stride = level.stride < 0 ? -step : step;
-      if (level.stride < 0) {
-        ascending.place.offset -= static_cast<uint64_t>(-(level.count - 1) * level.stride);
-        ascending.extent.first += (level.count - 1) * level.stride;
-        level.stride = -level.stride;
-        first += whole;
-      }
-      step *= level.count;
-    }
+// An operand in another image with all levels ascending.
+struct Ascending : Turned {
+  explicit Ascending(const Operand& operand) : Turned(operand.extent.shape), turned(operand) {
+    turned.place.offset -= static_cast<uint64_t>(shift);
+    turned.extent.first -= shift;
+    turned.extent.shape = ascending;
   }
-  Operand ascending;
-  Shape dense;  // of dense bytes in the operand's order, in ascending order; its first element is at `first`
-  int64_t first = 0;
+  Operand turned;
 };
 
 // The pieces that are blocks of both shapes, or parts of them, in the order of the elements.
@@ -122,14 +104,6 @@ class Blocks {
 bool in_blocks(const Shape& a, const Shape& b) {
   const uint64_t block = std::min(a.block, b.block), largest = std::max(a.block, b.block);
   return (block >= kLargeBlock || a.bytes() <= kFewBlocks * block) && largest <= kLargestCount;
-}
-
-Operand dense_operand(char* memory, uint64_t bytes) {
-  Operand operand;
-  operand.place.direct = memory;
-  operand.extent.shape.block = bytes;
-  operand.extent.high = static_cast<int64_t>(bytes);
-  return operand;
 }
 
 }  // namespace
@@ -229,13 +203,12 @@ void Transfers::put_shape(const Operand& to, const char* from, const Shape& shap
   const uint64_t bytes = shape.bytes();
   // Open MPI 4.1 moves wrong bytes with types that have negative strides (seen with its default and with osc/rdma switched off).
   if (descends(to.extent.shape)) {
-    const Ascending turned(to);
+    const Ascending there(to);
     const auto copies = std::make_unique<char[]>(2 * bytes);
     char* ascending = copies.get() + bytes;
     layout::pack(copies.get(), region(const_cast<char*>(from), shape), 0, bytes);
-    layout::pack(ascending, region(copies.get() + turned.first, turned.dense), 0, bytes);
-    return put_shape(turned.ascending, ascending, dense_operand(ascending, bytes).extent.shape, may_defer,
-                     true);
+    layout::pack(ascending, region(copies.get() + there.first, there.dense), 0, bytes);
+    return put_shape(there.turned, ascending, dense_operand(ascending, bytes).extent.shape, may_defer, true);
   }
   if (descends(shape)) {
     const auto copy = std::make_unique<char[]>(bytes);
@@ -268,11 +241,11 @@ void Transfers::put_shape(const Operand& to, const char* from, const Shape& shap
 void Transfers::get_shape(char* to, const Shape& shape, const Operand& from, bool may_defer) {
   const uint64_t bytes = shape.bytes();
   if (descends(from.extent.shape)) {
-    const Ascending turned(from);
+    const Ascending there(from);
     const auto copies = std::make_unique<char[]>(2 * bytes);
     char* ascending = copies.get() + bytes;
-    get_shape(ascending, dense_operand(ascending, bytes).extent.shape, turned.ascending, false);
-    layout::unpack(region(copies.get() + turned.first, turned.dense), 0, bytes, ascending);
+    get_shape(ascending, dense_operand(ascending, bytes).extent.shape, there.turned, false);
+    layout::unpack(region(copies.get() + there.first, there.dense), 0, bytes, ascending);
     layout::unpack(region(to, shape), 0, bytes, copies.get());
     return;
   }
@@ -321,6 +294,8 @@ void Transfers::copy_here(const Operand& to, const Operand& from) {
 void Transfers::copy(const Operand& to, const Operand& from, bool may_defer, bool temporary) {
   const uint64_t bytes = to.extent.shape.bytes();
   if (bytes == 0) return;
+  if (to.place.device || from.place.device) [[unlikely]]
+    return device_->copy(to, from, may_defer);
   if (to.place.direct != nullptr && from.place.direct != nullptr) return copy_here(to, from);
   if (from.place.direct != nullptr)
     return put_shape(to, from.place.direct, from.extent.shape, may_defer, temporary);
@@ -334,6 +309,8 @@ void Transfers::copy(const Operand& to, const Operand& from, bool may_defer, boo
 void Transfers::fill(const Operand& to, const char* value, uint64_t element) {
   const uint64_t bytes = to.extent.shape.bytes();
   if (bytes == 0) return;
+  if (to.place.device) [[unlikely]]
+    return device_->fill(to, value, element);
   // A piece of the pattern serves for all of a section that is here; the whole is sent where it is not.
   const uint64_t piece = to.place.direct == nullptr
                              ? bytes
@@ -357,12 +334,16 @@ void Transfers::for_each_run(const Operand& here, void* context, bool (*visit)(v
 }
 
 void Transfers::complete_local() {
+  if (device_ != nullptr) [[unlikely]]
+    device_->complete();
   for (const auto& segment : memory_.segments())
     if (segment->outstanding != nullptr) segment->outstanding->local_all();
   staged_ = 0;
 }
 
 void Transfers::complete_windows() {
+  if (device_ != nullptr) [[unlikely]]
+    device_->complete();
   for (const auto& segment : memory_.segments()) {
     if (segment->outstanding == nullptr) continue;
     segment->outstanding->flush_all();

@@ -18,6 +18,8 @@
 
 namespace tasuki::coarray {
 
+class DeviceTransfers;
+
 // Where bytes of some image are. direct != nullptr: here; else `offset` in the segment's part of image `target`.
 struct Place {
   char* direct = nullptr;
@@ -27,11 +29,29 @@ struct Place {
   bool device = false;  // in device memory; `direct` is an address of the device then
 };
 
+inline Place place_of(Segment* segment, int target, const void* p) {
+  Place place;
+  place.segment = segment;
+  place.target = target;
+  place.offset = static_cast<uint64_t>(static_cast<const char*>(p) - segment->begin);
+  char* direct = segment->direct[static_cast<size_t>(target)];
+  place.direct = direct != nullptr ? direct + place.offset : nullptr;
+  return place;
+}
+
 // A section at its place: of its first element.
 struct Operand {
   Place place;
   Extent extent;
 };
+
+inline Operand dense_operand(char* memory, uint64_t bytes) {
+  Operand operand;
+  operand.place.direct = memory;
+  operand.extent.shape.block = bytes;
+  operand.extent.high = static_cast<int64_t>(bytes);
+  return operand;
+}
 
 // For hot paths: sizes of scalars are copied without a call.
 inline void copy_object(void* to, const void* from, uint64_t bytes) {
@@ -79,13 +99,16 @@ class Transfers {
   void for_each_run(const Operand& here, void* context,
                     bool (*visit)(void* context, char* address, uint64_t length));
 
+  // Takes over what has an operand in device memory.
+  void set_device(DeviceTransfers* device) { device_ = device; }
+
   void complete_local();
   void complete() {
     // What is stored into a direct image is there for all that is stored later, and for all who see that: more is not needed
     // (Fortran 2008, 8.5.1: who reads what another image writes is ordered after it). Copies that go past the caches end with
     // a fence of their own.
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
-    if (!memory_.all_direct()) complete_windows();
+    if (!memory_.all_direct() || device_ != nullptr) complete_windows();
   }
   void stop();
 
@@ -112,6 +135,7 @@ class Transfers {
   char* stage(const Place& to, uint64_t bytes);
 
   Memory& memory_;
+  DeviceTransfers* device_ = nullptr;
   ShapeCache<const layout::Layout*, LayoutMaker> layouts_;
   ShapeCache<MPI_Datatype, TypeMaker> types_;
   std::unique_ptr<char[]> stage_;

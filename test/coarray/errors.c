@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   int value = 1, status = 0;
   if (strcmp(what, "early") == 0) return xmp_node_num();
   if (strcmp(what, "nodes") == 0) tasuki_xmp_register_nodes(sets, sets + 1);
+  if (strcmp(what, "device driver") == 0) records[0].flags = TASUKI_XMP_DEVICE;
   tasuki_xmp_register(all, all + 2);
   if (tasuki_xmp_main_begin(&argc, &argv) != 0) return 1;
   const int n = xmp_num_images(), me = xmp_this_image();

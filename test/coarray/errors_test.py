@@ -26,12 +26,15 @@ MISTAKES = {
     "atomic": r"prog\.c:12: error: atomic operations are on aligned integers",
     "post": r"prog\.c:12: error: post names image 3",
     "sync": r"xmp_sync_image names image 3",
+    "device driver": r"TASUKI_CUDA=/nowhere/libcuda\.so is no CUDA driver that can be used: .*nowhere",
     "use device": r"prog\.c:12: error: the coarray 'a' has no device memory.*declare create",
     "gone": r"xmp_sync_all: 1 of the images it waits for has left main",
     "sizes": r"the images ask for different sizes",
     "memory": r"no memory for a coarray of 1152921504606846976 bytes",
     "free": r"xmp_cofree: 0x[0-9a-f]+ is not what xmp_comalloc has returned",
 }
+# Settings of some of them.
+SETTINGS = {"device driver": {"TASUKI_CUDA": "/nowhere/libcuda.so"}}
 # Programs that end in order: their own exit code.
 ENDINGS = {"": 0, "gone status": 3}
 
@@ -51,7 +54,7 @@ def main():
 
     def mistake(reach, name):
         """What is wrong with what the job does; nothing, if all is as it should be."""
-        run = subprocess.run(command + [options.program, name], env={**env, "TASUKI_COARRAY": reach}, capture_output=True, text=True, timeout=60)
+        run = subprocess.run(command + [options.program, name], env={**env, "TASUKI_COARRAY": reach, **SETTINGS.get(name, {})}, capture_output=True, text=True, timeout=60)
         if name in ENDINGS:
             good = run.returncode == ENDINGS[name]
         else:

@@ -1,0 +1,39 @@
+// device_transfer: puts, gets and sections with an operand in device memory. What lies apart is packed on the device, where it lies; the host
+// only turns round what is wanted in descending order.
+#pragma once
+
+#include "coarray/courier.h"
+#include "coarray/device.h"
+#include "coarray/transfer.h"
+
+namespace tasuki::coarray {
+
+class DeviceTransfers {
+ public:
+  DeviceTransfers(Device* device, Transfers* transfers) : device_(*device), transfers_(*transfers) {}
+
+  // Collective over all images, when there is a device with the mirror of `mirrored`.
+  void start(Memory* memory, Segment* mirrored, const Team& world);
+  // Behind the last transfer of any image.
+  void stop() { courier_.stop(); }
+
+  // As Transfers' own; at least one operand is in device memory.
+  void copy(const Operand& to, const Operand& from, bool may_defer);
+  void fill(const Operand& to, const char* value, uint64_t element);
+  void complete() { device_.synchronize(); }
+
+ private:
+  void copy_here(const Operand& to, const Operand& from);
+  void by_host(const Operand& to, const Operand& from);
+  // `here` is dense.
+  void remote(const Operand& there, const Operand& here, bool put, bool may_defer);
+  void by_courier(const Operand& there, const Operand& here, bool put);
+  void by_window(Operand there, const Operand& here, bool put, bool may_defer);
+  void by_host_window(const Operand& there, const Operand& here, bool put);
+
+  Device& device_;
+  Transfers& transfers_;
+  Courier courier_;
+};
+
+}  // namespace tasuki::coarray
