@@ -10,6 +10,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -56,6 +57,9 @@ class Memory {
   bool all_direct() const { return reach_ != Reach::window; }
   // The user wants no other way.
   bool windows_only() const { return windows_only_; }
+
+  // Known to reach each other by shared memory, this one among them; 0: all in one address space.
+  long images_here() const { return std::count(near_.begin(), near_.end(), 1); }
 
   // Collective over the team. Zero, aligned to `alignment` (a power of two); nullptr if any image has not enough.
   Segment* allocate(const Team& team, uint64_t bytes, uint64_t alignment);

@@ -1,5 +1,7 @@
 #include "coarray/sync.h"
 
+#include <unistd.h>
+
 #include "os/cpu.h"
 
 namespace tasuki::coarray {
@@ -41,6 +43,7 @@ void Sync::start(Memory* memory, const Team& world) {
   gone_.assign(count, 0);
   taken_.assign(count, {});
   posted_.assign(count, {});
+  cores_for_all_ = memory->images_here() <= sysconf(_SC_NPROCESSORS_ONLN);
   if (!memory->all_direct()) return;
   const uint64_t bytes = sizeof(Control) + count * (sizeof(Posts) + sizeof(std::atomic<uint64_t>));
   shared_ = memory->allocate(world, bytes, 64);
@@ -241,10 +244,15 @@ bool Sync::take_message(int image, bool any_tag, int tag) {
 void Sync::wait_by_messages(int image, bool any_tag, int tag) {
   while (!take_message(image, any_tag, tag)) {
     int arrived = 0;
-    MPI_Request request;
     MPI_Status status;
-    PMPI_Irecv(&arrived, 1, MPI_INT, image < 0 ? MPI_ANY_SOURCE : image, kPostTag, world_->comm, &request);
-    wait_for(&request, &status);
+    const int source = image < 0 ? MPI_ANY_SOURCE : image;
+    if (cores_for_all_) {
+      PMPI_Recv(&arrived, 1, MPI_INT, source, kPostTag, world_->comm, &status);
+    } else {
+      MPI_Request request;
+      PMPI_Irecv(&arrived, 1, MPI_INT, source, kPostTag, world_->comm, &request);
+      wait_for(&request, &status);
+    }
     if (any_tag || arrived == tag) return;
     messages_[{status.MPI_SOURCE, arrived}]++;
   }

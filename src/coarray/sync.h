@@ -78,6 +78,8 @@ class Sync {
 
   const Team* world_ = nullptr;
   Segment* shared_ = nullptr;  // nullptr: by messages
+  bool cores_for_all_ =
+      false;  // one for each image of this host: MPI's own way to wait, which may never yield, is the fastest
   uint32_t generation_ = 0;
   std::vector<uint64_t> meetings_;                  // with each image, as far as this one has begun them
   std::vector<uint64_t> heard_;                     // by messages: those that the other has begun
