@@ -1,7 +1,7 @@
 // reflect and reduce_shadow (XcalableMP 1.4, sections 4.6.1 and 4.6.10; XcalableACC 2.2.1).
 //
 // Budget: a reflect that was done before with the same widths allocates nothing; each piece is copied once, from the owner's memory
-// into the shadow, by the node that has the shadow.
+// into the shadow, by the node that has the shadow; scattered elements twice.
 #include "coarray/global/async.h"
 #include "coarray/global/shadows.h"
 #include "coarray/global/types.h"
@@ -55,14 +55,40 @@ Add add_of(int type, Where where) {
   return function;
 }
 
+Operand dense(char* memory, uint64_t bytes) {
+  Operand operand;
+  operand.place.direct = memory;
+  operand.extent.shape.block = bytes;
+  operand.extent.high = static_cast<int64_t>(bytes);
+  return operand;
+}
+
 void copy_shadows(const Held& held, const Exchange& e, Where where) {
   Transfers& transfers = runtime().transfers;
+  char* next = e.stage.data();
   Operand to, from;
   for (const Link& link : e.links) {
     bind(held, link, &to, &from, where);
+    if (Exchange::scattered(link)) {
+      const uint64_t bytes = from.extent.shape.bytes();
+      to = dense(next, bytes);
+      next += bytes;
+    }
     transfers.copy(to, from, true, false);
   }
   transfers.complete_local();
+}
+
+void write_scattered(const Held& held, const Exchange& e, Where where) {
+  const char* next = e.stage.data();
+  Operand to, from;
+  for (const Link& link : e.links) {
+    if (!Exchange::scattered(link)) continue;
+    bind(held, link, &to, &from, where);
+    const uint64_t bytes = from.extent.shape.bytes();
+    runtime().transfers.copy(to, dense(const_cast<char*>(next), bytes), false, false);
+    next += bytes;
+  }
 }
 
 // What comes from a shadow arrives dense, and is added run by run.
@@ -76,12 +102,7 @@ void add_shadows(const Held& held, const Exchange& e, Add function, Where where)
   Operand to, from;
   for (const Link& link : e.links) {
     bind(held, link, &to, &from, where);
-    Operand dense;
-    const uint64_t bytes = from.extent.shape.bytes();
-    dense.place.direct = memory.get();
-    dense.extent.shape.block = bytes;
-    dense.extent.high = static_cast<int64_t>(bytes);
-    transfers.copy(dense, from, false, false);
+    transfers.copy(dense(memory.get(), from.extent.shape.bytes()), from, false, false);
     Sum sum = {function, memory.get()};
     transfers.for_each_run(to, &sum, [](void* context, char* address, uint64_t length) {
       Sum* s = static_cast<Sum*>(context);
@@ -90,6 +111,20 @@ void add_shadows(const Held& held, const Exchange& e, Add function, Where where)
       return true;
     });
   }
+}
+
+// From the first meeting, which has begun, to the end.
+void finish_exchange(const Held& held, const Exchange& e, Add function, std::vector<uint64_t>* meetings,
+                     Where where) {
+  come(e, *meetings, where);
+  if (function == nullptr)
+    copy_shadows(held, e, where);
+  else
+    add_shadows(held, e, function, where);
+  // Nobody reads here any more after this.
+  arrive(e, meetings);
+  come(e, *meetings, where);
+  if (function == nullptr) write_scattered(held, e, where);
 }
 
 class Shadows : public Pending {
@@ -103,16 +138,7 @@ class Shadows : public Pending {
       if (!runtime().sync.has_come(exchange_.partners[i], meetings_[i])) return false;
     return true;
   }
-  void finish() override {
-    come(exchange_, meetings_, where_);
-    if (function_ == nullptr)
-      copy_shadows(held_, exchange_, where_);
-    else
-      add_shadows(held_, exchange_, function_, where_);
-    // Nobody reads here any more after this.
-    arrive(exchange_, &meetings_);
-    come(exchange_, meetings_, where_);
-  }
+  void finish() override { finish_exchange(held_, exchange_, function_, &meetings_, where_); }
 
  private:
   Held held_;
@@ -149,13 +175,7 @@ void exchange(const tasuki_xmp_array& a, const tasuki_xmp_width* width, unsigned
   }
   static auto* meetings = new std::vector<uint64_t>;
   arrive(e, meetings);
-  come(e, *meetings, where);
-  if (function == nullptr)
-    copy_shadows(held, e, where);
-  else
-    add_shadows(held, e, function, where);
-  arrive(e, meetings);
-  come(e, *meetings, where);
+  finish_exchange(held, e, function, meetings, where);
 }
 
 }  // namespace

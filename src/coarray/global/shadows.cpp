@@ -179,8 +179,12 @@ const Exchange& exchange_of(const Geometry& geometry, const Widths& widths, bool
     exchange->partners.assign(partners.begin(), partners.end());
     exchange->links = backwards ? std::move(back.links) : std::move(there.links);
   }
-  for (const Link& link : exchange->links)
+  uint64_t staged = 0;
+  for (const Link& link : exchange->links) {
     exchange->largest = std::max(exchange->largest, link.to.extent.shape.bytes());
+    if (!backwards && Exchange::scattered(link)) staged += link.to.extent.shape.bytes();
+  }
+  exchange->stage.resize(staged);
   all.push_back(std::move(exchange));
   return *all.back();
 }

@@ -27,6 +27,13 @@ struct Exchange {
   std::vector<Link> links;
   std::vector<int> partners;  // indices in `world`
   uint64_t largest = 0;       // bytes of a link
+
+  // Pieces of short runs share cache lines with elements that others read in the same exchange: they are read to a place of their own first, and
+  // written when nobody reads any more.
+  static bool scattered(const Link& link) {
+    return !link.from.extent.shape.dense() && link.from.extent.shape.block < 64;
+  }
+  mutable std::vector<char> stage;
 };
 
 // Found again for the same geometry and widths.
