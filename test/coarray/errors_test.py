@@ -35,6 +35,32 @@ MISTAKES = {
 }
 # Settings of some of them.
 SETTINGS = {"device driver": {"TASUKI_CUDA": "/nowhere/libcuda.so"}}
+GLOBAL_MISTAKES = {
+    "block": r"global_errors\.c:\d+: error: dimension 1 of the template 't' has 20 elements; 2 nodes with blocks of 9.*block\(10\)",
+    "gblock": r"gblock of the template 'g': the mapping has 19 elements, the dimension 20",
+    "negative": r"gblock of the template 'g': node 1 is to have -1 elements",
+    "cyclic": r"dimension 1 of the template 'c' is cyclic\(0\)",
+    "nodes": r"0 dimensions of the template 't' are distributed, but the node array 'p' has 1",
+    "align": r"dimension 1 of 'a' is aligned with elements 1 to 20 of the template 't', which goes from 0 to 19",
+    "shadow": r"dimension 1 of 'd' is cyclic and cannot have a shadow",
+    "memory": r"the distributed array 'a' is larger than memory|no memory for \d+ bytes of distributed arrays",
+    "open": r"prog\.c:12: error: the template 'open' has no shape yet; template_fix",
+    "fixed": r"prog\.c:12: error: template_fix: the template 't' is fixed already",
+    "expand": r"prog\.c:12: error: expand and margin are not for dimension 1 of 'c', which is cyclic",
+    "on": r"prog\.c:12: error: dimension 1 of 't' goes from 0 to 19; 20 to 20 was named",
+    "owned": r"prog\.c:12: error: element (12|8) of dimension 1 of the distributed array 'a' is not on this node",
+    "width": r"prog\.c:12: error: reflect: dimension 1 of 'a' has a shadow of 1:2 elements; 2:2 are asked for",
+    "no memory": r"prog\.c:12: error: the distributed array 'later' has no memory yet; xmp_malloc",
+    "type": r"prog\.c:12: error: there is no such reduction on variables of this type",
+    "from": r"prog\.c:12: error: bcast is from one node; 'p' names 2",
+    "from outside": r"prog\.c:12: error: the node of 'p' that bcast is from is not among those",
+    "counts": r"prog\.c:12: error: gmove: 4 elements are assigned to 5",
+    "elements": r"prog\.c:12: error: gmove: elements of 4 bytes are assigned to elements of 8 bytes",
+    "subscripts": r"prog\.c:12: error: dimension 1 of 'd' goes from 0 to 19; 18 to 22 are named",
+    "parameter": r"prog\.c:12: error: the parameter 'later' is a distributed array",
+    "gone": r"prog\.c:12: error: image 1, with which shadows are to be exchanged, has left main",
+    "twice": r"xmp_malloc: the distributed array 'later' has memory already",
+}
 # Programs that end in order: their own exit code.
 ENDINGS = {"": 0, "gone status": 3}
 
@@ -44,6 +70,7 @@ def main():
     parser.add_argument("--mpi", required=True)
     parser.add_argument("--mpirun", required=True)
     parser.add_argument("--tasuki")
+    parser.add_argument("--global-view", action="store_true", help="the mistakes of global_errors.c")
     parser.add_argument("program")
     options = parser.parse_args()
     env = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI")}
@@ -52,18 +79,20 @@ def main():
     command = [options.mpirun] + (["--oversubscribe"] if options.mpi == "openmpi" else []) + ["-n", "2"]
     command += [options.tasuki, "run"] if options.tasuki else []
 
+    mistakes, endings = (GLOBAL_MISTAKES, {"": 0}) if options.global_view else (MISTAKES, ENDINGS)
+
     def mistake(reach, name):
         """What is wrong with what the job does; nothing, if all is as it should be."""
         run = subprocess.run(command + [options.program, name], env={**env, "TASUKI_COARRAY": reach, **SETTINGS.get(name, {})}, capture_output=True, text=True, timeout=60)
-        if name in ENDINGS:
-            good = run.returncode == ENDINGS[name]
+        if name in endings:
+            good = run.returncode == endings[name]
         else:
-            good = run.returncode != 0 and re.search(MISTAKES[name], run.stderr)
+            good = run.returncode != 0 and re.search(mistakes[name], run.stderr)
         return "" if good else f"'{name}' ({reach}): exit code {run.returncode}\n{run.stdout}{run.stderr}"
 
     # A job that is aborted mostly waits.
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        wrong = [w for w in pool.map(lambda one: mistake(*one), itertools.product(("auto", "window"), (*MISTAKES, *ENDINGS))) if w]
+        wrong = [w for w in pool.map(lambda one: mistake(*one), itertools.product(("auto", "window"), (*mistakes, *endings))) if w]
     print("\n".join(wrong))
     return 1 if wrong else 0
 

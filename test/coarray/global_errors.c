@@ -1,0 +1,75 @@
+/* One mistake of a user of the global view, by its name: each ends the job with a message (errors_test.py has them). */
+#include "global.h"
+
+enum { N = 20 };
+
+NODES(p, TASUKI_XMP_REST);
+static int sizes[2] = {7, 13};
+TEMPLATE(t, &p, {0, N - 1, TASUKI_XMP_BLOCK, 0, 0, NULL});
+TEMPLATE(g, &p, {0, N - 1, TASUKI_XMP_GBLOCK, 0, 0, sizes});
+TEMPLATE(c, &p, {0, N - 1, TASUKI_XMP_CYCLIC, 0, 2, NULL});
+TEMPLATE(open, &p, {0, -1, TASUKI_XMP_BLOCK, 0, 0, NULL});
+ARRAY(a, double, &t, 1, .extent = {N}, .shadow = {{1, 2}});
+ARRAY(b, float, &g, 1, .extent = {N});
+ARRAY(d, double, &c, 1, .extent = {N});
+ARRAY(later, double, &t, 1, .extent = {0});
+static struct tasuki_xmp_template* const all_templates[] = {&t, &g, &c, &open};
+static struct tasuki_xmp_array* const all_arrays[] = {&a, &b, &d, &later};
+
+static const char* const file = "prog.c";
+
+static void move(const struct tasuki_xmp_array* to, const struct tasuki_xmp_array* from, long long begin,
+                 long long count) {
+  const struct tasuki_xmp_triplet left = {0, 5, 1}, right = {begin, count, 1};
+  const struct tasuki_xmp_global_section l = {to, NULL, 1, &left, 0}, r = {from, NULL, 1, &right, 0};
+  tasuki_xmp_gmove(&l, &r, 0, 0, file, 12);
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+#define IS(name) (strcmp(what, name) == 0)
+  if (IS("block")) t.dimension[0].width = 9;
+  if (IS("gblock")) sizes[1] = 12;
+  if (IS("negative")) sizes[0] = -1;
+  if (IS("cyclic")) c.dimension[0].width = 0;
+  if (IS("nodes")) t.dimension[0].format = TASUKI_XMP_DUPLICATED;
+  if (IS("align")) a.offset[0] = 1;
+  if (IS("shadow")) d.shadow[0][1] = 1;
+  if (IS("memory")) a.element = (size_t)1 << 59;
+  open.fixed = 0;
+  struct tasuki_xmp_nodes* nodes[] = {&p};
+  tasuki_xmp_register_nodes(nodes, nodes + 1);
+  tasuki_xmp_register_templates(all_templates, all_templates + 4);
+  tasuki_xmp_register_arrays(all_arrays, all_arrays + 4);
+  if (tasuki_xmp_main_begin(&argc, &argv) != 0) return 1;
+  const int me = xmp_node_num();
+  struct tasuki_xmp_iterations l;
+  const struct tasuki_xmp_template_dimension shape = {0, 9, TASUKI_XMP_BLOCK, 0, 0, NULL};
+  const struct tasuki_xmp_triplet beyond = {N, 1, 1}, both = {0, 2, 1}, second = {1, 1, 1}, first = {0, 1, 1};
+  const struct tasuki_xmp_on on_beyond = {&t, &beyond}, on_both = {&p, &both}, on_second = {&p, &second},
+                             on_first = {&p, &first};
+  const struct tasuki_xmp_width wide = {2, 2, 0};
+  double x = 0;
+  const struct tasuki_xmp_variable v = {&x, 1, sizeof x, TASUKI_XMP_DOUBLE, NULL};
+  if (IS("open")) tasuki_xmp_loop(&l, &open, 0, 0, N, 1, 0, 0, 0, 0, file, 12);
+  if (IS("fixed")) tasuki_xmp_template_fix(&t, &shape, file, 12);
+  if (IS("expand")) tasuki_xmp_loop(&l, &c, 0, 0, N, 1, 0, 1, 1, 0, file, 12);
+  if (IS("on")) tasuki_xmp_executes(&on_beyond, file, 12);
+  if (IS("owned")) tasuki_xmp_owned(&a, 0, me == 1 ? 12 : 8, file, 12);
+  if (IS("width")) tasuki_xmp_reflect(&a, &wide, 0, 0, file, 12);
+  if (IS("no memory")) tasuki_xmp_reflect(&later, NULL, 0, 0, file, 12);
+  if (IS("type")) tasuki_xmp_reduction(TASUKI_XMP_BIT_AND, &v, 0, NULL, NULL, 0, 0, file, 12);
+  if (IS("from")) tasuki_xmp_bcast(1, &v, &on_both, NULL, 0, 0, file, 12);
+  if (IS("from outside")) tasuki_xmp_bcast(1, &v, &on_second, &on_first, 0, 0, file, 12);
+  if (IS("counts")) move(&a, &d, 0, 4);
+  if (IS("elements")) move(&a, &b, 0, 5);
+  if (IS("subscripts")) move(&a, &d, 18, 5);
+  if (IS("parameter")) tasuki_xmp_array_parameter(&later, &x, file, 12);
+  if (IS("gone") && me == 1) return 3;
+  if (IS("gone")) tasuki_xmp_reflect(&a, NULL, 0, 0, file, 12);
+  if (IS("twice")) {
+    xmp_malloc(&later, (size_t)N);
+    xmp_malloc(&later, (size_t)N);
+  }
+  return 0;
+}
