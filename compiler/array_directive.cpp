@@ -40,6 +40,8 @@ class Lowering {
     std::string result = "{ " + setup();
     if (!is_shifted(op, left_end)) return result + nest(left + " " + sign + " " + right + ";") + " }";
     const std::string place = in_.place(d_.name);
+    for (size_t k = 0; k < ranges_.size(); k++)
+      result += "const long long " + number("q", k) + " = 0; ";  // for its type
     result += "unsigned long __tasuki_n = 0; " + nest("__tasuki_n++;") + " __typeof__((void)0, " + left +
               ")* __tasuki_t = tasuki_xmp_temporary(__tasuki_n, sizeof *__tasuki_t, " + place +
               "); __tasuki_n = 0; " + nest("__tasuki_t[__tasuki_n++] = " + right + ";") +

@@ -121,7 +121,7 @@ class Lowering {
         by_condition_ = true;
       dimensions_ |= 1U << l.dimension;
       l.divided = space_.is_distributed(l.dimension);
-      l.several = !l.head.upwards() ||
+      l.several = d_.is_margin || !l.head.upwards() ||
                   (space_.template_ != nullptr && space_.template_->format(l.dimension) == Format::cyclic);
       l.hoisted = is_hoisted(l);
     }
