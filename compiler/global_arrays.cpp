@@ -46,10 +46,20 @@ std::string GlobalArrays::layout_text(const DistributedArray& a) const {
 void GlobalArrays::find_uses() {
   std::set<size_t> declared;
   for (const Declaration& d : in_.analysis.declarations) declared.insert(d.offset);
-  std::set<size_t> hidden;  // names in directives that are no expressions
+  std::set<size_t> hidden;  // what is no expression in directives
+  for (const Directive& d : in_.tokens.directives)
+    if (d.kind == DirectiveKind::nodes)
+      for (size_t i = d.word; i < d.end; i++) hidden.insert(i);
   for (const GlobalDirective& d : in_.tokens.globals) {
-    if (d.what != kNone) hidden.insert(d.what);
-    if (d.kind == GlobalKind::local_alias) hidden.insert(d.from.name);
+    for (size_t i = d.word; i < d.end; i++) hidden.insert(i);
+    std::vector<TokenRange> expressions = d.numbers();
+    for (const TokenRange& range : d.objects()) expressions.push_back(range);
+    if (d.kind == GlobalKind::loop)
+      for (const NodeSubscript& s : d.on.subscripts)
+        for (const TokenRange& range : {s.lower, s.upper, s.stride})
+          if (!range.empty()) expressions.push_back(range);
+    for (const TokenRange& range : expressions)
+      for (size_t i = range.first; i < range.last; i++) hidden.erase(i);
   }
   for (size_t i = 0; i < text_.tokens().size(); i++) {
     if (!text_.is_word(i) || hidden.contains(i) || declared.contains(text_.begin_of(i))) continue;
@@ -141,12 +151,6 @@ std::string GlobalArrays::use(const ArrayUse& use) const {
   }
   std::vector<std::string> subscripts;
   for (size_t open : use.opens) {
-    if (in_.tokens.sections.contains(open)) {
-      in_.diagnostics.error(text_.begin_of(open),
-                            "a section of the distributed array '" + a.name + "' stands here",
-                            "write #pragma xmp gmove or #pragma xmp array before the assignment");
-      return "";
-    }
     subscripts.push_back(in_.c(open + 1, in_.match(open)));
   }
   const int count = static_cast<int>(subscripts.size());
@@ -159,16 +163,12 @@ std::string GlobalArrays::use(const ArrayUse& use) const {
          std::to_string(count) + ", (const long long[]){" + list + "}))";
 }
 
-size_t GlobalArrays::layout(size_t array) const {
-  return layouts_[array];
-}
-
 std::string GlobalArrays::locals(size_t array, std::set<size_t>* layouts) const {
   const DistributedArray& a = names_.arrays[array];
   const std::string number = std::to_string(array);
   std::string result =
       " " + a.element_type() + "* const __tasuki_p" + number + " = " + a.record() + ".origin;";
-  const bool strides = layouts->insert(layout(array)).second;
+  const bool strides = layouts->insert(layouts_[array]).second;
   for (int k = 0; k < a.rank(); k++) {
     const std::string local = stride(array, k, true);
     if (strides && k + 1 < a.rank() && local.starts_with("__"))

@@ -61,7 +61,6 @@ class GlobalArrays {
   std::string index(size_t array, int dimension, const std::string& subscript, bool local,
                     size_t token) const;
   std::string initialiser(size_t array) const;
-  size_t layout(size_t array) const;
   std::string layout_text(const DistributedArray& a) const;
   std::string first_extent(const DistributedArray& a) const;
 

@@ -43,6 +43,7 @@ class Lowering {
       if (d.kind != GlobalKind::loop) add(d, self);
     for (const GlobalDirective& d : in_.tokens.globals)
       if (d.kind == GlobalKind::loop) add(d, self);
+    for (const ArrayUse& use : arrays_.uses()) check_sections(use);
     result_.arrays = arrays_.any_of_file();
     result_.templates = std::any_of(names_.templates.begin(), names_.templates.end(),
                                     [](const Template& t) { return !t.declared->in_function; });
@@ -59,6 +60,18 @@ class Lowering {
   }
   std::string place(const GlobalDirective& d) const { return in_.place(d.name); }
   std::string text_of(const TokenRange& r) const { return in_.c(r.first, r.last); }
+
+  // Which part of a section a node has is said by a directive.
+  void check_sections(const ArrayUse& use) {
+    const bool lowered =
+        std::any_of(statements_with_sections_.begin(), statements_with_sections_.end(),
+                    [&](const TokenRange& r) { return use.token >= r.first && use.token < r.last; });
+    for (size_t open : use.opens)
+      if (!lowered && in_.tokens.sections.contains(open))
+        return error(open,
+                     "a section of the distributed array '" + names_.arrays[use.array].name + "' stands here",
+                     "write #pragma xmp gmove or #pragma xmp array before the assignment");
+  }
 
   // ---- directives before statements
 
@@ -93,7 +106,7 @@ class Lowering {
     if (d.kind == GlobalKind::task) add_task(d);
     if (d.kind == GlobalKind::gmove || d.kind == GlobalKind::array) {
       const TokenRange statement{text_.skip_directives(d.end + 1), statements_.end_of(d.end + 1)};
-      result_.statements.push_back(statement);
+      statements_with_sections_.push_back(statement);
       replace(statement.first, statement.last, [self, &d, statement] {
         return d.kind == GlobalKind::gmove
                    ? lower_gmove(self->in_, self->names_, d, statement)
@@ -334,7 +347,8 @@ class Lowering {
       }
       if (d.has_widths && d.widths.size() != a.dimensions.size()) {
         error(v.first,
-              "'" + a.name + "' has " + std::to_string(a.dimensions.size()) + " dimensions, and " +
+              "'" + a.name + "' has " + std::to_string(a.dimensions.size()) +
+                  (a.dimensions.size() == 1 ? " dimension, and " : " dimensions, and ") +
                   std::to_string(d.widths.size()) + (d.widths.size() == 1 ? " width is" : " widths are") +
                   " given",
               "write a width for each of its dimensions");
@@ -422,6 +436,7 @@ class Lowering {
   GlobalArrays arrays_;
   std::vector<std::pair<TokenRange, const GlobalDirective*>> loops_;
   std::vector<TokenRange> outermost_;
+  std::vector<TokenRange> statements_with_sections_;  // behind gmove and array
   GlobalLowered result_;
 };
 

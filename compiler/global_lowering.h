@@ -24,8 +24,6 @@ struct Replacement {
 struct GlobalLowered {
   // Text behind a token.
   std::vector<std::pair<size_t, std::string>> insertions = {};
-  // Statements whose sections are lowered here, [first, last).
-  std::vector<TokenRange> statements = {};
   bool templates = false, arrays = false;  // of file scope: some are to be registered
   bool used = false;                       // anything at all
 };

@@ -9,7 +9,7 @@ float f[N];
 #pragma xmp align b[i] with t(i)
 #pragma xmp align f[i] with t(i)
 #pragma xmp shadow b[1]
-// error at 12: the address of 'a' is known only when the program has started
+// error at 13: the address of 'a' is known only when the program has started
 double *q = a;
 int main(void) {
   double x = 1;
@@ -17,17 +17,11 @@ int main(void) {
 #pragma xmp reflect (a)
 // error at 22: this is no distributed array
 #pragma xmp reflect (plain)
-// error at 22: 'b' has 1 dimensions, and 2 widths are given
+// error at 22: 'b' has 1 dimension, and 2 widths are given
 #pragma xmp reflect (b) width(1,1)
-// error at 13: '#pragma xmp reduction': a known operation is expected before ':'
-#pragma xmp reduction(avg:x)
-// error at 13: '#pragma xmp reduction': an operation other than firstmax, which belongs to loops, is expected before ':'
-#pragma xmp reduction(firstmax:x)
 // error at 28: there is no template or node array 'nobody' here
 #pragma xmp bcast (x) from nobody(1)
-// error at 13: '#pragma xmp barrier': a clause or the end is expected before 'off'
-#pragma xmp barrier off p
-// error at 24: 't' has its shape already
+// error at 26: 't' has its shape already
 #pragma xmp template_fix t(0:N)
 #pragma xmp gmove
 // error at 3: gmove stands before an assignment of one variable, element or section
@@ -43,6 +37,6 @@ int main(void) {
 // error at 22: the template has 1 range here, and the left side 0 sections
 #pragma xmp array on t(0:N-1)
   a[0] = 1;
-// error at 13: '#pragma xmp task' stands before a statement
-#pragma xmp task on p(1)
+// error at 13: '#pragma xmp gmove' stands before a statement
+#pragma xmp gmove
 }

@@ -2,8 +2,8 @@
 xmp_lock_t l:[*];
 int main(void) {
   int ok;
-// error at 13: '#pragma xmp loop' is not supported
-#pragma xmp loop on t(i)
+// error at 13: '#pragma xmp tasklet' is not supported
+#pragma xmp tasklet
 // error at 13: 'nonsense' is no directive of XcalableMP
 #pragma xmp nonsense
 // error: '#pragma xmp' without a directive

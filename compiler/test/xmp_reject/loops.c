@@ -6,8 +6,8 @@
 double a[N];
 #pragma xmp align a[i] with t(i)
 int main(void) {
-  int i, j, n = 0;
-  struct { int x; } s;
+  int i, j = 0, n = 0;
+  struct pair { int x; } s;
 // error at 13: '#pragma xmp loop' stands before a loop
 #pragma xmp loop (i) on t(i)
   n++;
@@ -21,7 +21,7 @@ int main(void) {
 #pragma xmp loop (i, j) on t(i)
   for (i = 0; i < N; i++) a[i] = 0;
 #pragma xmp loop on t(i)
-// error at 26: a divided loop adds the same step each time
+// error at 22: a divided loop adds the same step each time
   for (i = 0; i < N; i = 2 * i + 1) a[i] = 0;
 #pragma xmp loop on t(i)
 // error at 15: a divided loop compares its variable with a bound
@@ -32,14 +32,8 @@ int main(void) {
 // error at 13: expand needs a width for each subscript behind on
 #pragma xmp loop on t(i) expand(1,1)
   for (i = 0; i < N; i++) a[i] = 0;
-// error at 13: '#pragma xmp loop': a known operation is expected before ':'
-#pragma xmp loop on t(i) reduction(plus:n)
-  for (i = 0; i < N; i++) n += a[i] > 0;
-// error at 38: a variable of type 'struct (unnamed at tasukicc.i
+// error at 38: a variable of type 'struct pair' cannot be reduced
 #pragma xmp loop on t(i) reduction(+:s)
   for (i = 0; i < N; i++) s.x += a[i] > 0;
-// error at 13: '#pragma xmp loop': 'on' is expected
-#pragma xmp loop (i)
-  for (i = 0; i < N; i++) a[i] = 0;
   return j;
 }

