@@ -104,6 +104,27 @@ static void copy_large(int to_image, unsigned to_flags, void* to, unsigned from_
   tasuki_xmp_copy(&left, &right, 0, __FILE__, __LINE__);
 }
 
+/* Within one device memory: all is read before anything is written. */
+static void shift(int me, int first, int from, int rows) {
+  static int seen[kRows][kColumns];
+  const struct tasuki_xmp_dimension to_d[2] = {{first, rows, 1, kRows, sizeof(int[kColumns])},
+                                               {1, kColumns - 1, 1, kColumns, sizeof(int)}},
+                                    from_d[2] = {{from, rows, 1, kRows, sizeof(int[kColumns])},
+                                                 {0, kColumns - 1, 1, kColumns, sizeof(int)}};
+  for (int i = 0; i < kRows; i++)
+    for (int k = 0; k < kColumns; k++) seen[i][k] = i * kColumns + k;
+  tasuki_xmp_put(*large, seen, sizeof seen, me, TASUKI_XMP_DEVICE, __FILE__, __LINE__);
+  const struct tasuki_xmp_section left = {*large, sizeof(int), to_d, 2, 0, TASUKI_XMP_DEVICE, "large"},
+                                  right = {*large, sizeof(int), from_d, 2, 0, TASUKI_XMP_DEVICE, "large"};
+  tasuki_xmp_copy(&left, &right, 0, __FILE__, __LINE__);
+  tasuki_xmp_get(seen, *large, sizeof seen, me, TASUKI_XMP_DEVICE, __FILE__, __LINE__);
+  for (int i = 0; i < kRows; i++)
+    for (int k = 0; k < kColumns; k++) {
+      const int moved = i >= first && i < first + rows && k > 0;
+      CHECK(seen[i][k] == (moved ? (i - first + from) * kColumns + k - 1 : i * kColumns + k));
+    }
+}
+
 /* More than one part of everything: rows, parts of rows, all; from either memory to either. */
 static void in_parts(int me, int n) {
   static int host[kRows][kColumns], seen[kRows][kColumns];
@@ -178,6 +199,10 @@ int main(int argc, char** argv) {
     tasuki_xmp_get(&got, &(*large)[1][0], sizeof got, me, TASUKI_XMP_DEVICE, __FILE__, __LINE__);
     const int before = me == 1 ? n : me - 1;
     CHECK(got == (before == 1 ? n : before - 1));
+    xmp_sync_all(NULL);
+    shift(me, 3, 3, 1);
+    shift(me, 1, 0, 20);
+    shift(me, 0, 1, 20);
     xmp_sync_all(NULL);
     in_parts(me, n);
   }
