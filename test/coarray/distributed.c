@@ -197,6 +197,8 @@ static void fixed_later(void) {
   tasuki_xmp_template_fix(&later, &shape, HERE);
   CHECK(xmp_template_fixed(&later, &fixed) == 0 && fixed != 0);
   pointer.offset[0] = 10;
+  int map[64];
+  CHECK(xmp_dist_gblockmap(&later, 1, map) == 0 && memcmp(map, mapping, (size_t)n * sizeof(int)) == 0);
   for (int round = 0; round < 3; round++) {
     pointer.extent[0] = 0;
     void* memory = xmp_malloc(&pointer, (size_t)sum);
@@ -250,6 +252,57 @@ static void tasks(void) {
   }
 }
 
+/* What chapter 7 tells of all this. */
+static void inquiry(void) {
+  int value = -9, map[64];
+  xmp_desc_t d = NULL;
+  CHECK(xmp_template_ndims(&plane, &value) == 0 && value == 2 && xmp_template_ndims(&p, &value) == -1);
+  CHECK(xmp_template_lbound(&cyclic, 1, &value) == 0 && value == -3);
+  CHECK(xmp_template_ubound(&cyclic, 1, &value) == 0 && value == N - 4);
+  CHECK(xmp_template_ubound(&cyclic, 2, &value) == -1 && xmp_template_lbound(&later, 1, &value) == -1);
+  CHECK(xmp_dist_format(&plane, 1, &value) == 0 && value == XMP_BLOCK);
+  CHECK(xmp_dist_format(&plane, 2, &value) == 0 && value == XMP_CYCLIC);
+  CHECK(xmp_dist_format(&bars, 1, &value) == 0 && value == XMP_NOT_DISTRIBUTED);
+  CHECK(xmp_dist_format(&later, 1, &value) == 0 && value == XMP_GBLOCK);
+  CHECK(xmp_dist_blocksize(&block, 1, &value) == 0 && value == (N + n - 1) / n);
+  CHECK(xmp_dist_blocksize(&plane, 2, &value) == 0 && value == 2 &&
+        xmp_dist_blocksize(&bars, 1, &value) == -1);
+  CHECK(xmp_dist_gblockmap(&later, 1, map) == -1 && xmp_dist_gblockmap(&block, 1, map) == -1);
+  CHECK(xmp_dist_nodes(&plane, &d) == 0 && d == &grid && xmp_dist_nodes(&local, &d) == -1);
+  CHECK(xmp_dist_axis(&plane, 2, &value) == 0 && value == 2 && xmp_dist_axis(&bars, 2, &value) == 0 &&
+        value == 1);
+  CHECK(xmp_dist_axis(&bars, 1, &value) == -1 && xmp_dist_axis(&bars, 3, &value) == -1);
+  CHECK(xmp_array_ndims(&a_plane, &value) == 0 && value == 2);
+  CHECK(xmp_array_lbound(&a_plane, 2, &value) == 0 && value == 0 &&
+        xmp_array_lbound(&a_plane, 3, &value) == -1);
+  CHECK(xmp_array_ubound(&a_plane, 2, &value) == 0 && value == M - 3);
+  CHECK(xmp_array_ubound(&pointer, 1, &value) == -1);
+  CHECK(xmp_array_lshadow(&a_plane, 2, &value) == 0 && value == 1);
+  CHECK(xmp_array_ushadow(&a_plane, 2, &value) == 0 && value == 2);
+  CHECK(xmp_align_axis(&a_plane, 1, &value) == 0 && value == 2 && xmp_align_axis(&block, 1, &value) == -1);
+  CHECK(xmp_align_offset(&a_plane, 1, &value) == 0 && value == 13);
+  CHECK(xmp_align_replicated(&rows, 1, &value) == 0 && value == 1);
+  CHECK(xmp_align_replicated(&rows, 2, &value) == 0 && value == 0);
+  CHECK(xmp_align_replicated(&edge, 1, &value) == 0 && value == 0);
+  CHECK(xmp_align_template(&rows, &d) == 0 && d == &plane && xmp_align_template(&plane, &d) == -1);
+  /* Node arrays that are parts of others. */
+  const struct tasuki_xmp_range every[1] = {{0, TASUKI_XMP_REST, 2}};
+  const struct tasuki_xmp_nodes some = {TASUKI_XMP_KIND_NODES,
+                                        1,
+                                        {TASUKI_XMP_REST},
+                                        XMP_EQUIVALENCE_NODES,
+                                        &p,
+                                        every,
+                                        "some",
+                                        __FILE__,
+                                        __LINE__,
+                                        {NULL, NULL}};
+  int lower[7], upper[7], step[7];
+  CHECK(xmp_nodes_equiv(&some, &d, lower, upper, step) == 0 && d == &p);
+  CHECK(lower[0] == 1 && upper[0] == n && step[0] == 2);
+  CHECK(xmp_nodes_equiv(&p, &d, lower, upper, step) == -1);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &n);
@@ -265,6 +318,7 @@ int main(int argc, char** argv) {
   vector(&a_full, 1);
   vector(&a_local, n);
   CHECK(a_full.allocated[0] == N && a_full.nodes[0] == 1);
+  inquiry();
   loops();
   plane_of_nodes();
   use_parameter(a_block.memory);

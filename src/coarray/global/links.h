@@ -1,31 +1,16 @@
 // links: the pieces that go between this node and others for one directive, as shapes at their places: computed once and used
 // again for all arrays of the same geometry.
 //
-//   strip   of one dimension: local indices here and there that belong together, in the same order
 //   box     a strip for each dimension: what goes between two nodes in one transfer
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "coarray/global/arrays.h"
+#include "coarray/global/strips.h"
 #include "coarray/transfer.h"
 
 namespace tasuki::coarray {
-
-// Element k of repetition r: to + k * to_step + r * to_again, and the same of from.
-struct Strip {
-  int64_t count = 0;
-  int64_t to = 0, to_step = 1;
-  int64_t from = 0, from_step = 1;
-  int64_t repeat = 1, to_again = 0, from_again = 0;
-};
-
-// The elements that two sets of positions have in common, as strips. Positions are runs upwards that do not reach into each other; `to` and
-// `from` give local indices, which are linear within a run and from one period of positions to the next (0: there is none).
-std::vector<Strip> strips_of(const std::vector<Run>& to_positions, const std::vector<Run>& from_positions,
-                             int64_t period, const std::function<int64_t(int64_t)>& to,
-                             const std::function<int64_t(int64_t)>& from);
 
 // The same elements in the memory of two nodes. Places are bound to memory when the link is used.
 struct Link {

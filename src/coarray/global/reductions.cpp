@@ -66,7 +66,7 @@ void reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, R
       MPI_Allreduce(MPI_IN_PLACE, data, count, type, op, users_comm(team));
     } else {
       later->all.emplace_back();
-      MPI_Iallreduce(MPI_IN_PLACE, data, count, type, op, users_comm(team), &later->all.back());
+      PMPI_Iallreduce(MPI_IN_PLACE, data, count, type, op, users_comm(team), &later->all.back());
     }
   }
 }
@@ -184,7 +184,7 @@ EXPORT void tasuki_xmp_bcast(int variables, const tasuki_xmp_variable* variable,
         MPI_Bcast(e.data + done, count, MPI_BYTE, root, users_comm(*team));
       } else {
         later->all.emplace_back();
-        MPI_Ibcast(e.data + done, count, MPI_BYTE, root, users_comm(*team), &later->all.back());
+        PMPI_Ibcast(e.data + done, count, MPI_BYTE, root, users_comm(*team), &later->all.back());
       }
     }
   }

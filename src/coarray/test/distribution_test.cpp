@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <random>
 #include <set>
 
 #include "coarray/global/iterations.h"
+#include "coarray/global/strips.h"
 
 namespace tasuki::coarray {
 namespace {
@@ -161,6 +164,81 @@ TEST(Distribution, expanded_loops_and_their_margins_are_the_sets_of_the_specific
       ASSERT_EQ(of(Part::less), filtered(original, expanded, false));
     }
   }
+}
+
+// The memory index of a subscript on its node: the blocks of the node, one after the other.
+int64_t local_index(const Distribution& d, int64_t x) {
+  if (d.contiguous()) return x - d.begin(d.owner(x));
+  const int64_t round = d.width() * d.nodes(), ahead = x - d.lower();
+  return ahead / round * d.width() + ahead % d.width();
+}
+
+int64_t period_of(const Distribution& d, int64_t step) {
+  return d.contiguous() ? 1 : d.width() * d.nodes() / std::gcd(d.width() * d.nodes(), step);
+}
+
+// Positions of a run's elements that a coordinate has.
+std::vector<Subscripts> positions_of(const Distribution& d, int coordinate, const Subscripts& run) {
+  std::vector<Subscripts> all;
+  const Pieces pieces = d.pieces(coordinate, run);
+  for (int64_t r = 0; r < pieces.runs; r++)
+    if (const Subscripts piece = pieces.run(r); piece.count > 0)
+      all.push_back({(piece.begin - run.begin) / run.step, piece.count, piece.step / run.step});
+  return all;
+}
+
+TEST(Strips, hold_each_element_that_goes_between_two_nodes_once) {
+  for (int round = 0; round < 3000; round++) {
+    const Distribution to = any_distribution().distribution, from = any_distribution().distribution;
+    const auto within = [](const Distribution& d, int64_t count) {
+      const int64_t room = d.upper() - d.lower(), most = count > 1 ? room / (count - 1) : 1;
+      const int64_t step = pick(1, static_cast<int>(most));
+      const int64_t begin = d.lower() + pick(0, static_cast<int>(room - (count - 1) * step));
+      return pick(0, 1) == 1 ? Subscripts{begin, count, step}
+                             : Subscripts{begin + (count - 1) * step, count, -step};
+    };
+    const int64_t count =
+        pick(1, static_cast<int>(std::min(to.upper() - to.lower(), from.upper() - from.lower()) + 1));
+    const Subscripts left = within(to, count), right = within(from, count);
+    const int64_t period = std::lcm(period_of(to, left.step), period_of(from, right.step));
+    std::vector<int> moved(static_cast<size_t>(count), 0);
+    for (int a = 0; a < to.nodes(); a++) {
+      for (int b = 0; b < from.nodes(); b++) {
+        // Both memories, in which each element of the assignment has its position.
+        std::map<int64_t, int64_t> there, here;
+        for (int64_t k = 0; k < count; k++) {
+          if (to.owner(left.at(k)) == a) here[local_index(to, left.at(k))] = k;
+          if (from.owner(right.at(k)) == b) there[local_index(from, right.at(k))] = k;
+        }
+        const auto strips = strips_of(
+            positions_of(to, a, left), positions_of(from, b, right), period > 1 ? period : 0,
+            [&](int64_t k) { return local_index(to, left.at(k)); },
+            [&](int64_t k) { return local_index(from, right.at(k)); });
+        for (const Strip& strip : strips) {
+          for (int64_t r = 0; r < strip.repeat; r++) {
+            for (int64_t k = 0; k < strip.count; k++) {
+              const auto mine = here.find(strip.to + k * strip.to_step + r * strip.to_again);
+              const auto theirs = there.find(strip.from + k * strip.from_step + r * strip.from_again);
+              ASSERT_TRUE(mine != here.end() && theirs != there.end());
+              ASSERT_EQ(mine->second, theirs->second);
+              moved[static_cast<size_t>(mine->second)]++;
+            }
+          }
+        }
+      }
+    }
+    ASSERT_EQ(moved, std::vector<int>(static_cast<size_t>(count), 1));
+  }
+}
+
+TEST(Strips, of_two_cyclic_distributions_are_few) {
+  const Distribution to = Distribution::cyclic(0, 9999, 4, 3), from = Distribution::cyclic(0, 9999, 4, 2);
+  const Subscripts all = {0, 10000, 1};
+  const auto strips = strips_of(
+      positions_of(to, 1, all), positions_of(from, 2, all), 24, [&](int64_t k) { return local_index(to, k); },
+      [&](int64_t k) { return local_index(from, k); });
+  ASSERT_FALSE(strips.empty());
+  EXPECT_LE(strips.size(), 4U);
 }
 
 }  // namespace
