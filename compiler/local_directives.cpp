@@ -35,15 +35,9 @@ class LocalDirective {
     return "__tasuki_nodes_" + std::string(in_.text.spelling(r.name));
   }
 
-  // The runtime counts dimensions in the order of parentheses, where the first varies fastest; in brackets the last does.
-  static std::vector<NodeSubscript> fastest_first(const NodesReference& r) {
-    if (r.brackets) return {r.subscripts.rbegin(), r.subscripts.rend()};
-    return r.subscripts;
-  }
-
   std::string node() {
     std::string index;
-    for (const NodeSubscript& s : fastest_first(d_.nodes))
+    for (const NodeSubscript& s : d_.nodes.subscripts)
       index += (index.empty() ? "(" : ", (") + range(s.lower) + (d_.nodes.brackets ? ")" : ") - 1");
     return "tasuki_xmp_node(&" + record(d_.nodes) + ", (const int[]){" + index + "}, " + in_.place(d_.name) +
            ")";
@@ -69,7 +63,7 @@ class LocalDirective {
   // The initialiser of an array of ranges, one of each dimension, from 0.
   std::string ranges(const NodesReference& r) {
     std::string all;
-    for (const NodeSubscript& s : fastest_first(r)) {
+    for (const NodeSubscript& s : r.subscripts) {
       std::string begin = "0", count = "-1", step = "1";
       const auto part = [&](const TokenRange& p) { return "(" + range(p) + ")"; };
       if (s.own) {
@@ -93,7 +87,7 @@ class LocalDirective {
   std::string nodes() {
     const std::string name(in_.text.spelling(d_.nodes.name)), record_name = record(d_.nodes);
     std::string sizes;
-    for (const NodeSubscript& s : fastest_first(d_.nodes))
+    for (const NodeSubscript& s : d_.nodes.subscripts)
       sizes += (sizes.empty() ? "" : ", ") + (s.own ? std::string("-1") : range(s.lower));
     const bool part = d_.origin == "=";
     const std::string kind = part ? "4" : d_.origin == "**" ? "1" : d_.origin == "*" ? "2" : "3";
