@@ -8,6 +8,7 @@ namespace tasuki::coarray {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
+constexpr int64_t kLine = 64, kPage = 4096;  // bytes of a cache's line, and of what its lines repeat after
 
 Where of(const tasuki_xmp_array& record) {
   return {record.file, record.line};
@@ -68,13 +69,13 @@ void Arrays::add(tasuki_xmp_array* record) {
 void Arrays::start() {
   started_ = true;
   for (tasuki_xmp_template* t : template_records_) templates().define(t, {t->file, t->line});
-  // All in one segment.
+  // All in one segment; no two begin in the same line of the caches.
   std::vector<std::pair<tasuki_xmp_array*, uint64_t>> places;
   uint64_t total = 0;
   for (tasuki_xmp_array* a : records_) {
     if (a->extent[0] == 0) continue;
     places.emplace_back(a, total);
-    total += (geometry_of(*a, of(*a)).bytes + kAlignment - 1) & ~(kAlignment - 1);
+    total += ((geometry_of(*a, of(*a)).bytes + kAlignment - 1) & ~(kAlignment - 1)) + 5 * kLine;
   }
   if (total == 0) return;
   Segment* segment = runtime().memory.allocate(runtime().teams.world(), total, kAlignment);
@@ -166,6 +167,11 @@ const Geometry& Arrays::geometry_of(const tasuki_xmp_array& a, Where where) {
         axis.allocated = std::max(axis.allocated, axis.owned(c, whole(axis)).run(0).count);
     }
     if (!axis.full) axis.allocated += axis.below + axis.above;
+    // Planes that are whole pages apart meet in the same lines of the caches, and a stencil reads many of them.
+    const auto bytes = stride * static_cast<int64_t>(g.element);
+    const bool divided = axis.node_dimension >= 0 && !axis.full && !axis.cyclic();
+    if (divided && d > 0 && axis.allocated > 0 && axis.allocated * bytes % kPage == 0)
+      axis.allocated += bytes >= kLine ? 1 : kLine / bytes;
     fits = fits && !__builtin_mul_overflow(stride, std::max<int64_t>(1, axis.allocated), &stride);
   }
   fits = fits && !__builtin_mul_overflow(static_cast<uint64_t>(stride), g.element, &g.bytes);
@@ -209,11 +215,13 @@ void Arrays::define(tasuki_xmp_array* a, Where where) {
   a->memory = a->device = nullptr;
   if (a->extent[0] == 0) return;
   const Geometry& g = geometry_of(*a, where);
-  Segment* segment = runtime().memory.allocate(runtime().teams.current(), g.bytes, kAlignment);
+  // At another line of the caches than other arrays; on all nodes at the same.
+  const uint64_t begin = static_cast<uint64_t>(a->line) * 7 % 61 * kAlignment;
+  Segment* segment = runtime().memory.allocate(runtime().teams.current(), g.bytes + begin, kAlignment);
   if (segment == nullptr)
     fail(where, "no memory for %llu bytes of the distributed array '%s' in each node",
          static_cast<unsigned long long>(g.bytes), a->name);
-  place(a, g, segment, 0);
+  place(a, g, segment, begin);
   a->state[3] = segment;
 }
 
