@@ -11,36 +11,39 @@ using Kind = DistributedArray::Kind;
 
 GlobalArrays::GlobalArrays(const CoarrayText& in, const GlobalNames& names)
     : in_(in), text_(in.text), names_(names) {
+  std::map<std::string, std::pair<size_t, int>> known;
   for (size_t i = 0; i < names_.arrays.size(); i++) {
-    size_t same = i;
     const DistributedArray& a = names_.arrays[i];
-    for (size_t k = 0; k < i && same == i; k++) {
-      const DistributedArray& b = names_.arrays[k];
-      if (a.of_file() && b.of_file() && a.kind == Kind::array && b.kind == Kind::array &&
-          a.template_ == b.template_ && layout_text(a) == layout_text(b))
-        same = k;
+    strides_.emplace_back();
+    for (int k = 0; k < a.rank(); k++) {
+      const std::pair<size_t, int> own = {i, k};
+      const bool shares = a.of_file() && a.kind == Kind::array;
+      strides_.back().push_back(shares ? known.emplace(layout_text(a, k), own).first->second : own);
     }
-    layouts_.push_back(same);
   }
   find_uses();
 }
 
-// Arrays of the same text have the same strides.
-std::string GlobalArrays::layout_text(const DistributedArray& a) const {
+// What the stride of a dimension follows from: the dimensions behind it.
+std::string GlobalArrays::layout_text(const DistributedArray& a, int dimension) const {
   const Declarator declarator = declarator_of(text_, text_.token_at(a.declaration->offset));
-  std::string result = joined(text_, declarator.open, declarator.stop()) + " with ";
-  if (declarator.open == kNone) return a.name;  // a type of its own
-  for (size_t k = 0; k < a.dimensions.size(); k++) {
-    const DistributedArray::Dimension& d = a.dimensions[k];
-    result += std::to_string(d.with) + " " + joined(text_, d.offset.before.first, d.offset.before.last) +
-              " " + joined(text_, d.offset.after.first, d.offset.after.last) + ", ";
-    if (a.shadow == nullptr) continue;
-    const Width& w = a.shadow->widths[k];
+  std::string result = a.template_->record() + std::to_string(a.template_->declared->word);
+  if (declarator.open == kNone) return a.name + std::to_string(dimension);  // a type of its own
+  int k = 0;
+  for (size_t open = declarator.open; text_.is(open, "["); open = text_.next(in_.match(open)), k++) {
+    if (k <= dimension || k >= a.rank()) continue;
+    const DistributedArray::Dimension& d = a.dimensions[static_cast<size_t>(k)];
+    result += " [" + joined(text_, open + 1, in_.match(open)) + "] " + std::to_string(d.with) + " " +
+              joined(text_, d.offset.before.first, d.offset.before.last) + " " +
+              joined(text_, d.offset.after.first, d.offset.after.last);
+    if (!a.shadowed[static_cast<size_t>(k)]) continue;
+    const Width& w = a.shadow->widths[static_cast<size_t>(k)];
     result += w.full ? "*"
                      : joined(text_, w.below.first, w.below.last) + ":" +
                            joined(text_, w.above.first, w.above.last);
   }
-  return result;
+  // A type may add dimensions behind those that are written.
+  return k == a.rank() ? result : a.name + std::to_string(dimension);
 }
 
 void GlobalArrays::find_uses() {
@@ -109,7 +112,9 @@ std::string GlobalArrays::stride(size_t array, int dimension, bool local) const 
   for (int k = dimension + 1; k < a.rank(); k++) constant = constant && a.is_whole(k);
   if (constant)
     return "(long long)(sizeof(" + a.part(dimension + 1) + ") / sizeof(" + a.part(a.rank()) + "))";
-  return field(local ? layouts_[array] : array, "stride", dimension, local);
+  if (!local) return field(array, "stride", dimension, false);
+  const auto& [first, its_dimension] = strides_[array][static_cast<size_t>(dimension)];
+  return field(first, "stride", its_dimension, true);
 }
 
 std::string GlobalArrays::index(size_t array, int dimension, const std::string& subscript, bool local,
@@ -163,15 +168,14 @@ std::string GlobalArrays::use(const ArrayUse& use) const {
          std::to_string(count) + ", (const long long[]){" + list + "}))";
 }
 
-std::string GlobalArrays::locals(size_t array, std::set<size_t>* layouts) const {
+std::string GlobalArrays::locals(size_t array, std::set<std::string>* known) const {
   const DistributedArray& a = names_.arrays[array];
   const std::string number = std::to_string(array);
   std::string result =
       " " + a.element_type() + "* const __tasuki_p" + number + " = " + a.record() + ".origin;";
-  const bool strides = layouts->insert(layouts_[array]).second;
   for (int k = 0; k < a.rank(); k++) {
     const std::string local = stride(array, k, true);
-    if (strides && k + 1 < a.rank() && local.starts_with("__"))
+    if (k + 1 < a.rank() && local.starts_with("__") && known->insert(local).second)
       result += " const long long " + local + " = " + stride(array, k, false) + ";";
     if (a.format(k) != Format::cyclic) continue;
     for (const char* name : {"first", "width"})
@@ -191,7 +195,7 @@ std::map<size_t, std::string> GlobalArrays::function_locals() const {
   }
   std::map<size_t, std::string> result;
   for (const auto& [function, arrays] : used) {
-    std::set<size_t> layouts;
+    std::set<std::string> layouts;
     std::string& all = result[text_.token_at(in_.analysis.functions[function].body.begin)];
     for (size_t array : arrays) all += locals(array, &layouts);
   }
@@ -199,7 +203,8 @@ std::map<size_t, std::string> GlobalArrays::function_locals() const {
 }
 
 std::string GlobalArrays::loop_locals(const TokenRange& loop) const {
-  std::set<size_t> used, layouts;
+  std::set<size_t> used;
+  std::set<std::string> layouts;
   for (const ArrayUse& u : uses_)
     if (u.token > loop.first && u.token < loop.last && !u.unevaluated &&
         names_.arrays[u.array].kind == Kind::pointer)
@@ -277,7 +282,7 @@ std::string GlobalArrays::define(size_t array) const {
     result += parameter
                   ? " tasuki_xmp_array_parameter(&" + record + ", (void*)" + a.name + ", " + place + ");"
                   : " tasuki_xmp_array_define(&" + record + ", " + place + ");";
-    std::set<size_t> layouts;
+    std::set<std::string> layouts;
     return a.kind == Kind::pointer ? result : result + locals(array, &layouts);
   }
   bool defined = false, is_static = false;

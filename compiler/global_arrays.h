@@ -9,7 +9,7 @@
 // The pointer __xmp_a is never used: it holds the type. Origin and strides are copied into locals, so that the user's compiler knows that
 // no store changes them: for arrays of the file where a function begins, for automatic ones and parameters behind their align directive.
 // A pointer gets its memory while the program runs; it is read where a loop directive stands, and by each reference elsewhere.
-// Arrays with the same layout share their strides: then the compiler computes one index for all of them.
+// Arrays that are laid out alike share strides: then the compiler computes one index for all of them.
 #pragma once
 
 #include <map>
@@ -55,20 +55,21 @@ class GlobalArrays {
  private:
   void find_uses();
   bool has_locals(size_t array, size_t token) const;
-  std::string locals(size_t array, std::set<size_t>* layouts) const;
+  std::string locals(size_t array, std::set<std::string>* known) const;
   std::string field(size_t array, const char* field, int dimension, bool local) const;
   std::string stride(size_t array, int dimension, bool local) const;
   std::string index(size_t array, int dimension, const std::string& subscript, bool local,
                     size_t token) const;
   std::string initialiser(size_t array) const;
-  std::string layout_text(const DistributedArray& a) const;
+  std::string layout_text(const DistributedArray& a, int dimension) const;
   std::string first_extent(const DistributedArray& a) const;
 
   const CoarrayText& in_;
   const Text& text_;
   const GlobalNames& names_;
   std::vector<ArrayUse> uses_;
-  std::vector<size_t> layouts_;  // of each array, the first one that is alike
+  // By array and dimension, the first array and its dimension with the same stride.
+  std::vector<std::vector<std::pair<size_t, int>>> strides_;
   std::vector<TokenRange> loops_;
 };
 
