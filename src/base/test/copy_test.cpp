@@ -32,7 +32,8 @@ TEST(Copy, MovesWithinOnePlace) {
     const std::vector<char> before = memory;
     move_run(&memory[target], &memory[4096], 9000);
     for (size_t i = 0; i < memory.size(); i++)
-      ASSERT_EQ(memory[i], i >= target && i < target + 9000 ? before[i - target + 4096] : before[i]) << target;
+      ASSERT_EQ(memory[i], i >= target && i < target + 9000 ? before[i - target + 4096] : before[i])
+          << target;
   }
 }
 
