@@ -25,7 +25,7 @@ END
   chmod +x "$peers/$1-mpirun"
 }
 program() { # library
-  [ "$peers/ddt-$1" -nt "$source/bench/measure/ddt/main.c" ] && return
+  [ -n "$(find "$peers/ddt-$1" -newer "$source/bench/measure/ddt/main.c" 2>/dev/null)" ] && return
   # gcc takes ignored statuses for arrays of no bytes.
   I_MPI_ROOT=$installed/$1 PATH=$installed/$1/bin:$PATH mpicc -D_GNU_SOURCE -O3 -w -I"$source/bench" \
     "$source"/bench/measure/ddt/*.c "$source"/bench/measure/common/*.c -o "$peers/ddt-$1" -lm -lpthread

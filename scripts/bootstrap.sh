@@ -40,7 +40,10 @@ END
 present() { # kind, what
   case $1 in
     command) command -v "$2" >/dev/null 2>&1 ;;
-    path) ls $2 >/dev/null 2>&1 ;; # a pattern
+    path)
+      # shellcheck disable=SC2086 # a pattern
+      ls $2 >/dev/null 2>&1
+      ;;
     header) command -v g++ >/dev/null 2>&1 && echo "#include <$2>" | g++ -std=c++20 -E -x c++ - >/dev/null 2>&1 ;;
     cmake)
       have=$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')
