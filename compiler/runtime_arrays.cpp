@@ -206,12 +206,11 @@ class Finder {
                    "drop _Thread_local, or add a dimension for the threads");
     const size_t name = text_.token_at(d.offset);
     const Specifiers specifiers = specifiers_of(text_, text_.first_from(d.begin), name);
-    if (d.function != kNone && !specifiers.is_extern)
+    if (!d.global_storage)
       return error(
           d.offset,
-          quoted_name + " is declared in a function: a coarray lives as long as the program, in all images",
-          "move the declaration out of the function, or use a pointer: T *" + d.name +
-              ":[*] = xmp_comalloc(bytes)");
+          quoted_name + " is an automatic variable: a coarray lives as long as the program, in all images",
+          "write 'static', or use a pointer: T *" + d.name + ":[*] = xmp_comalloc(bytes)");
     if (const Broken* broken = analysis_.broken_at(d.offset); broken != nullptr && d.shape == Shape::other)
       return unreadable(d.offset, *broken);
     if (d.shape == Shape::variable_array)
@@ -223,6 +222,7 @@ class Finder {
     declaration.is_definition = !specifiers.is_extern || declaration.initialised;
     for (size_t i = c.colon; i < c.end; i++) declaration.blanks.push_back(i);
     Array& array = array_of(d);
+    array.block_scope = d.function != kNone && !specifiers.is_extern;
     if (!check_attributes(specifiers, &declaration, &array)) return;
     array.declarations.push_back(std::move(declaration));
   }

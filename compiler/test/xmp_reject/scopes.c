@@ -9,9 +9,10 @@ int function(void):[*];
 // error at 19: 'each' is thread-local and cannot be a coarray
 _Thread_local int each:[*];
 int main(void) {
-  // error at 7: 'automatic' is declared in a function: a coarray lives as long as the program
+  // error at 7: 'automatic' is an automatic variable: a coarray lives as long as the program
   int automatic[3]:[*];
-  // error at 14: 'kept' is declared in a function
   static int kept:[*];
+  // error at 16: 'moved' is an automatic variable
+  register int moved:[*];
   return 0;
 }
