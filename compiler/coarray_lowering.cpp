@@ -299,6 +299,21 @@ class Lowering {
     return false;
   }
 
+  // The image directive is for one call of a sync function, which is a statement.
+  void add_image(const Directive& d) {
+    const size_t function = text_.skip_directives(d.end + 1), open = text_.next(function);
+    const bool is_call =
+        text_.is_any(function, "xmp_sync_all", "xmp_sync_image", "xmp_sync_images", "xmp_sync_images_all") &&
+        text_.is(open, "(") && text_.is(text_.next(in_.match(open)), ";");
+    if (!is_call)
+      return error(d.name, "'#pragma xmp image' stands before a call of a sync function",
+                   "write xmp_sync_all(..), xmp_sync_image(..), xmp_sync_images(..) or "
+                   "xmp_sync_images_all(..); behind it");
+    Construct call{Form::global, function, open + 1};
+    call.text = [this, &d, function] { return lower_sync(in_, d, function); };
+    add(call);
+  }
+
   void add_directive(const Directive& d) {
     add({Form::directive, d.word, d.end + 1, kNone, kNone, false, &d});
     if (d.kind == DirectiveKind::nodes) result_.node_arrays = true;
@@ -313,6 +328,7 @@ class Lowering {
         error(r->name, "there is no node array '" + std::string(text_.spelling(r->name)) + "' here",
               "declare it before: #pragma xmp nodes " + std::string(text_.spelling(r->name)) + "(4)");
     }
+    if (d.kind == DirectiveKind::image) return add_image(d);
     if (!d.has_block()) return;
     const size_t begin = text_.skip_directives(d.end + 1);
     if (begin >= text_.tokens().size() || text_.is(begin, "}"))
@@ -506,6 +522,12 @@ std::string lowering_declarations() {
          "void tasuki_xmp_lock(void*, int, int*, int*, const char*, int); void tasuki_xmp_unlock(void*, int, "
          "int*, const char*, int); "
          "int tasuki_xmp_node(const struct __tasuki_xmp_nodes*, const int*, const char*, int); "
+         "int tasuki_xmp_on_node(const struct __tasuki_xmp_nodes*, int, const char*, const char*, int); "
+         "void tasuki_xmp_sync_all_on(const struct __tasuki_xmp_nodes*, const char*, int, int*); "
+         "void tasuki_xmp_sync_image_on(const struct __tasuki_xmp_nodes*, const char*, int, int, int*); "
+         "void tasuki_xmp_sync_images_on(const struct __tasuki_xmp_nodes*, const char*, int, int, int*, "
+         "int*); "
+         "void tasuki_xmp_sync_images_all_on(const struct __tasuki_xmp_nodes*, const char*, int, int*); "
          "struct __tasuki_xmp_descriptor { int kind, dimensions; unsigned long element, size[7]; const char "
          "*name, *file; "
          "int line; }; "

@@ -203,6 +203,9 @@ class Reader {
                   (written == 1 ? " is" : " are") + " given",
               "write one bracket behind the colon for each of its codimensions");
       operand_.codimensions = known->second;
+      for (const OnNodes& on : in_.names.on_nodes)
+        if (on.entity == reference->second && i >= on.scope.first && i < on.scope.last)
+          operand_.on_nodes = on.directive;
       return;
     }
     error(operand_.coindex->colon,
@@ -262,7 +265,14 @@ bool is_on_device(const CoarrayText& in, size_t first, size_t last) {
   return false;
 }
 
-std::string image_of(const CoarrayText& in, const Operand& operand) {
+std::string on_nodes_name(const Directive& coarray) {
+  return "__tasuki_on" + std::to_string(coarray.word);
+}
+
+namespace {
+
+// Among the images of the coarray.
+std::string subscript_of(const CoarrayText& in, const Operand& operand) {
   const Coindex& c = *operand.coindex;
   std::string subscripts, extents;
   const auto inside = [&](size_t open) { return in.c(open + 1, in.match(open)); };
@@ -275,6 +285,15 @@ std::string image_of(const CoarrayText& in, const Operand& operand) {
   return "tasuki_xmp_image(" + quoted(operand.name) + ", " + std::to_string(c.opens.size()) +
          ", (const int[]){" + extents + "}, (const int[]){" + subscripts + "}, " + in.place(operand.begin) +
          ")";
+}
+
+}  // namespace
+
+std::string image_of(const CoarrayText& in, const Operand& operand) {
+  const std::string image = subscript_of(in, operand);
+  if (operand.on_nodes == nullptr) return image;
+  return "tasuki_xmp_on_node(" + on_nodes_name(*operand.on_nodes) + ", " + image + ", " +
+         quoted(operand.name) + ", " + in.place(operand.begin) + ")";
 }
 
 std::string section_of(const CoarrayText& in, const Operand& operand) {

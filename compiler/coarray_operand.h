@@ -37,6 +37,7 @@ struct Operand {
   const Coindex* coindex = nullptr;
   const Coindex* codimensions = nullptr;  // as declared
   std::string name;                       // for messages
+  const Directive* on_nodes = nullptr;    // the coarray directive that speaks of it
   std::string object;  // an lvalue: the object, or the first element of the section's dimensions
   std::string typed;   // an lvalue of the same type, for sizeof and typeof only
   std::vector<std::string> dimensions = {};  // initialisers; empty without sections
@@ -57,6 +58,9 @@ size_t operand_end(const CoarrayText& in, size_t begin);
 
 // Is it in device memory?
 bool is_on_device(const CoarrayText& in, size_t first, size_t last);
+
+// What a coarray directive keeps its node array in.
+std::string on_nodes_name(const Directive& coarray);
 
 // The number of the image that a coindex names, as an expression.
 std::string image_of(const CoarrayText& in, const Operand& operand);

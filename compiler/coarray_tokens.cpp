@@ -84,7 +84,7 @@ class Finder {
   }
 
   void add(const Directive& d) {
-    if (depth_ == 0 && d.kind != DirectiveKind::nodes) return misplaced(d.name);
+    if (depth_ == 0 && !d.declares()) return misplaced(d.name);
     result_.directives.push_back(d);
   }
 
@@ -272,7 +272,7 @@ class NeutralDirective {
 void neutral_directive(const Text& text, const Directive& d, Neutral* result) {
   NeutralDirective neutral(text, d.word, d.end, result);
   if (d.has_block()) return;
-  if (d.kind == DirectiveKind::nodes) return neutral.around("struct __tasuki_none;", "");
+  if (d.declares()) return neutral.around("struct __tasuki_none;", "");
   neutral.around("__tasuki_use(0", ");");
   for (const NodeSubscript& s : d.nodes.subscripts)
     for (const TokenRange& range : {s.lower, s.upper, s.stride}) neutral.number(range);

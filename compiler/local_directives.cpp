@@ -11,7 +11,11 @@ class LocalDirective {
     const std::string place = in_.place(d_.name);
     switch (d_.kind) {
       case DirectiveKind::nonblock:
+      case DirectiveKind::image:
         return "";
+      case DirectiveKind::coarray:
+        return "static const struct __tasuki_xmp_nodes* const " + on_nodes_name(d_) + " = &" +
+               record(d_.nodes) + ";";
       case DirectiveKind::wait_nonblock:
         return std::string("tasuki_xmp_wait_nonblock(") + (d_.option ? "1" : "0") + ", " + place + ");";
       case DirectiveKind::post:
@@ -108,6 +112,11 @@ class LocalDirective {
 };
 
 }  // namespace
+
+std::string lower_sync(const CoarrayText& in, const Directive& image, size_t function) {
+  return "tasuki_" + std::string(in.text.spelling(function)) + "_on(&__tasuki_nodes_" +
+         std::string(in.text.spelling(image.nodes.name)) + ", " + in.place(function) + ", ";
+}
 
 std::string lower_directive(const CoarrayText& in, const Directive& directive) {
   return LocalDirective(in, directive).run();

@@ -61,14 +61,26 @@ struct RuntimeArrays {
   std::vector<size_t> entities;      // of arrays[i]
 };
 
+// coarray on p :: a: within `scope` the images of `a` are counted in p.
+struct OnNodes {
+  const Directive* directive;
+  size_t entity;
+  TokenRange scope;  // tokens
+};
+
 // What else may be referred to in other images, by entity: pointers to coarrays, and parameters that are.
 struct CoarrayNames {
   std::map<size_t, const Coindex*> codimensions;  // of coarrays, too
+  std::vector<OnNodes> on_nodes = {};
 };
 
-// Coarrays of file scope, and the names of all others.
+// Coarrays that live as long as the program, and the names of all others.
 RuntimeArrays find_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
                             CoarrayNames* names, Diagnostics* diagnostics);
+
+// The coarrays that directives name, each declared in the same block.
+void find_on_nodes(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                   CoarrayNames* names, Diagnostics* diagnostics);
 
 RuntimeArrays find_dlm_arrays(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
                               Diagnostics* diagnostics);

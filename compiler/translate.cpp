@@ -103,6 +103,7 @@ class Translator {
     if (!analyse(text, {}, neutral, line_.meaning, &analysis)) return 1;
     CoarrayNames names;
     const RuntimeArrays coarrays = find_coarrays(text, tokens, analysis, &names, &diagnostics);
+    find_on_nodes(text, tokens, analysis, &names, &diagnostics);
     if (diagnostics.errors() > 0) return 1;
     const std::string rewritten = rewrite_coarrays(
         text, tokens, analysis, coarrays, names, {line_.openmp, line_.openacc}, line_.checked, &diagnostics);

@@ -14,13 +14,14 @@ const std::map<std::string_view, DirectiveKind>& known_directives() {
       {"nonblock", DirectiveKind::nonblock}, {"wait_nonblock", DirectiveKind::wait_nonblock},
       {"post", DirectiveKind::post},         {"wait", DirectiveKind::wait},
       {"lock", DirectiveKind::lock},         {"unlock", DirectiveKind::unlock},
-      {"nodes", DirectiveKind::nodes}};
+      {"nodes", DirectiveKind::nodes},       {"coarray", DirectiveKind::coarray},
+      {"image", DirectiveKind::image}};
   return known;
 }
 
 // Directives of the specification that this compiler does not have.
 bool is_unsupported(std::string_view name) {
-  for (const char* one : {"coarray", "image", "static_desc", "tasklet", "tasklets", "taskletwait"})
+  for (const char* one : {"static_desc", "tasklet", "tasklets", "taskletwait"})
     if (name == one) return true;
   return false;
 }
@@ -53,6 +54,10 @@ std::string form_of(DirectiveKind kind) {
       return "unlock(l:[image]) stat(status); stat may be left out";
     case DirectiveKind::nodes:
       return "nodes p(4), nodes p[4], nodes p(2,*) or nodes q(2)=p(1:2)";
+    case DirectiveKind::coarray:
+      return "coarray on p :: a, b, with a node array p and coarrays a and b";
+    case DirectiveKind::image:
+      return "image(p), with a node array p, before a call of a sync function";
   }
   return "";
 }
@@ -87,6 +92,10 @@ class Reader {
         return lock(d);
       case DirectiveKind::nodes:
         return nodes(d);
+      case DirectiveKind::coarray:
+        return in_.take("on") && whole(d) && objects(d);
+      case DirectiveKind::image:
+        return in_.take("(") && whole(d) && in_.take(")");
     }
     return false;
   }
@@ -139,6 +148,22 @@ class Reader {
     }
     d->origin = "=";
     return in_.reference(&d->whole, kNodeArray, false, true);
+  }
+
+  bool whole(Directive* d) {
+    if (!in_.reference(&d->nodes, kNodeArray, false, false)) return false;
+    return d->nodes.subscripts.empty() || in_.expected("a node array without subscripts");
+  }
+
+  bool objects(Directive* d) {
+    if (!in_.take(":")) return false;
+    in_.accept(":");
+    do {
+      if (in_.at_end() || !in_.text.is_word(in_.at)) return in_.expected("the name of a coarray");
+      d->objects.push_back(in_.at);
+      in_.advance();
+    } while (in_.accept(","));
+    return true;
   }
 
   static constexpr const char* kNodeArray = "a node array";

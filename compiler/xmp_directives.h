@@ -25,7 +25,7 @@ std::string with_directive_arguments(const Text& text, const std::vector<std::st
 std::string directives_as_words(const Text& text, Diagnostics* diagnostics);
 
 // Of the local view; those of the global view are in global_directives.h.
-enum class DirectiveKind { nonblock, wait_nonblock, post, wait, lock, unlock, nodes };
+enum class DirectiveKind { nonblock, wait_nonblock, post, wait, lock, unlock, nodes, coarray, image };
 
 struct Directive {
   DirectiveKind kind;
@@ -33,12 +33,14 @@ struct Directive {
   size_t name;
   size_t end;                 // its semicolon
   bool option = false;        // (remote), (local)
-  NodesReference nodes = {};  // of post, wait; the declared one of nodes
+  NodesReference nodes = {};  // of post, wait, coarray, image; the declared one of nodes
   NodesReference whole = {};  // nodes q(2) = p(3:4)
   std::string origin = {};    // nodes p(4) = "*", "**"
   TokenRange tag = {}, lock = {}, acquired = {}, status = {};
+  std::vector<size_t> objects = {};  // the names behind coarray on p ::
 
-  bool has_block() const { return kind == DirectiveKind::nonblock; }
+  bool has_block() const { return kind == DirectiveKind::nonblock || kind == DirectiveKind::image; }
+  bool declares() const { return kind == DirectiveKind::nodes || kind == DirectiveKind::coarray; }
   // Those of its tokens that are expressions of C.
   std::vector<TokenRange> expressions() const;
 };

@@ -209,6 +209,22 @@ long long tasuki_xmp_atomic(int operation, void* object, size_t bytes, int image
  * is no such node, or it does not execute. */
 int tasuki_xmp_node(const struct tasuki_xmp_nodes* nodes, const int* index, const char* file, int line);
 
+/* #pragma xmp coarray on p :: a, where `image` of `a` is counted in p: what names the same image in the calls above. That is its number in
+ * the executing set, or one that no image has: images that do not execute the task are reached, too. `name` is the coarray's. A message and
+ * the end of the job if there is no such node. */
+int tasuki_xmp_on_node(const struct tasuki_xmp_nodes* nodes, int image, const char* name, const char* file,
+                       int line);
+
+/* #pragma xmp image(p) before a call of a sync function of xmp.h: the same with images that are counted in p, whose nodes need not all
+ * execute one task. xmp_sync_all and xmp_sync_images_all wait for all of p, and only its nodes call them. */
+void tasuki_xmp_sync_all_on(const struct tasuki_xmp_nodes* nodes, const char* file, int line, int* status);
+void tasuki_xmp_sync_image_on(const struct tasuki_xmp_nodes* nodes, const char* file, int line, int image,
+                              int* status);
+void tasuki_xmp_sync_images_on(const struct tasuki_xmp_nodes* nodes, const char* file, int line, int count,
+                               int* images, int* status);
+void tasuki_xmp_sync_images_all_on(const struct tasuki_xmp_nodes* nodes, const char* file, int line,
+                                   int* status);
+
 /* #pragma xmp task on p(..): 1 on the nodes that execute it, which call tasuki_xmp_task_end afterwards; 0 on the others. In between
  * the members are the executing nodes: numbers of images, sync functions and xmp_comalloc are theirs. Collective over the members;
  * the others do not wait. */

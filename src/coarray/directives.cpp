@@ -113,6 +113,18 @@ EXPORT int tasuki_xmp_node(const tasuki_xmp_nodes* nodes, const int* index, cons
   return current + r.first_image;
 }
 
+EXPORT int tasuki_xmp_on_node(const tasuki_xmp_nodes* nodes, int image, const char* name, const char* file,
+                              int line) {
+  Runtime& r = runtime();
+  r.require_start("a reference to another image");
+  const std::vector<int>& ranks = r.teams.nodes(*nodes).ranks;
+  const int index = image - r.first_image;
+  if (index < 0 || static_cast<size_t>(index) >= ranks.size())
+    fail({file, line}, "the coarray '%s' names image %d, but the node array '%s' has images %d to %d", name,
+         image, nodes->name, r.first_image, r.first_image + static_cast<int>(ranks.size()) - 1);
+  return r.image_of_rank(ranks[static_cast<size_t>(index)]);
+}
+
 EXPORT int tasuki_xmp_task_begin(const tasuki_xmp_nodes* nodes, const tasuki_xmp_range* ranges,
                                  const char* file, int line) {
   Runtime& r = runtime();

@@ -41,14 +41,28 @@ void sync_with(const std::vector<int>& images, int* status, const char* function
   conclude(stopped, status, function);
 }
 
-// The index of an image in all, or -1 with the error told.
-int image_index(Runtime& r, int image, int* status, const char* function) {
-  if (status == nullptr) return r.world_index(image, {nullptr, 0}, function);
-  const int index = image - r.first_image;
-  if (index >= 0 && index < r.teams.current().size()) return r.world_index(image, {nullptr, 0}, function);
-  *status = XMP_STAT_ERROR;
-  return -1;
-}
+// The images that a sync function counts: those that execute, or the nodes of an image directive.
+struct Images {
+  const tasuki_xmp_nodes* nodes = nullptr;
+  Where where = {nullptr, 0};
+
+  const std::vector<int>& ranks(Runtime& r) const {
+    return nodes != nullptr ? r.teams.nodes(*nodes).ranks : r.teams.current().ranks;
+  }
+  // The index of an image in all, or -1 with the error told.
+  int index(Runtime& r, int image, int* status, const char* function) const {
+    const std::vector<int>& all = ranks(r);
+    const int at = image - r.first_image;
+    if (at >= 0 && static_cast<size_t>(at) < all.size())
+      return r.teams.world().index[static_cast<size_t>(all[static_cast<size_t>(at)])];
+    if (status == nullptr && nodes != nullptr)
+      fail(where, "%s names image %d, but the node array '%s' has images %d to %d", function, image,
+           nodes->name, r.first_image, r.first_image + static_cast<int>(all.size()) - 1);
+    if (status == nullptr) return r.world_index(image, where, function);
+    *status = XMP_STAT_ERROR;
+    return -1;
+  }
+};
 
 int current_index(const Runtime& r) {
   return r.teams.current().me;
@@ -111,28 +125,34 @@ EXPORT void xmp_sync_memory(int* status) {
   if (status != nullptr) *status = XMP_STAT_SUCCESS;
 }
 
-EXPORT void xmp_sync_all(int* status) {
+namespace {
+
+void sync_all(const Images& images, int* status) {
   Runtime& r = started("xmp_sync_all");
+  const Team* team = images.nodes != nullptr ? r.teams.team_of(images.ranks(r)) : &r.teams.current();
+  if (team == nullptr)
+    fail(images.where, "xmp_sync_all waits for the nodes of '%s', and this image is none of them",
+         images.nodes->name);
   r.transfers.complete();
-  const int stopped = r.sync.barrier(r.teams.current());
+  const int stopped = r.sync.barrier(*team);
   r.transfers.complete();
   conclude(stopped, status, "xmp_sync_all");
 }
 
-EXPORT void xmp_sync_image(int image, int* status) {
+void sync_image(const Images& images, int image, int* status) {
   Runtime& r = started("xmp_sync_image");
-  const int index = image_index(r, image, status, "xmp_sync_image");
+  const int index = images.index(r, image, status, "xmp_sync_image");
   if (index >= 0) sync_with({index}, status, "xmp_sync_image");
 }
 
-EXPORT void xmp_sync_images(int count, int* images, int* status) {
+void sync_images(const Images& images, int count, const int* numbers, int* status) {
   Runtime& r = started("xmp_sync_images");
   std::vector<int> all;
   for (int i = 0; i < count; i++) {
-    const int index = image_index(r, images[i], status, "xmp_sync_images");
+    const int index = images.index(r, numbers[i], status, "xmp_sync_images");
     if (index < 0) return;
     if (std::find(all.begin(), all.end(), index) != all.end()) {
-      if (status == nullptr) fail({nullptr, 0}, "xmp_sync_images names image %d twice", images[i]);
+      if (status == nullptr) fail(images.where, "xmp_sync_images names image %d twice", numbers[i]);
       *status = XMP_STAT_ERROR;
       return;
     }
@@ -141,11 +161,41 @@ EXPORT void xmp_sync_images(int count, int* images, int* status) {
   sync_with(all, status, "xmp_sync_images");
 }
 
-EXPORT void xmp_sync_images_all(int* status) {
-  const Runtime& r = started("xmp_sync_images_all");
+void sync_images_all(const Images& images, int* status) {
+  Runtime& r = started("xmp_sync_images_all");
   std::vector<int> all;
-  for (int rank : r.teams.current().ranks) all.push_back(r.teams.world().index[static_cast<size_t>(rank)]);
+  for (int rank : images.ranks(r)) all.push_back(r.teams.world().index[static_cast<size_t>(rank)]);
   sync_with(all, status, "xmp_sync_images_all");
+}
+
+}  // namespace
+
+EXPORT void xmp_sync_all(int* status) {
+  sync_all({}, status);
+}
+EXPORT void xmp_sync_image(int image, int* status) {
+  sync_image({}, image, status);
+}
+EXPORT void xmp_sync_images(int count, int* images, int* status) {
+  sync_images({}, count, images, status);
+}
+EXPORT void xmp_sync_images_all(int* status) {
+  sync_images_all({}, status);
+}
+EXPORT void tasuki_xmp_sync_all_on(const tasuki_xmp_nodes* nodes, const char* file, int line, int* status) {
+  sync_all({nodes, {file, line}}, status);
+}
+EXPORT void tasuki_xmp_sync_image_on(const tasuki_xmp_nodes* nodes, const char* file, int line, int image,
+                                     int* status) {
+  sync_image({nodes, {file, line}}, image, status);
+}
+EXPORT void tasuki_xmp_sync_images_on(const tasuki_xmp_nodes* nodes, const char* file, int line, int count,
+                                      int* images, int* status) {
+  sync_images({nodes, {file, line}}, count, images, status);
+}
+EXPORT void tasuki_xmp_sync_images_all_on(const tasuki_xmp_nodes* nodes, const char* file, int line,
+                                          int* status) {
+  sync_images_all({nodes, {file, line}}, status);
 }
 
 EXPORT void* xmp_comalloc(size_t bytes) {

@@ -214,6 +214,11 @@ void Runtime::no_image(int image, const char* what, Where where) const {
            : "");
 }
 
+int Runtime::rank_elsewhere(int image, const char* what, Where where) const {
+  if (!is_elsewhere(image)) no_image(image, what, where);
+  return image - kElsewhere;
+}
+
 int Runtime::number_of(int world_index) const {
   const int rank = teams.world().ranks[static_cast<size_t>(world_index)];
   return teams.current().index[static_cast<size_t>(rank)] + first_image;
@@ -223,20 +228,23 @@ int Runtime::number_of(int world_index) const {
 Place Runtime::distant_place(const void* p, uint64_t bytes, int image, Where where) {
   const Team& team = teams.current();
   const int index = current_index(image);
+  const std::string who =
+      is_elsewhere(image) ? "an image of its node array" : "image " + std::to_string(image);
   Segment* segment = memory.find(p, bytes);
   if (segment == nullptr) {
     require_start("a reference to another image");
     if (memory.find(p, 0) != nullptr)
-      fail(where, "the reference to image %d reaches beyond the end of %s", image, name_of(p).c_str());
+      fail(where, "the reference to %s reaches beyond the end of %s", who.c_str(), name_of(p).c_str());
     fail(where,
-         "the reference to image %d is to memory that is no coarray; only coarrays of file scope and memory "
+         "the reference to %s is to memory that is no coarray; only coarrays of file scope and memory "
          "of xmp_comalloc can be reached from other images",
-         image);
+         who.c_str());
   }
-  if (index < 0) no_image(image, name_of(p).c_str(), where);
-  const int target = segment->team->index[static_cast<size_t>(team.ranks[static_cast<size_t>(index)])];
+  const int rank =
+      index >= 0 ? team.ranks[static_cast<size_t>(index)] : rank_elsewhere(image, name_of(p).c_str(), where);
+  const int target = segment->team->index[static_cast<size_t>(rank)];
   if (target < 0)
-    fail(where, "image %d has no part of this coarray, which was allocated in a task of other images", image);
+    fail(where, "%s has no part of this coarray, which was allocated in a task of other images", who.c_str());
   return place_of(segment, target, p);
 }
 

@@ -49,9 +49,14 @@ class Runtime {
   int world_index(int image, Where where, const char* what) const {
     const int index = current_index(image);
     if (index < 0) [[unlikely]]
-      no_image(image, what, where);
+      return teams.world().index[static_cast<size_t>(rank_elsewhere(image, what, where))];
     const Team &team = teams.current(), &world = teams.world();
     return &team == &world ? index : world.index[static_cast<size_t>(team.ranks[static_cast<size_t>(index)])];
+  }
+  // The number that stands for a rank of MPI_COMM_WORLD: that of the image if it executes, else one that none has.
+  int image_of_rank(int rank) const {
+    const int index = teams.current().index[static_cast<size_t>(rank)];
+    return index >= 0 ? index + first_image : kElsewhere + rank;
   }
   // The number by which the user names it; of this image if it is in the executing set.
   int number_of(int world_index) const;
@@ -63,6 +68,13 @@ class Runtime {
 
  private:
   enum class State { off, running, ended };
+  // Images of other sets than the executing one, which coarray directives may name.
+  static constexpr int kElsewhere = -0x40000000;
+  bool is_elsewhere(int image) const {
+    return image >= kElsewhere && image < kElsewhere + teams.world().size();
+  }
+  // The rank of MPI_COMM_WORLD, for images that do not execute. Fails with a message if there is no such image.
+  int rank_elsewhere(int image, const char* what, Where where) const;
   // The index of an image in the executing set; -1: there is none of that number.
   int current_index(int image) const {
     const int index = image - first_image;

@@ -83,7 +83,8 @@ void Teams::leave() {
 }
 
 const Team* Teams::team_of(const std::vector<int>& ranks) {
-  if (ranks == current_->ranks) return current_;
+  for (const Team* known : {current_, world_.get()})
+    if (ranks == known->ranks) return known;
   if (!enter(ranks)) return nullptr;
   const Team* team = current_;
   leave();
