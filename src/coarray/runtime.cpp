@@ -177,9 +177,7 @@ void Runtime::end() {
   PMPI_Finalized(&finalised);
   if (finalised != 0)
     fail({nullptr, 0}, "the program has called MPI_Finalize before the end of its coarrays");
-  if (teams.nesting() > 0)
-    fail({nullptr, 0}, "image %d ends inside a task; the other images of the task would wait for it",
-         number_of(teams.world().me));
+  while (teams.nesting() > 0) teams.leave();  // exit() inside tasks
   asynchronous().wait_all();
   transfers.complete();
   sync.stopped();

@@ -8,8 +8,14 @@ namespace tasuki::coarray {
 namespace {
 
 // Messages between images, on the runtime's own communicator.
-constexpr int kMeetTag = 1, kPostTag = 2;
+constexpr int kMeetTag = 1, kPostTag = 2, kAskTag = 3, kBarrierTag = 16;
 enum { kHere, kGone };  // tokens of a meeting: a stopped image answers with the second
+
+// A post, or the answer of an image that has stopped to one that waits for its posts; those that it has made come before.
+struct Post {
+  int tag;
+  int gone;
+};
 
 unsigned polls = 1000;
 
@@ -41,6 +47,10 @@ void Sync::start(Memory* memory, const Team& world) {
   meetings_.assign(count, 0);
   heard_.assign(count, 0);
   gone_.assign(count, 0);
+  asked_.assign(count, 0);
+  ended_.assign(count, 0);
+  answered_.assign(count, 0);
+  messages_heard_.assign(count, 0);
   taken_.assign(count, {});
   posted_.assign(count, {});
   cores_for_all_ = memory->images_here() <= sysconf(_SC_NPROCESSORS_ONLN);
@@ -63,7 +73,8 @@ std::atomic<uint64_t>& Sync::met(int at, int by) {
 }
 
 int Sync::barrier(const Team& team) {
-  return shared_ != nullptr && &team == world_ ? barrier_direct(false) : barrier_by_messages(team, false);
+  if (&team != world_) return barrier_of_part(team);
+  return shared_ != nullptr ? barrier_direct(false) : barrier_by_messages(false);
 }
 
 // The last to arrive moves the generation on.
@@ -80,15 +91,18 @@ int Sync::barrier_direct(bool stopped) {
     return result;
   }
   Waiter waiter;
-  while (c.generation.load(std::memory_order_acquire) != mine) waiter.turn();
+  while (c.generation.load(std::memory_order_acquire) != mine) {
+    if (stopped) answer_late();
+    waiter.turn();
+  }
   return c.result.load(std::memory_order_relaxed);
 }
 
-int Sync::barrier_by_messages(const Team& team, bool stopped) {
+int Sync::barrier_by_messages(bool stopped) {
   const int mine = stopped ? 1 : 0;
   int all = 0;
   MPI_Request request;
-  PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_SUM, team.comm, &request);
+  PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_SUM, world_->comm, &request);
   Waiter waiter;
   for (int done = 0;;) {
     PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
@@ -96,6 +110,40 @@ int Sync::barrier_by_messages(const Team& team, bool stopped) {
     if (stopped) answer_late();
     waiter.turn();
   }
+}
+
+// By dissemination (Hensgen, Finkel and Manber 1988): in round k each image hears of the one 2^k before it. A stopped image takes no part;
+// who was to hear of it passes that on, and since every distance is a sum of powers of two, all learn of it. How many have stopped is not
+// counted.
+int Sync::barrier_of_part(const Team& team) {
+  int stopped = 0;
+  const int count = team.size();
+  for (int distance = 1, tag = kBarrierTag; distance < count; distance *= 2, tag++) {
+    const auto image_of = [&](int member) {
+      return world_->index[static_cast<size_t>(team.ranks[static_cast<size_t>(member % count)])];
+    };
+    const int to = image_of(team.me + distance), from = image_of(team.me + count - distance);
+    PMPI_Send(&stopped, 1, MPI_INT, to, tag, world_->comm);
+    Waiter waiter;
+    int there = 0;
+    for (bool ended = false;; waiter.turn()) {
+      PMPI_Iprobe(from, tag, world_->comm, &there, MPI_STATUS_IGNORE);
+      if (there != 0 || ended) break;
+      ended = has_ended(from);
+    }
+    int known = 1;
+    if (there != 0) PMPI_Recv(&known, 1, MPI_INT, from, tag, world_->comm, MPI_STATUS_IGNORE);
+    stopped |= known;
+  }
+  return stopped;
+}
+
+// Its answer comes behind all that it has sent before.
+bool Sync::has_ended(int image) {
+  if (shared_ != nullptr && control(image).stopped.load(std::memory_order_acquire) == 0) return false;
+  ask(image);
+  receive_posts();
+  return ended_[static_cast<size_t>(image)] != 0;
 }
 
 int Sync::meet(const int* images, int count) {
@@ -156,32 +204,63 @@ bool Sync::hear(int image, uint64_t meeting, bool wait) {
   return gone == 0;
 }
 
-// Takes the messages of one number each that have arrived.
-template <typename Taker>
+// Takes the messages that have arrived.
+template <typename Message, typename Taker>
 void Sync::receive_all(int tag, const Taker& taker) {
   MPI_Status status;
   for (int there = 1;;) {
     PMPI_Iprobe(MPI_ANY_SOURCE, tag, world_->comm, &there, &status);
     if (there == 0) return;
-    int number = 0;
-    PMPI_Recv(&number, 1, MPI_INT, status.MPI_SOURCE, tag, world_->comm, MPI_STATUS_IGNORE);
-    taker(status.MPI_SOURCE, number);
+    Message message = {};
+    PMPI_Recv(&message, sizeof message / sizeof(int), MPI_INT, status.MPI_SOURCE, tag, world_->comm,
+              MPI_STATUS_IGNORE);
+    taker(status.MPI_SOURCE, message);
   }
 }
 
 // Tokens that arrive at an image that has stopped.
 void Sync::answer_late() {
-  receive_all(kMeetTag, [this](int source, int token) {
+  receive_all<int>(kMeetTag, [this](int source, int token) {
     const int gone = kGone;
     if (token == kHere) PMPI_Send(&gone, 1, MPI_INT, source, kMeetTag, world_->comm);
   });
+  receive_all<int>(kAskTag, [this](int source, int) { answer(source); });
+}
+
+void Sync::answer(int image) {
+  const Post answer = {0, 1};
+  PMPI_Send(&answer, 2, MPI_INT, image, kPostTag, world_->comm);
+  answered_[static_cast<size_t>(image)] = 1;
+}
+
+// Each question and each answer is received: MPI libraries complain of what is left.
+void Sync::settle_questions() {
+  const size_t count = asked_.size();
+  std::vector<char> theirs(count);
+  PMPI_Alltoall(asked_.data(), 1, MPI_CHAR, theirs.data(), 1, MPI_CHAR, world_->comm);
+  for (size_t i = 0; i < count; i++) {
+    if (theirs[i] == 0 || answered_[i] != 0) continue;
+    int question = 0;
+    const int image = static_cast<int>(i);
+    PMPI_Recv(&question, 1, MPI_INT, image, kAskTag, world_->comm, MPI_STATUS_IGNORE);
+    answer(image);
+  }
+  for (size_t i = 0; i < count; i++) {
+    while (asked_[i] != 0 && ended_[i] == 0) {
+      Post post = {0, 0};
+      PMPI_Recv(&post, 2, MPI_INT, static_cast<int>(i), kPostTag, world_->comm, MPI_STATUS_IGNORE);
+      if (post.gone != 0) ended_[i] = 1;
+    }
+  }
 }
 
 void Sync::stopped() {
   for (;;) {
-    const int gone = shared_ != nullptr ? barrier_direct(true) : barrier_by_messages(*world_, true);
-    if (gone == world_->size()) return;
+    const int gone = shared_ != nullptr ? barrier_direct(true) : barrier_by_messages(true);
+    if (gone == world_->size()) break;
   }
+  // Asked before the last barrier.
+  if (shared_ == nullptr || control(0).asked.load(std::memory_order_relaxed) != 0) settle_questions();
 }
 
 void Sync::post(int image, int tag) {
@@ -202,14 +281,15 @@ void Sync::post(int image, int tag) {
       there.slot[slot].count.store(++known.count[slot], std::memory_order_release);
       return;
     }
-    there.by_message.store(1, std::memory_order_release);
+    there.by_message.store(++known.by_message, std::memory_order_release);
   }
   if (image == world_->me) {
     messages_[{image, tag}]++;
     return;
   }
   // So short a message waits for nobody.
-  PMPI_Send(&tag, 1, MPI_INT, image, kPostTag, world_->comm);
+  const Post post = {tag, 0};
+  PMPI_Send(&post, 2, MPI_INT, image, kPostTag, world_->comm);
 }
 
 bool Sync::take(int image, bool any_tag, int tag) {
@@ -228,8 +308,19 @@ bool Sync::take(int image, bool any_tag, int tag) {
     by_message = by_message || here.by_message.load(std::memory_order_acquire) != 0;
   }
   if (!by_message) return false;
-  receive_all(kPostTag, [this](int source, int posted) { messages_[{source, posted}]++; });
+  receive_posts();
   return take_message(image, any_tag, tag);
+}
+
+void Sync::receive_posts() {
+  receive_all<Post>(kPostTag, [this](int source, const Post& post) {
+    if (post.gone != 0) {
+      ended_[static_cast<size_t>(source)] = 1;
+    } else {
+      messages_[{source, post.tag}]++;
+      messages_heard_[static_cast<size_t>(source)]++;
+    }
+  });
 }
 
 bool Sync::take_message(int image, bool any_tag, int tag) {
@@ -241,21 +332,37 @@ bool Sync::take_message(int image, bool any_tag, int tag) {
   return false;
 }
 
-void Sync::wait_by_messages(int image, bool any_tag, int tag) {
+// The other takes it up when it stops, and answers behind its last post.
+void Sync::ask(int image) {
+  if (image == world_->me || asked_[static_cast<size_t>(image)] != 0) return;
+  asked_[static_cast<size_t>(image)] = 1;
+  if (shared_ != nullptr) control(0).asked.store(1, std::memory_order_relaxed);
+  static const int question = 0;
+  PMPI_Send(&question, 1, MPI_INT, image, kAskTag, world_->comm);
+}
+
+bool Sync::wait_by_messages(int image, bool any_tag, int tag) {
   while (!take_message(image, any_tag, tag)) {
-    int arrived = 0;
+    Post arrived = {0, 0};
     MPI_Status status;
+    if (image >= 0 && ended_[static_cast<size_t>(image)] != 0) return false;
+    if (image >= 0) ask(image);
     const int source = image < 0 ? MPI_ANY_SOURCE : image;
     if (cores_for_all_) {
-      PMPI_Recv(&arrived, 1, MPI_INT, source, kPostTag, world_->comm, &status);
+      PMPI_Recv(&arrived, 2, MPI_INT, source, kPostTag, world_->comm, &status);
     } else {
       MPI_Request request;
-      PMPI_Irecv(&arrived, 1, MPI_INT, source, kPostTag, world_->comm, &request);
+      PMPI_Irecv(&arrived, 2, MPI_INT, source, kPostTag, world_->comm, &request);
       wait_for(&request, &status);
     }
-    if (any_tag || arrived == tag) return;
-    messages_[{status.MPI_SOURCE, arrived}]++;
+    if (arrived.gone != 0) {
+      ended_[static_cast<size_t>(status.MPI_SOURCE)] = 1;
+      continue;
+    }
+    if (any_tag || arrived.tag == tag) return true;
+    messages_[{status.MPI_SOURCE, arrived.tag}]++;
   }
+  return true;
 }
 
 // The usual case: one image and a tag that it has used before. Polls one word, for a while.
@@ -277,17 +384,17 @@ bool Sync::take_soon(int image, int tag) {
 }
 
 bool Sync::wait(int image, bool any_tag, int tag) {
-  if (shared_ == nullptr) {
-    wait_by_messages(image, any_tag, tag);
-    return true;
-  }
+  if (shared_ == nullptr) return wait_by_messages(image, any_tag, tag);
   if (image >= 0 && !any_tag && take_soon(image, tag)) return true;
   Waiter waiter;
   while (!take(image, any_tag, tag)) {
-    // Its messages may still be on their way.
-    if (image >= 0 && control(image).stopped.load(std::memory_order_acquire) != 0 &&
-        posts(world_->me, image).by_message.load(std::memory_order_acquire) == 0)
-      return take(image, any_tag, tag);
+    if (image >= 0 && image != world_->me && control(image).stopped.load(std::memory_order_acquire) != 0) {
+      // Its messages may still be on their way.
+      const bool all_heard = posts(world_->me, image).by_message.load(std::memory_order_acquire) ==
+                             messages_heard_[static_cast<size_t>(image)];
+      if (take(image, any_tag, tag)) return true;
+      if (all_heard) return false;
+    }
     waiter.turn();
   }
   return true;

@@ -51,7 +51,7 @@ class Sync {
   };
   struct alignas(64) Posts {
     std::atomic<uint32_t> used;        // slots
-    std::atomic<uint32_t> by_message;  // more tags than that: those come as messages
+    std::atomic<uint32_t> by_message;  // more tags than that: those come as messages, so many
     Slot slot[kTags];
   };
   struct alignas(64) Control {
@@ -60,34 +60,45 @@ class Sync {
     alignas(64) std::atomic<uint32_t> generation;
     std::atomic<int32_t> result;
     alignas(64) std::atomic<uint32_t> stopped;  // this image
+    std::atomic<uint32_t> asked;                // some image has asked another; used of image 0
   };
 
   Control& control(int image);
   std::atomic<uint64_t>& met(int at, int by);
   Posts& posts(int at, int by);
   bool hear(int image, uint64_t meeting, bool wait);
-  template <typename Taker>
+  template <typename Message, typename Taker>
   void receive_all(int tag, const Taker& taker);
   bool take(int image, bool any_tag, int tag);
   bool take_message(int image, bool any_tag, int tag);
-  void wait_by_messages(int image, bool any_tag, int tag);
+  bool wait_by_messages(int image, bool any_tag, int tag);
+  void ask(int image);
+  void answer(int image);
+  void settle_questions();
   bool take_soon(int image, int tag);
   void answer_late();
   int barrier_direct(bool stopped);
-  int barrier_by_messages(const Team& team, bool stopped);
+  int barrier_by_messages(bool stopped);
+  int barrier_of_part(const Team& team);
+  bool has_ended(int image);
+  void receive_posts();
 
   const Team* world_ = nullptr;
   Segment* shared_ = nullptr;  // nullptr: by messages
   bool cores_for_all_ =
       false;  // one for each image of this host: MPI's own way to wait, which may never yield, is the fastest
   uint32_t generation_ = 0;
-  std::vector<uint64_t> meetings_;                  // with each image, as far as this one has begun them
-  std::vector<uint64_t> heard_;                     // by messages: those that the other has begun
-  std::vector<char> gone_;                          // by messages: the other has stopped
+  std::vector<uint64_t> meetings_;        // with each image, as far as this one has begun them
+  std::vector<uint64_t> heard_;           // by messages: those that the other has begun
+  std::vector<char> gone_;                // by messages: the other has stopped
+  std::vector<char> asked_;               // by messages: to answer a wait for its posts when it stops
+  std::vector<char> answered_;            // by messages: this image has answered that one
+  std::vector<char> ended_;               // by messages: it has answered
+  std::vector<uint32_t> messages_heard_;  // posts of each image that came as messages
   std::vector<std::array<uint64_t, kTags>> taken_;  // posts of each image, by slot
   // What this image has posted to another, as it stands in the other's memory.
   struct Posted {
-    uint32_t used = 0;
+    uint32_t used = 0, by_message = 0;
     int tag[kTags];
     uint64_t count[kTags];
   };

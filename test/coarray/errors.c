@@ -9,9 +9,22 @@ static struct tasuki_xmp_coarray records[] = {COARRAY(a, "a"), COARRAY(locks, "l
 static struct tasuki_xmp_coarray* const all[] = {&records[0], &records[1]};
 static struct tasuki_xmp_nodes p = {
     TASUKI_XMP_KIND_NODES, 1, {5}, XMP_PRIMARY_NODES, NULL, NULL, "p", "prog.c", 3, {NULL, NULL}};
+static struct tasuki_xmp_nodes everyone = {
+    TASUKI_XMP_KIND_NODES, 1, {TASUKI_XMP_REST}, XMP_PRIMARY_NODES, NULL, NULL, "everyone", "prog.c", 3,
+    {NULL, NULL}};
 static struct tasuki_xmp_nodes* const sets[] = {&p};
 
 static struct tasuki_xmp_dimension whole = {0, PTRDIFF_MIN, 1, 10, sizeof(int)};
+
+/* Image 1 leaves the task by exit, and the other waits for it there. */
+static int leave_task(int me, int* status) {
+  if (!tasuki_xmp_task_begin(&everyone, NULL, "prog.c", 12)) return 5;
+  xmp_sync_all(NULL);
+  if (me == 1) exit(0);
+  xmp_sync_all(status);
+  tasuki_xmp_task_end();
+  return *status == XMP_STAT_STOPPED_IMAGE ? 0 : 5;
+}
 
 static void copy(void* to, int image, unsigned flags, struct tasuki_xmp_dimension d, size_t element,
                  int length) {
@@ -55,6 +68,19 @@ int main(int argc, char** argv) {
     if (strcmp(what, "gone") == 0) return 3;
   }
   if (strcmp(what, "gone status") == 0 && me == 1) return 3;
+  if (strcmp(what, "exit in task") == 0) return leave_task(me, &status);
+  if (strcmp(what, "gone from task") == 0) return leave_task(me, NULL);
+  if (strncmp(what, "no post", 7) == 0) {
+    /* What was posted before the end is there. */
+    const int many = strcmp(what, "no post of many") == 0 ? 40 : 2;
+    for (int tag = 0; tag < many; tag++)
+      if (me == 1)
+        tasuki_xmp_post(2, tag, file, 12);
+      else
+        tasuki_xmp_wait(1, tag, file, 13);
+    if (me == 1) return 3;
+    tasuki_xmp_wait(1, 7, file, 12);
+  }
 all_together:
   if (strcmp(what, "sizes") == 0) xmp_comalloc((size_t)me * 64);
   if (strcmp(what, "memory") == 0) xmp_comalloc((size_t)1 << 60);

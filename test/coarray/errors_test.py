@@ -29,6 +29,9 @@ MISTAKES = {
     "device driver": r"TASUKI_CUDA=/nowhere/libcuda\.so is no CUDA driver that can be used: .*nowhere",
     "use device": r"prog\.c:12: error: the coarray 'a' has no device memory.*declare create",
     "gone": r"xmp_sync_all: 1 of the images it waits for has left main",
+    "gone from task": r"xmp_sync_all: 1 of the images it waits for has left main",
+    "no post": r"prog\.c:12: error: wait: image 1 has ended without this post",
+    "no post of many": r"prog\.c:12: error: wait: image 1 has ended without this post",
     "sizes": r"the images ask for different sizes",
     "memory": r"no memory for a coarray of 1152921504606846976 bytes",
     "free": r"xmp_cofree: 0x[0-9a-f]+ is not what xmp_comalloc has returned",
@@ -62,7 +65,7 @@ GLOBAL_MISTAKES = {
     "twice": r"xmp_malloc: the distributed array 'later' has memory already",
 }
 # Programs that end in order: their own exit code.
-ENDINGS = {"": 0, "gone status": 3}
+ENDINGS = {"": 0, "gone status": 3, "exit in task": 0}
 
 
 def main():
