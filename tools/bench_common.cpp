@@ -135,6 +135,16 @@ Result<MpiProgram> find_mpi(const std::string& name, const std::string& mpirun, 
   return found;
 }
 
+Result<std::string> find_mpicc(const std::string& name, const std::string& mpicc) {
+  const std::string wanted = mpicc.empty() ? "mpicc." + name : mpicc, found = find_in_path(wanted);
+  if (!found.empty()) return found;
+  for (const Known& m : kMpis)
+    if (name == m.name)
+      return Status::error(ENOENT, wanted + " not found; install it with: apt-get install " + m.packages +
+                                       ", or name another with --mpicc");
+  return Status::error(EINVAL, name + ": no such MPI library");
+}
+
 std::vector<bench::Peer> other_mpis(const std::string& but, const std::string& program) {
   std::vector<bench::Peer> peers;
   for (const Known& m : kMpis) {
@@ -211,7 +221,9 @@ int measure_and_report(const BenchCommon& c, const Measure& measure) {
   if (!c.html_file.empty())
     if (const int code = write_page({m}, c.html_file); code != 0) return code;
   if (!m["verified"].get<bool>()) {
-    log(LogLevel::error, "data arrived wrong: see the rows above that are not verified");
+    log(LogLevel::error, m["benchmark"] == "coarray-programs"
+                             ? "not every version ran and was right: see the rows above that FAILED"
+                             : "data arrived wrong: see the rows above that are not verified");
     return 1;
   }
   return 0;

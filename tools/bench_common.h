@@ -32,6 +32,8 @@ struct MpiProgram {
   std::string program;
 };
 Result<MpiProgram> find_mpi(const std::string& name, const std::string& mpirun, const std::string& program);
+// Its compiler for C: `mpicc`, or mpicc.NAME if that is empty.
+Result<std::string> find_mpicc(const std::string& name, const std::string& mpicc);
 std::vector<std::string> words_of(const std::string& text);
 // Fills in what every measurement starts: library, program, launcher arguments, runner.
 template <typename Options>

@@ -2,7 +2,7 @@
 //   bench ddt       typed messages inside the node, plain MPI against Tasuki
 //   bench pack, typed, bcast   sweeps (cmd_bench_sweep.cpp)
 //   bench memory    programs with more data than memory (cmd_bench_memory.cpp)
-//   bench coarray   puts and gets of coarrays (cmd_bench_coarray.cpp)
+//   bench coarray   puts and gets of coarrays, programs with coarrays (cmd_bench_coarray.cpp)
 //   bench plot      a page from JSON files
 //   bench compare   two JSON files, row by row
 #include <cerrno>
@@ -53,7 +53,7 @@ void add_ddt(CLI::App* bench, int* exit_code) {
 // Measurements of other benchmarks have other rows and another page.
 std::string family(const nlohmann::json& measurement) {
   const std::string benchmark = measurement["benchmark"];
-  return benchmark == "memory" || benchmark == "coarray" ? benchmark : "";
+  return benchmark == "memory" || benchmark.starts_with("coarray") ? benchmark : "";
 }
 
 void add_plot(CLI::App* bench, int* exit_code) {

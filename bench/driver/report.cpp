@@ -11,6 +11,7 @@
 
 #include "bench/driver/coarray.h"
 #include "bench/driver/memory.h"
+#include "bench/driver/programs.h"
 #include "bench/driver/stats.h"
 #include "bench/driver/sweep.h"
 
@@ -87,8 +88,8 @@ Result<json> read_measurement(const std::string& path) {
   if (!in) return Status::error(errno, path + ": " + strerror(errno));
   json m = json::parse(in, nullptr, false);
   if (m.is_discarded()) return Status::error(EINVAL, path + ": not JSON");
-  static constexpr const char* kBenchmarks[] = {"ddt",   "pack-ddt", "pack",   "typed",
-                                                "bcast", "memory",   "coarray"};
+  static constexpr const char* kBenchmarks[] = {"ddt",   "pack-ddt", "pack",    "typed",
+                                                "bcast", "memory",   "coarray", "coarray-programs"};
   const std::string benchmark = m.is_object() ? m.value("benchmark", "") : "";
   if (std::find(std::begin(kBenchmarks), std::end(kBenchmarks), benchmark) == std::end(kBenchmarks))
     return Status::error(
@@ -117,6 +118,8 @@ std::string what_is_measured(const json& m) {
   const std::string rounds =
       ", median of " + std::to_string(m["settings"]["rounds"].get<int>()) + " interleaved rounds.\n\n";
   if (benchmark == "pack-ddt") return "One MPI_Pack or MPI_Unpack by one process, microseconds" + rounds;
+  if (benchmark == "coarray-programs")
+    return "Programs with coarrays and what they are compared with" + rounds;
   if (benchmark == "coarray") return "Two images in one node, microseconds" + rounds;
   if (benchmark == "ddt") return "Half round trip of two ranks in one node, microseconds" + rounds;
   return "Plain MPI against Tasuki" + rounds;
@@ -169,11 +172,13 @@ void append_ddt(std::string* out, const json& m) {
 std::string table(const json& m) {
   std::string out;
   append(&out, "%s\n%s", title(m).c_str(), what_is_measured(m).c_str());
-  const bool memory = m["benchmark"] == "memory";
+  const bool memory = m["benchmark"] == "memory", programs = m["benchmark"] == "coarray-programs";
   if (memory)
     out += memory_table(m);
   else if (m["benchmark"] == "coarray")
     out += coarray_table(m);
+  else if (programs)
+    out += programs_table(m);
   else if (m.contains("figures"))
     out += sweep_table(m);
   else
@@ -183,8 +188,8 @@ std::string table(const json& m) {
     for (const json& r : m[part])
       if (r.contains("failure"))
         out += std::string(r.value("finished", true) ? "VERIFICATION FAILED: " : "NOT FINISHED: ") +
-               (memory ? r["pattern"].get<std::string>() + ": " : "") + r["failure"].get<std::string>() +
-               "\n";
+               (memory || programs ? r["pattern"].get<std::string>() + ": " : "") +
+               r["failure"].get<std::string>() + "\n";
   return out;
 }
 
@@ -193,6 +198,8 @@ std::string comparison(const json& older, const json& newer) {
   append(&out, "old: %s\nnew: %s\n\n", title(older).c_str(), title(newer).c_str());
   if (older["benchmark"] == "memory" && newer["benchmark"] == "memory")
     return out + memory_comparison(older, newer);
+  if (older["benchmark"] == "coarray-programs" && newer["benchmark"] == "coarray-programs")
+    return out + programs_comparison(older, newer);
   const char* const format = "%-14s %9s %10s %10s %8s %8s %8s\n";
   append(&out, format, "pattern", "bytes", "old us", "new us", "Tasuki", "plain", "ratio");
   std::vector<double> tasuki, plain, gain;

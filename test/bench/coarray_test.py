@@ -3,6 +3,7 @@ import argparse
 import csv
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ parser.add_argument("case")
 parser.add_argument("--mpi", default="openmpi")
 parser.add_argument("--tasuki", required=True)
 parser.add_argument("--corrupt")
+parser.add_argument("--examples")
 args = parser.parse_args()
 
 SHORT = ["--mpi", args.mpi, "--seconds", "1", "--rounds", "3"]
@@ -27,7 +29,7 @@ def check(condition, what, *evidence):
 def bench(*arguments, code=0):
     """Runs to the end; returns stdout and stderr together."""
     done = subprocess.run([args.tasuki, "bench", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=150)
+                          timeout=220)
     check(done.returncode == code, f"exit code {done.returncode}, expected {code}", done.stdout)
     return done.stdout
 
@@ -86,6 +88,79 @@ def refuses():
     text = subprocess.run([args.tasuki, "bench", "coarray", "--sizes", "12"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=60)
     check(text.returncode != 0 and "12 is not a multiple of 8" in text.stdout, "a size that is no multiple", text.stdout)
+
+
+PROGRAMS = ["coarray", "--mpi", args.mpi, "--rounds", "3", "--iterations", "20", "--flags=-O2"]
+
+
+def programs():
+    """Every version of both programs, started every way, once right through all that is made of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        a, table, page = (f"{folder}/a.{kind}" for kind in ("json", "csv", "html"))
+        text = bench(*PROGRAMS, "--programs", "himeno:XS", "cg:S", "--json", a, "--csv", table, "--html", page)
+        m = json.loads(pathlib.Path(a).read_text())
+        check(m["verified"] is True and m["benchmark"] == "coarray-programs", "not verified", text)
+        ways = {"seq": ["plain"], "mpi": ["plain", "run"], "mpi_get": ["plain", "run"]}
+        expected = [(program, size, version, way)
+                    for program, size, versions in (("himeno", "XS", ["seq", "mpi", "mpi_get", "global", "local", "nonblock"]),
+                                                    ("cg", "S", ["seq", "mpi", "mpi_get", "global", "local"]))
+                    for version in versions for way in ways.get(version, ["plain", "windows", "run"])]
+        check([(r["program"], r["size"], r["version"], r["way"]) for r in m["rows"]] == expected, "other rows", m["rows"])
+        for r in m["rows"]:
+            check(r["verified"] and r["performance"] > 0 and "failure" not in r, "not measured", r)
+            check(r["ranks"] == (1 if r["version"] == "seq" else 2), "another number of ranks", r)
+            check(0 < r["compute"] and r["spread_seconds"][0] == r["best_seconds"] <= r["seconds"] <= r["spread_seconds"][1], "times", r)
+            check(("of_send" in r) == (r["version"] != "seq"), "compared with Send/Recv, or not", r)
+            check(("of_send_same" in r) == (r["way"] == "run"), "compared with Send/Recv under tasuki run, or not", r)
+        lines = {(l["program"], l["version"]): l for l in m["lines"]}
+        check(len(lines) == 11 and all(l["own"] > 5 and l["shared"] > 50 for l in lines.values()), "no source lines", m["lines"])
+        check(lines["himeno", "mpi"]["paper"] == 398 and "paper" not in lines["cg", "mpi_get"], "the paper's lines", lines)
+        check(lines["himeno", "global"]["shared"] < lines["himeno", "mpi"]["shared"], "kernels that are not compiled count", lines)
+        with open(table, newline="") as f:
+            check([r["pattern"] for r in csv.DictReader(f)] == [r["pattern"] for r in m["rows"]], "other rows in the CSV file")
+        html = pathlib.Path(page).read_text()
+        check(html.count("<svg") == 5 and "src=" not in html, "not two charts a program and one of lines", html[:300])
+        bench("plot", a, "--html", f"{folder}/b.html")
+        check(html == pathlib.Path(folder, "b.html").read_text(), "`plot` gives another page")
+        same = bench("compare", a, a)
+        check("only in" not in same and same.count(" 1.00     1.00\n") == len(expected) + 1, "`compare` with itself", same)
+
+
+def programs_fail():
+    """A version that is not there, does not compile, computes something wrong or hangs is a line, and the others are measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        sources, a = f"{folder}/examples", f"{folder}/a.json"
+        shutil.copytree(args.examples, sources)
+        himeno = pathlib.Path(sources, "himeno")
+        (himeno / "himeno_mpi_get.c").unlink()
+        for version, old, new in (("global", "reflect (p)", "reflect (q)"), ("local", "update(p, me);", ""),
+                                  ("nonblock", "set_up(p, me);", "for (;;);")):
+            text = (himeno / f"himeno_{version}.c").read_text()
+            check(old in text, f"nothing to spoil in {version}: {old}")
+            (himeno / f"himeno_{version}.c").write_text(text.replace(old, new))
+        text = bench(*PROGRAMS, "--timeout", "8", "--programs", "himeno:XS", "--sources", sources, "--pattern", "(plain|get, .*)$",
+                     "--json", a, code=1)
+        rows = {(r["version"], r["way"]): r for r in json.loads(pathlib.Path(a).read_text())["rows"]}
+        check(rows["mpi", "plain"]["verified"] and rows["seq", "plain"]["verified"], "the others are not measured", text)
+        for version, why in (("mpi_get", "himeno_mpi_get.c"), ("global", "himeno_global.c:"), ("local", "NOT VERIFIED"),
+                             ("nonblock", "not finished after 8 s")):
+            r = rows[version, "plain"]
+            check(not r["verified"] and "seconds" not in r and why in r["failure"], f"{version}: another reason than {why}", r)
+            check(r["finished"] == (version == "local"), "it did finish, or did not", r)
+        check(text.count("plain      FAILED: ") + text.count("tasuki run FAILED: ") == 5 and "see the rows above that FAILED" in text, "no line in the table", text)
+    text = bench(*PROGRAMS, "--programs", "cg:S", "--ranks", "3", "--pattern", "Send/Recv, plain", code=1)
+    check("as many columns of processes as rows or twice as many" in text, "three processes for CG", text)
+
+
+def programs_refuses():
+    for wrong, what in ((["--programs", "mg"], "the programs are himeno and cg"), (["--programs", "cg:XS"], "has the sizes S W A B C"),
+                        (["--programs", "cg", "--sources", "/nowhere"], "/nowhere not found"),
+                        (["--programs", "cg", "--mpicc", "no-such-mpicc"], "no-such-mpicc not found"),
+                        (["--programs", "cg", "--pattern", "nothing like it"], "matches none of these rows"),
+                        (["--programs", "cg", "--sizes", "8"], "excludes"), (["--ranks", "2"], "requires")):
+        done = subprocess.run([args.tasuki, "bench", "coarray", "--mpi", args.mpi, *wrong], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60)
+        check(done.returncode != 0 and what in done.stdout, f"{wrong}: no word of `{what}`", done.stdout)
 
 
 globals()[args.case]()
