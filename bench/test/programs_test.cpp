@@ -126,7 +126,7 @@ TEST(ProgramsReport, ComparisonIsRowByRow) {
   json faster = make_measurement();
   faster["rows"][4]["seconds"] = 0.1;
   const std::string text = comparison(make_measurement(), faster);
-  EXPECT_NE(text.find("local, run                                 200.00     100.00     2.00     1.00"),
+  EXPECT_NE(text.find("local, run                                  200.00     100.00     2.00     1.00"),
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("only in"), std::string::npos) << text;
