@@ -142,10 +142,11 @@ TEST(Distribution, expanded_loops_and_their_margins_are_the_sets_of_the_specific
       const std::vector<int64_t> original = elements(d.pieces(c, loop));
       std::vector<int64_t> expanded;
       if (!original.empty()) {
-        const auto [low, high] = std::minmax_element(original.begin(), original.end());
+        const auto ends = std::minmax_element(original.begin(), original.end());
+        const int64_t low = *ends.first, high = *ends.second;
         const Subscripts longer = {loop.begin - 6 * loop.step, loop.count + 12, loop.step};
         expanded = those(edges.unbound ? longer : loop,
-                         [&](int64_t x) { return x >= *low - edges.below && x <= *high + edges.above; });
+                         [&](int64_t x) { return x >= low - edges.below && x <= high + edges.above; });
       }
       const auto in = [](const std::vector<int64_t>& all, int64_t x) {
         return std::find(all.begin(), all.end(), x) != all.end();
