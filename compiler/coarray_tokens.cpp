@@ -284,7 +284,7 @@ void neutral_directive(const Text& text, const GlobalDirective& d, Neutral* resu
   NeutralDirective neutral(text, d.word, d.end, result);
   if (d.body != kNone) return;
   if (!d.in_function) {
-    neutral.around("extern int __tasuki_size" + std::to_string(d.word) + "[1", "];");
+    neutral.around("extern __typeof__(0", ") __tasuki_size" + std::to_string(d.word) + ";");
     for (const TokenRange& range : d.numbers()) neutral.keep(range, " + 0 * (", ")");
     return;
   }

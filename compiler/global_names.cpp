@@ -20,11 +20,12 @@ class Finder {
   GlobalNames run() {
     find_scopes();
     for (const Directive& d : in_.tokens.directives)
-      if (d.kind == DirectiveKind::nodes)
-        names_.nodes.push_back({&d, scopes_[d.word], std::string(text_.spelling(d.nodes.name))});
+      if (d.kind == DirectiveKind::nodes) nodes(d);
     for (const GlobalDirective& d : in_.tokens.globals) {
+      if (of_file(d)) check_constants(d.numbers(), kOfFile);
       if (d.kind == GlobalKind::template_)
-        names_.templates.push_back({&d, scopes_[d.word], std::string(text_.spelling(d.on.name))});
+        declare(d.on.name, "template", {&d, scopes_[d.word], std::string(text_.spelling(d.on.name))},
+                &names_.templates);
       if (d.kind == GlobalKind::distribute) distribute(d);
       if (d.kind == GlobalKind::align) align(d);
     }
@@ -51,6 +52,42 @@ class Finder {
     }
     for (const GlobalDirective& d : in_.tokens.globals)
       if (d.body != kNone) scopes_[d.word].last = in_.match(d.body);
+  }
+
+  template <typename Declared>
+  void declare(size_t name, const std::string& what, Declared one, std::deque<Declared>* all) {
+    for (const Declared& known : *all)
+      if (known.name == one.name && known.scope.last == one.scope.last)
+        return error(name, "the " + what + " '" + one.name + "' is declared already", "drop one of the two");
+    all->push_back(std::move(one));
+  }
+
+  void nodes(const Directive& d) {
+    for (const NodesReference* r : {&d.nodes, &d.whole})
+      for (const NodeSubscript& s : r->subscripts)
+        check_constants({s.lower, s.upper, s.stride}, "sizes of node arrays");
+    declare(d.nodes.name, "node array", {&d, scopes_[d.word], std::string(text_.spelling(d.nodes.name))},
+            &names_.nodes);
+  }
+
+  // Does it become an initial value of something static?
+  static bool of_file(const GlobalDirective& d) { return d.declares() && !d.in_function && d.body == kNone; }
+
+  static constexpr const char* kOfFile = "the numbers in declarations of the file";
+  void check_constants(const std::vector<TokenRange>& numbers, const std::string& what) {
+    for (const TokenRange& range : numbers)
+      for (size_t i = range.first; !range.empty() && i < range.last; i++) {
+        if (text_.is(i, "sizeof")) {
+          i = text_.next(i);
+          if (text_.is(i, "(") && in_.match(i) > i) i = in_.match(i);
+          continue;
+        }
+        if (!text_.is_word(i)) continue;
+        const Declaration* d = in_.analysis.find(text_.spelling(i), text_.begin_of(i));
+        if (d == nullptr || d->what == Declares::constant || d->what == Declares::type) continue;
+        return error(i, "'" + d->name + "' is no constant, and " + what + " are",
+                     "write a number, an enumeration constant or a macro");
+      }
   }
 
   Template* known_template(size_t name) {
@@ -136,6 +173,12 @@ class Finder {
     a.shadowed.resize(d.sources.size());
     a.one.resize(static_cast<size_t>(t->dimensions()));
     if (!match_dimensions(d, &a)) return;
+    if (of_file(d)) {
+      std::vector<TokenRange> numbers = a.one;
+      for (const DistributedArray::Dimension& one : a.dimensions)
+        numbers.insert(numbers.end(), {one.offset.before, one.offset.after});
+      check_constants(numbers, kOfFile);
+    }
     const Declarator declarator = declarator_of(text_, text_.token_at(declaration->offset));
     const bool bound = declarator.open != kNone && text_.next(declarator.open) != declarator.close;
     if (a.kind == DistributedArray::Kind::parameter && a.dimensions[0].with < 0 && !bound)

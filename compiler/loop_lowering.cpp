@@ -261,10 +261,10 @@ class Lowering {
   // The iterations of this node.
   std::string part_of(const Loop& l, size_t k, size_t number, size_t divided, const std::string& part) const {
     const ForHeader& h = l.head;
-    const std::string iterations = name("l", k), lower = "(" + text_of(h.lower) + ")",
-                      bound = "(" + text_of(h.bound) + ")";
-    std::string step = h.step.empty() ? "1" : "(" + text_of(h.step) + ")";
-    if (h.negative) step = "-" + step;
+    // The user's expressions are evaluated once.
+    const std::string iterations = name("l", k), lower = name("f", k), step = name("d", k);
+    const std::string bound = "(" + text_of(h.bound) + ")",
+                      difference = h.step.empty() ? "1" : "(" + text_of(h.step) + ")";
     const std::string last = h.op == "<=" ? " + 1" : h.op == ">=" ? " - 1" : "";
     std::string below = "0", above = "0", flags = "0";
     if (!d_.widths.empty()) {
@@ -277,11 +277,13 @@ class Lowering {
         flags += " | __tasuki_margin(" + part + ", " + std::to_string(number) + ", " +
                  std::to_string(divided) + ")";
     }
-    std::string result = "struct __tasuki_xmp_iterations " + iterations + "; tasuki_xmp_loop(&" + iterations +
-                         ", &" + space_.record() + ", " + std::to_string(l.dimension) + ", " + lower +
-                         ", __tasuki_count(" + lower + ", (long long)" + bound + last + ", " + step + "), " +
-                         step + ", " + shift_of(in_, l.shift) + ", " + below + ", " + above + ", " + flags +
-                         ", " + in_.place(d_.name) + "); ";
+    std::string result = "const long long " + lower + " = " + text_of(h.lower) + ", " + step + " = " +
+                         (h.negative ? "-" : "") + difference + "; struct __tasuki_xmp_iterations " +
+                         iterations + "; tasuki_xmp_loop(&" + iterations + ", &" + space_.record() + ", " +
+                         std::to_string(l.dimension) + ", " + lower + ", __tasuki_count(" + lower +
+                         ", (long long)" + bound + last + ", " + step + "), " + step + ", " +
+                         shift_of(in_, l.shift) + ", " + below + ", " + above + ", " + flags + ", " +
+                         in_.place(d_.name) + "); ";
     if (l.several) return result;
     const std::string type = "const " + type_of(l) + " ";
     return result + "if (" + iterations + ".runs > 0) tasuki_xmp_run(&" + iterations + ", 0); " + type +

@@ -248,7 +248,19 @@ std::string directives_as_words(const Text& text, Diagnostics* diagnostics) {
                          "a directive ends with its line");
     result.append(text.bytes(), done, text.begin_of(i) - done);
     // Blanks at the end of the line leave the columns of the words to the search (Text::column).
-    result += std::string(kDirectiveWord) + " " + std::string(directive.substr(body)) + " ;";
+    const std::string begin_of_directive = std::string(kDirectiveWord) + " ";
+    result += begin_of_directive;
+    size_t depth = 0;
+    for (char c : directive.substr(body)) {
+      if (c == '(' || c == '[') depth++;
+      if ((c == ')' || c == ']') && depth > 0) depth--;
+      // nodes p(2), q(4): one directive each.
+      if (c == ',' && depth == 0 && (name == "nodes" || name == "template"))
+        result += " ; " + begin_of_directive + name;
+      else
+        result += c;
+    }
+    result += " ;";
     done = text.end_of(i);
   }
   result.append(text.bytes(), done);

@@ -22,6 +22,8 @@ static int a[N], b[N], v[N][M], w[N][M];
 #pragma xmp shadow w[1][0]
 static int global_bound = M;
 static int bound(void) { return global_bound; }
+static int calls;
+static int first(void) { return calls++; }
 
 static void directions(void) {
   unsigned u;
@@ -66,6 +68,10 @@ static void nests(void) {
   for (int j = 0; j < M; j++)
     for (int i = j; i < N; i += 2) expected++;
   CHECK(n == expected);
+  n = 0;
+#pragma xmp loop on t(i) reduction(+:n)
+  for (int i = first(); i < N; i++) n++;
+  CHECK(n == N && calls == 1);
   n = 0;
 #pragma xmp loop (i) on g[i][*]
   for (int i = 0; i < N; i++)

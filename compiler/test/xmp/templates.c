@@ -4,10 +4,10 @@
 #include "check.h"
 #define N 23
 #define M 7
-#pragma xmp nodes p(*)
-#pragma xmp template t1(0:N-1)
+#pragma xmp nodes p(*), another[*][1]
+#pragma xmp template t1(0:N-1), t2[N], wide[N][M]
 #pragma xmp distribute t1(block) onto p
-#pragma xmp template t2[N]
+#pragma xmp distribute wide[block][cyclic] onto another
 #pragma xmp distribute t2[cyclic] onto p
 #pragma xmp template t3(1:N)
 #pragma xmp distribute t3(cyclic(3)) onto p
@@ -22,7 +22,8 @@
 static int a1[N], a2[N], a3[N], a4[N];
 static long a5[N][M], row[M], collapsed[N][3], both[N][M];
 static short a6[N], same[N];
-static int one[N];
+static int one[N], grid[N][M];
+#pragma xmp align grid[i][j] with wide[i][j]
 #pragma xmp align a1[i] with t1(i)
 #pragma xmp align a2[:] with t2[:]
 #pragma xmp align a3[i] with t3(i+1)
@@ -107,6 +108,12 @@ int main(void) {
   CHECK(all == 5 * N + N * M);
 #pragma xmp task on t1(N/2)
   CHECK(one[N - 1] == 7 * (N - 1));
+  int marks = 0;
+#pragma xmp loop (i, j) on wide[i][j]
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < M; j++) grid[i][j] = i + j, marks++;
+#pragma xmp reduction(+:marks)
+  CHECK(marks == N * M);
   const int size = 3 * nodes + 1;
   {
 #pragma xmp template inner(0:size-1)
