@@ -291,6 +291,9 @@ void neutral_directive(const Text& text, const GlobalDirective& d, Neutral* resu
   // The label makes the statement behind it a part of this one, whatever stands around both.
   const std::vector<TokenRange> numbers = d.numbers(), objects = d.objects();
   if (d.has_block() && numbers.empty() && objects.empty()) return;
+  // A pragma before it that wants a loop behind itself would find this statement.
+  for (size_t i = d.word; d.has_block() && i-- > 0 && text.tokens()[i].kind == TokenKind::directive;)
+    if (text.spelling(i).find("pragma") != std::string_view::npos) result->instead[i] = "";
   neutral.around(d.has_block() ? "switch (__tasuki_use(0" : "__tasuki_use(0",
                  d.has_block() ? ")) default:" : ");");
   for (const TokenRange& range : numbers) neutral.number(range);

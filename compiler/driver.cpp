@@ -282,7 +282,17 @@ class Driver {
       const std::string name = text.substr(at, text.find('\'', at) - at);
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       known.push_back(name);
-      if (name.starts_with("__xmp_"))
+      if (name.starts_with("__xmp_record_"))
+        fprintf(stderr,
+                "tasukicc: note: '%s' is declared as an extern distributed array, but no file with its align "
+                "directive defines it\n",
+                name.c_str() + 13);
+      else if (names_symbol(objects, "__xmp_record_" + name))
+        fprintf(stderr,
+                "tasukicc: note: '%s' is a distributed array: repeat its align directive in every file that "
+                "uses it\n",
+                name.c_str());
+      else if (name.starts_with("__xmp_"))
         fprintf(
             stderr,
             "tasukicc: note: '%s' is declared as an extern coarray, but no file defines it as a coarray\n",

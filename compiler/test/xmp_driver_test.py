@@ -93,6 +93,15 @@ def wrong_links():
     write("plain_use.c", "extern int shared[];\nint hidden_of(int i) { return shared[i]; }\nvoid put(int to) { shared[0] = to; }\n")
     built = cc("plain_use.c", "arrays.o", "main.o", "-o", "wrong")
     check("an extern without codimensions", built.code != 0 and "shared" in built.err and not os.path.exists("wrong"), built)
+    header = "#pragma xmp nodes p(*)\n#pragma xmp template t(0:9)\n#pragma xmp distribute t(block) onto p\n"
+    write("aligned.c", header + "extern int spread[10];\n#pragma xmp align spread[i] with t(i)\nint *of(void) { return &spread[0]; }\n")
+    write("defined.c", header + "int spread[10];\n#pragma xmp align spread[i] with t(i)\n")
+    write("plain.c", "int spread[10];\nint main(void) { return 0; }\n")
+    write("extern.c", "extern int spread[10];\nint main(void) { return spread[0]; }\n")
+    built = cc("aligned.c", "plain.c", "-o", "wrong")
+    check("an extern distributed array that no file aligns", built.code != 0 and "'spread' is declared as an extern distributed" in built.err, built)
+    built = cc("defined.c", "extern.c", "-o", "wrong")
+    check("a distributed array without align", built.code != 0 and "'spread' is a distributed array" in built.err, built)
     built = cc("-static", "arrays.o", "uses.o", "main.o", "-o", "wrong")
     check("-static", built.code != 0 and "link without -static" in built.err, built)
 

@@ -73,6 +73,11 @@ static void nests(void) {
   for (int i = first(); i < N; i++) n++;
   CHECK(n == N && calls == 1);
   n = 0;
+#pragma GCC ivdep
+#pragma xmp loop on t(i) reduction(+:n)
+  for (int i = 0; i < N; i++) n++;
+  CHECK(n == N);
+  n = 0;
 #pragma xmp loop (i) on g[i][*]
   for (int i = 0; i < N; i++)
 #pragma xmp loop (j) on g[i][j]
