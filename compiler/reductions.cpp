@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
+#include "compiler/declarator.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {
@@ -152,12 +154,19 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
                           const std::string& space, unsigned dimensions) {
   LoopReduction result;
   std::string begins, ends;  // of the block with private variables
+  std::set<std::string> reduced;
   int number = 0;
   for (const Reduction& r : loop.reductions) {
     const KnownOperation& operation = known_operation(r);
     for (const Reduction::Variable& v : r.variables) {
       Memory m;
       if (!memory_of(in, names, v.variable, &m) || !check_type(in, v.variable, m)) continue;
+      const std::string spelled = joined(in.text, v.variable.first, v.variable.last);
+      if (!reduced.insert(spelled).second) {
+        in.diagnostics.error(in.text.begin_of(v.variable.first), "'" + spelled + "' is reduced twice",
+                             "drop one of the two");
+        continue;
+      }
       const std::string id = std::to_string(loop.word) + "_" + std::to_string(number++),
                         old = "__tasuki_v" + id, all = "__tasuki_a" + id, n = "__tasuki_n" + id,
                         place = in.place(loop.name);

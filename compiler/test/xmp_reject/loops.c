@@ -32,6 +32,9 @@ int main(void) {
 // error at 13: expand needs a width for each subscript behind on
 #pragma xmp loop on t(i) expand(1,1)
   for (i = 0; i < N; i++) a[i] = 0;
+// error at 40: 'n' is reduced twice
+#pragma xmp loop on t(i) reduction(+:n,n)
+  for (i = 0; i < N; i++) n += a[i] > 0;
 // error at 38: a variable of type 'struct pair' cannot be reduced
 #pragma xmp loop on t(i) reduction(+:s)
   for (i = 0; i < N; i++) s.x += a[i] > 0;
