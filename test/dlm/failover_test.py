@@ -101,7 +101,7 @@ def run_case(options, what, ranks, settings, code, expected, program="program"):
             reader.join(10)
             output = "".join(text)
             # MPICH's launcher reports one of the ranks: the program, or another that it had to kill.
-            codes = {code, 1, 9} if options.mpi == "mpich" and what == "stop" else {code}
+            codes = {code, 1, 9} if options.mpi == "mpich" else {code}
             if (job.returncode == 0) if code is None else (job.returncode not in codes):
                 raise Failure(f"exit code {job.returncode}:\n{output}")
             for word in expected:
