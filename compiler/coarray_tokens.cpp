@@ -242,7 +242,7 @@ constexpr const char* kPreamble =
 class NeutralDirective {
  public:
   NeutralDirective(const Text& text, size_t word, size_t end, Neutral* result)
-      : text_(text), word_(word), end_(end), result_(*result) {
+      : word_(word), end_(end), result_(*result) {
     for (size_t i = word; i <= end; i++)
       if (text.tokens()[i].kind != TokenKind::directive) result_.instead.emplace(i, "");
   }
@@ -264,7 +264,6 @@ class NeutralDirective {
   void object(const TokenRange& range) { keep(range, ", &(", ")"); }
 
  private:
-  const Text& text_;
   size_t word_, end_;
   Neutral& result_;
 };
