@@ -37,6 +37,12 @@ if(NOT TASUKI_LIBCLANG_INCLUDE OR NOT TASUKI_LIBCLANG)
   message(FATAL_ERROR "libclang (14 or newer) not found. On Debian: apt-get install libclang-dev")
 endif()
 
+# Generators and tests run in Python: in the interpreter itself, as what version managers put before it is a shell script that looks
+# for it each time.
+find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
+execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)"
+                OUTPUT_VARIABLE TASUKI_PYTHON OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+
 if(TASUKI_TESTS)
   find_package(GTest QUIET)
   if(NOT GTest_FOUND)

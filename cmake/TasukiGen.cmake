@@ -4,8 +4,6 @@
 # sources include "generated/pmpi.h" (found through INCLUDE_DIR, as the shim's own code finds it), "mpi/delegates.h"
 # and "mpi/entry/library.h"; the code that implements the delegates is the caller's. Link the shim with
 # -Wl,--version-script=<VERSION_SCRIPT>, which exports the entry points and nothing else, and with ${CMAKE_DL_LIBS}.
-find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
-
 function(tasuki_generate_entries family)
   cmake_parse_arguments(G "" "OUTPUT_SOURCES;INCLUDE_DIR;VERSION_SCRIPT" "" ${ARGN})
   set(include_dir ${PROJECT_BINARY_DIR}/gen/${family})
@@ -15,7 +13,7 @@ function(tasuki_generate_entries family)
   # A target of its own: several targets may compile the generated sources, only one rule may write them.
   if(NOT TARGET tasuki_gen_${family})
     add_custom_command(OUTPUT ${generated}
-      COMMAND ${Python3_EXECUTABLE} ${gen}/generate.py --family ${family} --out ${out}
+      COMMAND ${TASUKI_PYTHON} ${gen}/generate.py --family ${family} --out ${out}
       DEPENDS ${gen}/generate.py ${gen}/mpi_api.toml ${gen}/handled.toml
       COMMENT "Generating the MPI entry points for ${family}" VERBATIM)
     add_custom_target(tasuki_gen_${family} DEPENDS ${generated})

@@ -18,10 +18,6 @@
 # is already there: a Fortran test, an interpreter, an installed third-party program.
 #
 # The test machine may have two cores: a test under a launcher takes both for itself.
-find_program(TASUKI_PYTHON NAMES python3)
-if(NOT TASUKI_PYTHON)
-  message(FATAL_ERROR "python3 not found: the tests' launcher needs it. On Debian: apt-get install python3")
-endif()
 set(TASUKI_MPI_HARNESS ${PROJECT_SOURCE_DIR}/test/mpi_run.py)
 set(TASUKI_MPI_FLAGS NO_TRAFFIC NO_STATS PLAIN_ONLY TASUKI_ONLY)
 set(TASUKI_MPI_VALUES NAME TIMEOUT EXPECT_EXIT EXPECT_EXIT_mpich EXPECT_EXIT_openmpi OUTSIDE)
