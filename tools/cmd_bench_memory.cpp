@@ -122,6 +122,10 @@ void add_bench_memory(CLI::App* bench, int* exit_code) {
   cmd->add_option("--peer-limit", o.peer_limit_seconds, "The same of what is not cluster memory; no failure")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  cmd->add_option("--transport-seconds", o.transport_seconds,
+                  "Time for each of the 30 rates at which the MPI library and memory move pages")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   cmd->add_option("--folder", o.folder, "Where the files of swap-disk and file-disk go")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();

@@ -292,7 +292,8 @@ Status Runner::transport(size_t mpi, const std::string& where) {
   const bool far = where == "hosts";
   std::vector<std::string> words = far ? hosts_->launch_command(m.mpi, 2, options_.launch_args)
                                        : launch_command(m.mpi, 2, 1, options_.launch_args);
-  words.insert(words.end(), {m.transport, "--out", folder_.path() + "/result.json"});
+  words.insert(words.end(), {m.transport, "--seconds", std::to_string(options_.transport_seconds), "--out",
+                             folder_.path() + "/result.json"});
   Result<Outcome> out = run_program(words, far ? hosts_->environment(m.mpi) : std::vector<std::string>(),
                                     options_.limit_seconds, far && m.mpi.kind != "openmpi");
   if (!out.ok()) return out.status();

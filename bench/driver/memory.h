@@ -86,6 +86,7 @@ struct MemoryOptions {
   bool need_hosts = false;              // an error, not a note, if two hosts cannot be made
   double limit_seconds = 300;           // of one start of a program
   double peer_limit_seconds = 60;       // of one that is not on cluster memory
+  double transport_seconds = 0.15;      // for each rate of the transport
   std::string folder;                   // for swap files and mapped files
   std::string ram_folder = "/dev/shm";  // for UMap's files
 };
