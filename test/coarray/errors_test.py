@@ -79,6 +79,8 @@ def main():
     env = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI")}
     if os.getuid() == 0:
         env["OMPI_ALLOW_RUN_AS_ROOT"] = env["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    # Open MPI's launcher waits before it kills what is left of a job that failed.
+    env["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
     command = [options.mpirun] + (["--oversubscribe"] if options.mpi == "openmpi" else []) + ["-n", "2"]
     command += [options.tasuki, "run"] if options.tasuki else []
 
@@ -93,8 +95,7 @@ def main():
             good = run.returncode != 0 and re.search(mistakes[name], run.stderr)
         return "" if good else f"'{name}' ({reach}): exit code {run.returncode}\n{run.stdout}{run.stderr}"
 
-    # A job that is aborted mostly waits.
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = [w for w in pool.map(lambda one: mistake(*one), itertools.product(("auto", "window"), (*mistakes, *endings))) if w]
     print("\n".join(wrong))
     return 1 if wrong else 0

@@ -20,7 +20,7 @@ def run(b, launch, sides, program, others=0, **env):
         prefix = [b.args.tasuki, "run"] if rank in sides else []
         parts += [":"] * (rank > 0) + ["-n", "1"] + prefix + [program, out]
     command = [b.args.mpirun, *launch] + parts
-    result = test_run.subprocess.run(command, env=dict(b.env, TASUKI_STATS="1", **{"TASUKI_REMOTE": "always", **env}), text=True, capture_output=True,
+    result = test_run.subprocess.run(command, env=dict(b.env, TASUKI_STATS="1", TASUKI_JOIN_TIMEOUT="2", **{"TASUKI_REMOTE": "always", **env}), text=True, capture_output=True,
                                      stdin=test_run.subprocess.DEVNULL, timeout=150)
     check(result.returncode == 0, f"{command}: {result.returncode}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
     lines = {}
