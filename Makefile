@@ -12,6 +12,8 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+# Tests wait more than they compute: for launchers, for time limits, for peers.
+TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 SECONDS_PER_MPI ?= 55
 
 # Open MPI refuses to run as root unless told twice; a container's only user is often root.
@@ -20,7 +22,7 @@ export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 endif
 
-CTEST = ctest --output-on-failure --parallel $(JOBS) $(CTEST_ARGS)
+CTEST = ctest --output-on-failure --parallel $(TEST_JOBS) $(CTEST_ARGS)
 
 .PHONY: all build bootstrap demo test test-slow install format lint asan tsan clang manual clean
 

@@ -17,7 +17,8 @@
 # tasuki_mpi_run(NAME n COMMAND prog args ... MPI openmpi RANKS 2 4 [the options above]) adds the runs of a program that
 # is already there: a Fortran test, an interpreter, an installed third-party program.
 #
-# The test machine may have two cores: a test under a launcher takes both for itself.
+# `make test` gives ctest two slots a core. A test under a launcher takes two of them, as does every test that keeps more than one
+# process busy (PROCESSORS 2). COST is about how many seconds a long test takes: those start first, so that none runs alone at the end.
 set(TASUKI_MPI_HARNESS ${PROJECT_SOURCE_DIR}/test/mpi_run.py)
 set(TASUKI_MPI_FLAGS NO_TRAFFIC NO_STATS PLAIN_ONLY TASUKI_ONLY)
 set(TASUKI_MPI_VALUES NAME TIMEOUT EXPECT_EXIT EXPECT_EXIT_mpich EXPECT_EXIT_openmpi OUTSIDE)
