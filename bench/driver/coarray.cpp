@@ -8,6 +8,7 @@
 
 #include "bench/driver/contest.h"
 #include "bench/driver/machine.h"
+#include "bench/driver/text.h"
 
 namespace tasuki::bench {
 namespace {
@@ -218,8 +219,6 @@ Result<json> Runner::run(const std::function<void(const DdtProgress&)>& progress
   }
   if (Status s = stop(); !s.ok()) return s;
 
-  std::string runner;
-  for (const std::string& word : options_.runner) runner += (runner.empty() ? "" : " ") + word;
   json cores = json::array();
   for (const Fields& rank : hellos_[0].values) cores.push_back(text(rank, "cores"));
   return json{{"benchmark", "coarray"},
@@ -232,7 +231,7 @@ Result<json> Runner::run(const std::function<void(const DdtProgress&)>& progress
                {{"rounds", options_.rounds},
                 {"seconds", seconds},
                 {"rank_cores", cores},
-                {"runner", options_.default_runner ? "tasuki run" : runner},
+                {"runner", options_.default_runner ? "tasuki run" : joined(options_.runner)},
                 {"launch_args", options_.launch_args},
                 {"environment", environment_settings()}}},
               {"rows", rows},

@@ -1,9 +1,9 @@
 // The measurement of coarrays as text: a table for each operation.
-#include <cstdarg>
 #include <cstdio>
 
 #include "bench/driver/coarray.h"
 #include "bench/driver/stats.h"
+#include "bench/driver/text.h"
 
 namespace tasuki::bench {
 namespace {
@@ -16,15 +16,6 @@ std::string value(const json& r, const char* column) {
   char text[32];
   snprintf(text, sizeof text, v < 100 ? "%.2f" : "%.0f", v);
   return text;
-}
-
-[[gnu::format(printf, 2, 3)]] void append(std::string* out, const char* format, ...) {
-  char line[512];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
-  va_end(args);
-  *out += line;
 }
 
 // The largest and the mean of a quotient over the rows of an operation.

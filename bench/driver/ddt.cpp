@@ -7,6 +7,7 @@
 
 #include "bench/driver/contest.h"
 #include "bench/driver/machine.h"
+#include "bench/driver/text.h"
 
 namespace tasuki::bench {
 namespace {
@@ -271,8 +272,6 @@ Result<json> run_ddt(const DdtOptions& options, const std::function<void(const D
   if (options.default_runner && !options.pack && sent == 0)
     remarks.push_back(
         "Tasuki moved no message in the second job: both columns are plain MPI; see `tasuki doctor`");
-  std::string runner;
-  for (const std::string& word : options.runner) runner += (runner.empty() ? "" : " ") + word;
   json cores = json::array();
   for (const Fields& rank : hellos[0].values) cores.push_back(text(rank, "cores"));
   json document = {{"benchmark", options.pack ? "pack-ddt" : "ddt"},
@@ -287,7 +286,7 @@ Result<json> run_ddt(const DdtOptions& options, const std::function<void(const D
                      {"iterations", options.iterations},
                      {"touch", options.touch},
                      {"rank_cores", cores},
-                     {"runner", options.default_runner ? "tasuki run" : runner},
+                     {"runner", options.default_runner ? "tasuki run" : joined(options.runner)},
                      {"launch_args", options.launch_args},
                      {"environment", environment_settings()}}},
                    {"rows", rows},

@@ -1,24 +1,15 @@
 // `tasuki bench memory` as text.
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 
 #include "bench/driver/memory.h"
 #include "bench/driver/stats.h"
+#include "bench/driver/text.h"
 
 namespace tasuki::bench {
 namespace {
 
 using nlohmann::json;
-
-[[gnu::format(printf, 2, 3)]] void append(std::string* out, const char* format, ...) {
-  char line[1024];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
-  va_end(args);
-  *out += line;
-}
 
 // About three digits; "-" for what there is not.
 std::string digits(const json& value) {

@@ -16,6 +16,7 @@
 #include "bench/driver/machine.h"
 #include "bench/driver/source_lines.h"
 #include "bench/driver/stats.h"
+#include "bench/driver/text.h"
 
 namespace tasuki::bench {
 namespace {
@@ -82,12 +83,6 @@ std::string title_of(const Items& items, const std::string& name) {
   for (const auto& item : items)
     if (name == item.name) return item.title;
   return name;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
 }
 
 // One version of one program in one size on one grid, and how it is started.

@@ -1,25 +1,16 @@
 // The measurement of the paper's programs as text: performance and times of each version, source lines; and two of them compared.
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
 #include "bench/driver/programs.h"
 #include "bench/driver/stats.h"
+#include "bench/driver/text.h"
 
 namespace tasuki::bench {
 namespace {
 
 using nlohmann::json;
-
-[[gnu::format(printf, 2, 3)]] void append(std::string* out, const char* format, ...) {
-  char line[1024];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
-  va_end(args);
-  *out += line;
-}
 
 std::string title_of(const json& r) {
   std::string title;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdarg>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -14,20 +13,12 @@
 #include "bench/driver/programs.h"
 #include "bench/driver/stats.h"
 #include "bench/driver/sweep.h"
+#include "bench/driver/text.h"
 
 namespace tasuki::bench {
 namespace {
 
 using nlohmann::json;
-
-[[gnu::format(printf, 2, 3)]] void append(std::string* out, const char* format, ...) {
-  char line[1024];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
-  va_end(args);
-  *out += line;
-}
 
 // Three significant digits or so, in at most 9 columns; "-" for what was not measured.
 std::string microseconds(const json& value) {

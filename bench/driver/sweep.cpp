@@ -9,6 +9,7 @@
 #include "bench/driver/contest.h"
 #include "bench/driver/hosts.h"
 #include "bench/driver/machine.h"
+#include "bench/driver/text.h"
 
 namespace tasuki::bench {
 namespace {
@@ -419,8 +420,6 @@ Result<json> Runner::run() {
   }
   if (!status.ok()) return status;
   static constexpr const char* kNames[] = {"pack", "typed", "bcast"};
-  std::string runner;
-  for (const std::string& word : options_.runner) runner += (runner.empty() ? "" : " ") + word;
   std::vector<double> ratios;
   for (const json& r : rows_)
     if (r.contains("ratio") && r["operation"].get<std::string>().find("contiguous") == std::string::npos)
@@ -440,7 +439,7 @@ Result<json> Runner::run() {
                 {"seconds", fair_ * cells_},
                 {"max_bytes", options_.max_bytes},
                 {"rank_cores", {text(hello, "cores")}},
-                {"runner", options_.default_runner ? "tasuki run" : runner},
+                {"runner", options_.default_runner ? "tasuki run" : joined(options_.runner)},
                 {"launch_args", options_.launch_args},
                 {"environment", environment_settings()}}},
               {"rows", rows_},
