@@ -21,8 +21,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
+
+#include "../clock.h"
 
 #ifndef CLASS
 #define CLASS S
@@ -194,27 +194,6 @@ static struct matrix make_matrix(int row0, int rows, int col0, int cols, int bas
   return a;
 }
 
-/* ---- times */
-static inline double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static struct {
-  double at, compute, communication, reduction;
-} clock_;
-
-static inline void start_clock(void) {
-  memset(&clock_, 0, sizeof clock_);
-  clock_.at = now();
-}
-/* What has passed since the last call goes to one of the three. */
-static inline void spent(double* what) {
-  const double at = now();
-  *what += at - clock_.at, clock_.at = at;
-}
-
 #ifndef CG_GLOBAL_VIEW
 /* ---- one process's part */
 struct place {
@@ -351,28 +330,18 @@ static inline void check_processes(const char* program, int processes, int rank)
 
 /* For rank 0; the program's exit code. */
 static int report(const char* version, double zeta, double rest) {
-  const double each = 1.0 / NITER, compute = clock_.compute * each,
-               communication = clock_.communication * each, reduction = clock_.reduction * each,
-               seconds = compute + communication + reduction;
   /* as the benchmark counts them */
   const double operations =
       2.0 * NA * (3 + NONZER * (NONZER + 1) + INNER * (5.0 + NONZER * (NONZER + 1)) + 3);
-  const double mops = 1e-6 * operations / seconds, error = fabs(zeta / ZETA - 1);
+  const double mops = 1e-6 * operations / seconds_per_iteration(NITER), error = fabs(zeta / ZETA - 1);
   const int verified = error < 1e-10;
   printf("NPB CG, class %s (order %d), version %s\n", TEXT(CLASS), NA, version);
   printf("  processes             %d: %d x %d blocks of %d x %d\n", PROCESSES, PROWS, PCOLS, ROWS, COLS);
-  printf("  iterations            %d\n", NITER);
-  printf("  time per iteration    %.6f s: compute %.6f, communication %.6f, reduction %.6f\n", seconds,
-         compute, communication, reduction);
+  print_times(NITER);
   printf("  performance           %.1f Mop/s\n", mops);
   printf("  residual              %.6e\n", rest);
   printf("  zeta                  %.13f, published %.13f, relative error %.1e: %s\n", zeta, ZETA, error,
          verified ? "verified" : "NOT VERIFIED");
-  printf("{\"program\": \"cg\", \"version\": \"%s\", \"size\": \"%s\", \"processes\": %d, ", version, TEXT(CLASS),
-         PROCESSES);
-  printf("\"seconds_per_iteration\": %.9f, \"compute\": %.9f, \"communication\": %.9f, \"reduction\": %.9f, ",
-         seconds, compute, communication, reduction);
-  printf("\"performance\": %.1f, \"verified\": %s}\n", mops, verified ? "true" : "false");
-  return verified ? 0 : 1;
+  return print_result("cg", version, TEXT(CLASS), PROCESSES, NITER, mops, verified);
 }
 #endif

@@ -20,7 +20,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "../clock.h"
 
 #ifndef SIZE
 #define SIZE S
@@ -129,26 +130,6 @@ static void update(field p, struct block me) {
 }
 #endif
 
-/* ---- times */
-static inline double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static struct {
-  double at, compute, communication, reduction;
-} clock_;
-
-static inline void start_clock(void) {
-  clock_.at = now();
-}
-/* What has passed since the last call goes to one of the three. */
-static inline void spent(double* what) {
-  const double at = now();
-  *what += at - clock_.at, clock_.at = at;
-}
-
 /* ---- the command line: the number of iterations, and what gosa must be then: optional. */
 struct run {
   int iterations;
@@ -196,27 +177,18 @@ static double exact_gosa(int iteration) {
 /* For rank 0; the program's exit code. gosa is that of the last iteration. In float, 1/6 is off by up to
  * half a unit in its last place: so much of p, up to 1, is added to the changes. */
 static int report(const char* version, struct run run, double gosa) {
-  const double each = 1.0 / run.iterations, compute = clock_.compute * each,
-               communication = clock_.communication * each, reduction = clock_.reduction * each,
-               seconds = compute + communication + reduction;
-  const double flops = 34.0 * (NI - 2) * (NJ - 2) * (NK - 2), mflops = 1e-6 * flops / seconds;
+  const double flops = 34.0 * (NI - 2) * (NJ - 2) * (NK - 2);
+  const double mflops = 1e-6 * flops / seconds_per_iteration(run.iterations);
   const double exact = exact_gosa(run.iterations), error = fabs(gosa / exact - 1);
   const double tolerance = FLT_EPSILON / 2 * 3 * (NI - 1) * (NI - 1);
   const int verified = error < tolerance && (run.gosa == 0 || fabs(gosa / run.gosa - 1) < 1e-6);
   printf("Himeno benchmark, size %s (%d x %d x %d), version %s\n", TEXT(SIZE), NI, NJ, NK, version);
   printf("  processes             %d: %d x %d blocks of %d x %d x %d\n", PROCESSES, NDI, NDJ, BI, BJ, NK);
-  printf("  iterations            %d\n", run.iterations);
-  printf("  time per iteration    %.6f s: compute %.6f, communication %.6f, reduction %.6f\n", seconds,
-         compute, communication, reduction);
+  print_times(run.iterations);
   printf("  performance           %.1f MFLOPS\n", mflops);
   printf("  gosa                  %.9e: %s\n", gosa, verified ? "verified" : "NOT VERIFIED");
   printf("  in exact arithmetic   %.9e: relative error %.1e of at most %.1e\n", exact, error, tolerance);
   if (run.gosa != 0) printf("  sequential program    %.9e\n", run.gosa);
-  printf("{\"program\": \"himeno\", \"version\": \"%s\", \"size\": \"%s\", \"processes\": %d, ", version, TEXT(SIZE),
-         PROCESSES);
-  printf("\"seconds_per_iteration\": %.9f, \"compute\": %.9f, \"communication\": %.9f, \"reduction\": %.9f, ",
-         seconds, compute, communication, reduction);
-  printf("\"performance\": %.1f, \"verified\": %s}\n", mflops, verified ? "true" : "false");
-  return verified ? 0 : 1;
+  return print_result("himeno", version, TEXT(SIZE), PROCESSES, run.iterations, mflops, verified);
 }
 #endif
