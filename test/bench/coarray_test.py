@@ -1,67 +1,28 @@
 """Tests of `tasuki bench coarray` from outside: coarray_test.py CASE --mpi openmpi --tasuki PATH [--corrupt LIBRARY]."""
-import argparse
-import csv
 import json
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
-parser = argparse.ArgumentParser()
-parser.add_argument("case")
-parser.add_argument("--mpi", default="openmpi")
-parser.add_argument("--tasuki", required=True)
-parser.add_argument("--corrupt")
-parser.add_argument("--examples")
-args = parser.parse_args()
+from common import args, bench, check, measured
 
-SHORT = ["--mpi", args.mpi, "--seconds", "1", "--rounds", "3"]
+SHORT = ["--seconds", "1", "--rounds", "3"]
 WAYS = ["rma_us", "host_us", "window_us", "run_us"]
 
 
-def check(condition, what, *evidence):
-    if not condition:
-        print("FAILED:", what, *evidence, sep="\n")
-        sys.exit(1)
-
-
-def bench(*arguments, code=0):
-    """Runs to the end; returns stdout and stderr together."""
-    done = subprocess.run([args.tasuki, "bench", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=220)
-    check(done.returncode == code, f"exit code {done.returncode}, expected {code}", done.stdout)
-    return done.stdout
-
-
-def measured(*arguments):
-    """The JSON of a run, after what all rows have in common was checked."""
-    with tempfile.TemporaryDirectory() as folder:
-        a, table, page = (f"{folder}/a.{kind}" for kind in ("json", "csv", "html"))
-        text = bench("coarray", *SHORT, "--json", a, "--csv", table, "--html", page, *arguments)
-        m = json.loads(pathlib.Path(a).read_text())
-        check(m["verified"] is True and m["rows"], "not verified", text)
-        for key in ("date", "machine", "versions", "settings", "notes", "geomean"):
-            check(key in m, f"no `{key}`", m.keys())
-        for r in m["rows"]:
-            check(all(r[way] > 0 for way in WAYS) and r["verified"], "no time", r)
-            alone = r["operation"] in ("put", "get")
-            check(alone == ("send_us" not in r), "Send and Recv where there is no message, or none where there is one", r)
-        keys = [(r["pattern"], r["bytes"]) for r in m["rows"]]
-        check(len(set(keys)) == len(keys), "rows with the same key", sorted(keys))
-        with open(table, newline="") as f:
-            check([(r["pattern"], int(r["bytes"])) for r in csv.DictReader(f)] == keys, "other rows in the CSV file")
-        html = pathlib.Path(page).read_text()
-        check("<svg" in html and "src=" not in html, "no chart, or not only charts", html[:300])
-        bench("plot", a, "--html", f"{folder}/b.html")
-        check(html == pathlib.Path(folder, "b.html").read_text(), "`plot` gives another page")
-        same = bench("compare", a, a)
-        check("only in" not in same and "1.00" in same, "`compare` with itself", same)
-        return m, text
+def measured_coarray(*arguments):
+    m, text, html = measured("coarray", *SHORT, *arguments)
+    check("geomean" in m and "<svg" in html, "no mean, or no chart", m.keys())
+    for r in m["rows"]:
+        check(all(r[way] > 0 for way in WAYS) and r["verified"], "no time", r)
+        alone = r["operation"] in ("put", "get")
+        check(alone == ("send_us" not in r), "Send and Recv where there is no message, or none where there is one", r)
+    return m, text
 
 
 def sizes():
-    m, text = measured("--sizes", "8,1KiB,128KiB", "--pattern", "^(put|get)")
+    m, text = measured_coarray("--sizes", "8,1KiB,128KiB", "--pattern", "^(put|get)")
     found = [(r["operation"], r["bytes"]) for r in m["rows"]]
     expected = [(o, n) for o in ("put ping-pong", "get ping-pong", "put", "get") for n in (8, 1024, 131072)]
     check(found == expected, "other rows", found)
@@ -69,7 +30,7 @@ def sizes():
 
 
 def sections():
-    m, text = measured("--pattern", "section .* of a (column of 64|ik plane of 16|inner square)")
+    m, text = measured_coarray("--pattern", "section .* of a (column of 64|ik plane of 16|inner square)")
     check(len(m["rows"]) == 6 and {r["operation"] for r in m["rows"]} == {"section put", "section get"}, "other rows", m["rows"])
     check({r["bytes"] for r in m["rows"]} == {512, 2048, 254 * 254 * 8}, "other sizes", m["rows"])
     check("the faster packed transfer" in text, "no summary", text)
@@ -77,53 +38,48 @@ def sections():
 
 def wrong_data():
     for what in ("data", "gap"):
-        text = bench("coarray", *SHORT, "--sizes", "64", "--pattern", "^get ping", "--runner",
+        text = bench("coarray", "--mpi", args.mpi, *SHORT, "--sizes", "64", "--pattern", "^get ping", "--runner",
                      f"env LD_PRELOAD={args.corrupt} CORRUPT={what}", code=1)
         check("VERIFICATION FAILED: coarrays under tasuki run: get of 8 elements" in text, "not noticed: " + what, text)
         check("element 0 of" in text if what == "data" else "element -1 of" in text, "another element", text)
 
 
 def refuses():
-    check("matches none of these rows" in bench("coarray", *SHORT, "--pattern", "nothing like it", code=1), "a useless pattern")
+    check("matches none of these rows" in bench("coarray", "--mpi", args.mpi, *SHORT, "--pattern", "nothing like it", code=1), "a useless pattern")
     text = subprocess.run([args.tasuki, "bench", "coarray", "--sizes", "12"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=60)
     check(text.returncode != 0 and "12 is not a multiple of 8" in text.stdout, "a size that is no multiple", text.stdout)
 
 
-PROGRAMS = ["coarray", "--mpi", args.mpi, "--rounds", "3", "--iterations", "20", "--flags=-O2"]
+PROGRAMS = ["--rounds", "3", "--iterations", "20", "--flags=-O2"]
 
 
 def programs():
     """Every version of both programs, started every way, once right through all that is made of it."""
+    m, _, html = measured("coarray", *PROGRAMS, "--programs", "himeno:XS", "cg:S")
+    check(m["benchmark"] == "coarray-programs", "another measurement", m["benchmark"])
+    ways = {"seq": ["plain"], "mpi": ["plain", "run"], "mpi_get": ["plain", "run"]}
+    expected = [(program, size, version, way)
+                for program, size, versions in (("himeno", "XS", ["seq", "mpi", "mpi_get", "global", "local", "nonblock"]),
+                                                ("cg", "S", ["seq", "mpi", "mpi_get", "global", "local"]))
+                for version in versions for way in ways.get(version, ["plain", "windows", "run"])]
+    check([(r["program"], r["size"], r["version"], r["way"]) for r in m["rows"]] == expected, "other rows", m["rows"])
+    for r in m["rows"]:
+        check(r["verified"] and r["performance"] > 0 and "failure" not in r, "not measured", r)
+        check(r["ranks"] == (1 if r["version"] == "seq" else 2), "another number of ranks", r)
+        check(0 < r["compute"] and r["spread_seconds"][0] == r["best_seconds"] <= r["seconds"] <= r["spread_seconds"][1], "times", r)
+        check(("of_send" in r) == (r["version"] != "seq"), "compared with Send/Recv, or not", r)
+        check(("of_send_same" in r) == (r["way"] == "run"), "compared with Send/Recv under tasuki run, or not", r)
+    lines = {(l["program"], l["version"]): l for l in m["lines"]}
+    check(len(lines) == 11 and all(l["own"] > 5 and l["shared"] > 50 for l in lines.values()), "no source lines", m["lines"])
+    check(lines["himeno", "mpi"]["paper"] == 398 and "paper" not in lines["cg", "mpi_get"], "the paper's lines", lines)
+    check(lines["himeno", "global"]["shared"] < lines["himeno", "mpi"]["shared"], "kernels that are not compiled count", lines)
+    check(html.count("<svg") == 5, "not two charts a program and one of lines", html[:300])
     with tempfile.TemporaryDirectory() as folder:
-        a, table, page = (f"{folder}/a.{kind}" for kind in ("json", "csv", "html"))
-        text = bench(*PROGRAMS, "--programs", "himeno:XS", "cg:S", "--json", a, "--csv", table, "--html", page)
-        m = json.loads(pathlib.Path(a).read_text())
-        check(m["verified"] is True and m["benchmark"] == "coarray-programs", "not verified", text)
-        ways = {"seq": ["plain"], "mpi": ["plain", "run"], "mpi_get": ["plain", "run"]}
-        expected = [(program, size, version, way)
-                    for program, size, versions in (("himeno", "XS", ["seq", "mpi", "mpi_get", "global", "local", "nonblock"]),
-                                                    ("cg", "S", ["seq", "mpi", "mpi_get", "global", "local"]))
-                    for version in versions for way in ways.get(version, ["plain", "windows", "run"])]
-        check([(r["program"], r["size"], r["version"], r["way"]) for r in m["rows"]] == expected, "other rows", m["rows"])
-        for r in m["rows"]:
-            check(r["verified"] and r["performance"] > 0 and "failure" not in r, "not measured", r)
-            check(r["ranks"] == (1 if r["version"] == "seq" else 2), "another number of ranks", r)
-            check(0 < r["compute"] and r["spread_seconds"][0] == r["best_seconds"] <= r["seconds"] <= r["spread_seconds"][1], "times", r)
-            check(("of_send" in r) == (r["version"] != "seq"), "compared with Send/Recv, or not", r)
-            check(("of_send_same" in r) == (r["way"] == "run"), "compared with Send/Recv under tasuki run, or not", r)
-        lines = {(l["program"], l["version"]): l for l in m["lines"]}
-        check(len(lines) == 11 and all(l["own"] > 5 and l["shared"] > 50 for l in lines.values()), "no source lines", m["lines"])
-        check(lines["himeno", "mpi"]["paper"] == 398 and "paper" not in lines["cg", "mpi_get"], "the paper's lines", lines)
-        check(lines["himeno", "global"]["shared"] < lines["himeno", "mpi"]["shared"], "kernels that are not compiled count", lines)
-        with open(table, newline="") as f:
-            check([r["pattern"] for r in csv.DictReader(f)] == [r["pattern"] for r in m["rows"]], "other rows in the CSV file")
-        html = pathlib.Path(page).read_text()
-        check(html.count("<svg") == 5 and "src=" not in html, "not two charts a program and one of lines", html[:300])
-        bench("plot", a, "--html", f"{folder}/b.html")
-        check(html == pathlib.Path(folder, "b.html").read_text(), "`plot` gives another page")
+        a = pathlib.Path(folder, "a.json")
+        a.write_text(json.dumps(m))
         same = bench("compare", a, a)
-        check("only in" not in same and same.count(" 1.00     1.00\n") == len(expected) + 1, "`compare` with itself", same)
+    check(same.count(" 1.00     1.00\n") == len(expected) + 1, "`compare` with itself", same)
 
 
 def programs_fail():
@@ -138,7 +94,7 @@ def programs_fail():
             text = (himeno / f"himeno_{version}.c").read_text()
             check(old in text, f"nothing to spoil in {version}: {old}")
             (himeno / f"himeno_{version}.c").write_text(text.replace(old, new))
-        text = bench(*PROGRAMS, "--timeout", "8", "--programs", "himeno:XS", "--sources", sources, "--pattern", "(plain|get, .*)$",
+        text = bench("coarray", "--mpi", args.mpi, *PROGRAMS, "--timeout", "8", "--programs", "himeno:XS", "--sources", sources, "--pattern", "(plain|get, .*)$",
                      "--json", a, code=1)
         rows = {(r["version"], r["way"]): r for r in json.loads(pathlib.Path(a).read_text())["rows"]}
         check(rows["mpi", "plain"]["verified"] and rows["seq", "plain"]["verified"], "the others are not measured", text)
@@ -148,7 +104,7 @@ def programs_fail():
             check(not r["verified"] and "seconds" not in r and why in r["failure"], f"{version}: another reason than {why}", r)
             check(r["finished"] == (version == "local"), "it did finish, or did not", r)
         check(text.count("plain      FAILED: ") + text.count("tasuki run FAILED: ") == 5 and "see the rows above that FAILED" in text, "no line in the table", text)
-    text = bench(*PROGRAMS, "--programs", "cg:S", "--ranks", "3", "--pattern", "Send/Recv, plain", code=1)
+    text = bench("coarray", "--mpi", args.mpi, *PROGRAMS, "--programs", "cg:S", "--ranks", "3", "--pattern", "Send/Recv, plain", code=1)
     check("as many columns of processes as rows or twice as many" in text, "three processes for CG", text)
 
 

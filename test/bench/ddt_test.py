@@ -1,30 +1,17 @@
 """Tests of `tasuki bench ddt` from outside: ddt_test.py CASE --mpi openmpi --tasuki PATH --corrupt LIBRARY."""
-import argparse
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
-parser = argparse.ArgumentParser()
-parser.add_argument("case")
-parser.add_argument("--mpi", default="openmpi")
-parser.add_argument("--tasuki", required=True)
-parser.add_argument("--corrupt")
-args = parser.parse_args()
+from common import args, check
 
 FEW = ["--pattern", "^NAS_LU_y/480$|^FFT2/65536$|^LAMMPS_full/32768$|^contiguous/8$", "--iters", "200", "--rounds", "5"]
 ONE = ["--pattern", "^contiguous/65536$", "--iters", "200", "--rounds", "5"]
 LONG = ["--pattern", "^contiguous/8$", "--seconds", "60", "--rounds", "1000"]  # many short commands
-
-
-def check(condition, what, *evidence):
-    if not condition:
-        print("FAILED:", what, *evidence, sep="\n")
-        sys.exit(1)
 
 
 def command(*arguments, mpi=True):

@@ -1,6 +1,4 @@
 """Tests of `tasuki bench memory` from outside: memory_test.py CASE --mpi openmpi --tasuki PATH."""
-import argparse
-import csv
 import json
 import os
 import pathlib
@@ -10,13 +8,8 @@ import sys
 import tempfile
 import time
 
-parser = argparse.ArgumentParser()
-parser.add_argument("case")
-parser.add_argument("--mpi", default="openmpi")
-parser.add_argument("--tasuki", required=True)
-args = parser.parse_args()
+from common import SKIPPED, args, bench, check, measured
 
-SKIPPED = 77
 LIBEXEC = pathlib.Path(args.tasuki).parent.parent / "libexec" / "tasuki"
 SMALL = {"stream": "3MiB", "himeno": "XS", "himeno-double": "XS", "matvec": "400", "is": "S", "cg": "S", "mg": "S", "ft": "S",
          "bt": "S", "sp": "S", "random-update": "1MiB", "random-read": "1MiB"}
@@ -24,44 +17,10 @@ SHORT = ["--transport-seconds", "0.02"]
 PARTS = ["copy", "scale", "add", "triad"]
 
 
-def check(condition, what, *evidence):
-    if not condition:
-        print("FAILED:", what, *evidence, sep="\n")
-        sys.exit(1)
-
-
-def bench(*arguments, code=0, environment=None):
-    """Runs to the end; returns stdout and stderr together."""
-    done = subprocess.run([args.tasuki, "bench", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=170, env={**os.environ, **(environment or {})})
-    if done.returncode == 1 and "two hosts on one machine need the right" in done.stdout:
-        print("skipped:", done.stdout)
-        sys.exit(SKIPPED)
-    check(done.returncode == code, f"exit code {done.returncode}, expected {code}", done.stdout)
-    return done.stdout
-
-
-def measured(*arguments, code=0, environment=None):
-    """The JSON of a run, after what all measurements have in common was checked."""
-    with tempfile.TemporaryDirectory() as folder:
-        a, table, page = (f"{folder}/a.{kind}" for kind in ("json", "csv", "html"))
-        text = bench("memory", "--mpi", args.mpi, *SHORT, "--json", a, "--csv", table, "--html", page, *arguments, code=code,
-                     environment=environment)
-        m = json.loads(pathlib.Path(a).read_text())
-        for key in ("date", "machine", "versions", "settings", "notes", "transport", "peers"):
-            check(key in m, f"no `{key}`", m.keys())
-        check(m["benchmark"] == "memory" and m["verified"] is (code == 0), "another result", m["benchmark"], m["verified"])
-        names = [(r["pattern"], r["bytes"]) for r in m["rows"]]
-        check(len(set(names)) == len(names), "rows with the same name", sorted(names))
-        with open(table, newline="") as f:
-            check([r["pattern"] for r in csv.DictReader(f)] == [n for n, _ in names], "other rows in the CSV file")
-        html = pathlib.Path(page).read_text().replace("http://www.w3.org/2000/svg", "")  # a name, not an address
-        check("http://" not in html and "https://" not in html and "<svg" in html, "the page needs the network")
-        bench("plot", a, "--html", f"{folder}/b.html")
-        check(html == pathlib.Path(folder, "b.html").read_text(), "`plot` gives another page")
-        same = bench("compare", a, a)
-        check("only in" not in same and "1.00" in same, "`compare` with itself", same)
-        return m, text
+def measured_memory(*arguments, **more):
+    m, text, html = measured("memory", *SHORT, *arguments, **more)
+    check(m["benchmark"] == "memory" and "transport" in m and "peers" in m and "<svg" in html, "another measurement", m.keys())
+    return m, text
 
 
 def check_row(r):
@@ -84,7 +43,7 @@ def kernels():
 
 def measures():
     """Every kernel, with all of its data in local memory and with a quarter."""
-    m, text = measured("--kernels", kernels(), "--ratios", "100,25", "--reps", "2", "--page-sizes", "4KiB")
+    m, text = measured_memory("--kernels", kernels(), "--ratios", "100,25", "--reps", "2", "--page-sizes", "4KiB")
     expected = {(k, p, kind, ratio) for k in SMALL for p in (PARTS if k == "stream" else [""])
                 for kind, ratio in (("plain", None), ("cluster", 100), ("cluster", 25))}
     found = {(r["kernel"], r["part"], r["kind"], r["ratio"]) for r in m["rows"]}
@@ -107,14 +66,14 @@ def measures():
 
 def varies():
     """Page sizes, protocols, numbers of servers, settings and threads."""
-    m, _ = measured("--kernels", "himeno:XS", "--ratios", "25", "--reps", "1", "--protocols", "ahead,cs,cross,as1,as2",
+    m, _ = measured_memory("--kernels", "himeno:XS", "--ratios", "25", "--reps", "1", "--protocols", "ahead,cs,cross,as1,as2",
                     "--page-sizes", "auto,16KiB", "--servers", "1,2")
     rows = [r for r in m["rows"] if r["kind"] == "cluster"]
     check({(r["protocol"], r["page"], r["servers"]) for r in rows} ==
           {(p, s, n) for p in ("ahead", "cs", "cross", "as1", "as2") for s in ("auto", 16384) for n in (1, 2)}, "rows", rows)
     for r in m["rows"]:
         check_row(r)
-    m, _ = measured("--kernels", "random-update:1MiB,mg:S", "--ratios", "25", "--reps", "1", "--threads", "1,4", "--settings",
+    m, _ = measured_memory("--kernels", "random-update:1MiB,mg:S", "--ratios", "25", "--reps", "1", "--threads", "1,4", "--settings",
                     "prefetch=off replacement=fifo")
     check({(r["kernel"], r["threads"], r["kind"]) for r in m["rows"]} ==
           {(k, t, m) for k in ("random-update", "mg") for t in (1, 4) for m in ("plain", "cluster")}, "rows", m["rows"])
@@ -128,12 +87,12 @@ def wrong_data():
     # Open MPI's launcher waits before it kills what is left of a job that failed.
     os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
     with_error = {"TASUKI_BENCH_CORRUPT": "dlm"}
-    m, text = measured("--kernels", kernels(), "--ratios", "100", "--reps", "1", code=1, environment=with_error)
+    m, text = measured_memory("--kernels", kernels(), "--ratios", "100", "--reps", "1", code=1, environment=with_error)
     for r in m["rows"]:
         wrong = r["kind"] == "cluster"
         check(r["verified"] is not wrong and ("failure" in r) is wrong, "the fault is not seen", r)
     check("VERIFICATION FAILED: mg S, cluster 100 %" in text and "norm of the residual" in text, "it is not named", text)
-    m, text = measured("--kernels", "himeno:XS", "--ratios", "100", "--reps", "1", code=1,
+    m, text = measured_memory("--kernels", "himeno:XS", "--ratios", "100", "--reps", "1", code=1,
                        environment={"TASUKI_BENCH_CORRUPT": "dlm:low"})
     check("differ from those with plain malloc" in text, "the checksum is not compared", text)
     check(m["rows"][0]["verified"] is True, "plain malloc's are right", m["rows"])
@@ -175,7 +134,7 @@ def peers():
     """What else there is: measured and verified, or the reason is said; nothing is left behind."""
     before = leftovers()
     kinds = ["swap-disk", "swap-zram", "file-ram", "umap"]
-    m, text = measured("--kernels", "stream:24MiB:triad", "--ratios", "25", "--reps", "1", "--warm", "0", "--peers",
+    m, text = measured_memory("--kernels", "stream:24MiB:triad", "--ratios", "25", "--reps", "1", "--warm", "0", "--peers",
                        ",".join(kinds))
     check(set(m["peers"]) == set(kinds), "peers", m["peers"])
     rows = {r["kind"]: r for r in m["rows"]}
@@ -201,7 +160,7 @@ def leftovers():
 
 def hosts():
     command = ["--kernels", "himeno:XS", "--ratios", "25", "--reps", "1", "--where", "node,hosts", "--servers", "1,2"]
-    m, _ = measured(*command)
+    m, _ = measured_memory(*command)
     rows = [r for r in m["rows"] if r["kind"] == "cluster"]
     check({(r["where"], r["servers"]) for r in rows} == {(w, n) for w in ("node", "hosts") for n in (1, 2)}, "rows", rows)
     for r in rows:

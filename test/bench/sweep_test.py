@@ -1,61 +1,19 @@
 """Tests of `tasuki bench` pack, typed and bcast from outside: sweep_test.py CASE --mpi openmpi --tasuki PATH."""
-import argparse
-import csv
-import json
 import math
-import pathlib
-import subprocess
 import sys
-import tempfile
 
-parser = argparse.ArgumentParser()
-parser.add_argument("case")
-parser.add_argument("--mpi", default="openmpi")
-parser.add_argument("--tasuki", required=True)
-args = parser.parse_args()
+from common import SKIPPED, args, bench, check, measured
 
-SKIPPED = 77
 SHORT = ["--seconds", "1", "--rounds", "3"]
 CELLS = ["--blocks", "1,64,4096", "--counts", "1,64", "--max-bytes", "64KiB"]
 
 
-def check(condition, what, *evidence):
-    if not condition:
-        print("FAILED:", what, *evidence, sep="\n")
-        sys.exit(1)
-
-
-def bench(*arguments, code=0):
-    """Runs to the end; returns stdout and stderr together."""
-    done = subprocess.run([args.tasuki, "bench", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=150)
-    check(done.returncode == code, f"exit code {done.returncode}, expected {code}", done.stdout)
-    return done.stdout
-
-
-def measured(name, *arguments):
-    """The JSON of a run, after what all measurements have in common was checked."""
-    with tempfile.TemporaryDirectory() as folder:
-        a, table, page = (f"{folder}/a.{kind}" for kind in ("json", "csv", "html"))
-        text = bench(name, "--mpi", args.mpi, "--json", a, "--csv", table, "--html", page, *arguments)
-        m = json.loads(pathlib.Path(a).read_text())
-        check(m["verified"] is True and m["rows"], "not verified", text)
-        for key in ("date", "machine", "versions", "settings", "notes", "geomean"):
-            check(key in m, f"no `{key}`", m.keys())
-        for r in m["rows"]:
-            check(r["plain_us"] > 0 and r["tasuki_us"] > 0 and r["ratio"] > 0 and r["verified"], "no time", r)
-        keys = [(r["pattern"], r["bytes"], r.get("operation")) for r in m["rows"] + m["contiguous"]]
-        check(len(set(keys)) == len(keys), "rows with the same key", sorted(keys))
-        with open(table, newline="") as f:
-            lines = list(csv.DictReader(f))
-        check([(r["pattern"], int(r["bytes"])) for r in lines] == [k[:2] for k in keys], "other rows in the CSV file", lines)
-        html = pathlib.Path(page).read_text()
-        check("http://" not in html.replace("http://www.w3.org/", "") and "https://" not in html, "the page needs the network")
-        bench("plot", a, "--html", f"{folder}/b.html")
-        check(html == pathlib.Path(folder, "b.html").read_text(), "`plot` gives another page")
-        same = bench("compare", a, a)
-        check("only in" not in same and "1.00" in same, "`compare` with itself", same)
-        return m, text
+def measured_sweep(name, *arguments):
+    m, text, _ = measured(name, *arguments)
+    check("geomean" in m, "no mean", m.keys())
+    for r in m["rows"]:
+        check(r["plain_us"] > 0 and r["tasuki_us"] > 0 and r["ratio"] > 0 and r["verified"], "no time", r)
+    return m, text
 
 
 def mean(values):
@@ -64,7 +22,7 @@ def mean(values):
 
 
 def pack():
-    m, text = measured("pack", *CELLS, *SHORT, "--strides", "2,4", "--threads", "0,1")
+    m, text = measured_sweep("pack", *CELLS, *SHORT, "--strides", "2,4", "--threads", "0,1")
     check("MPI_Unpack: plain MPI against Tasuki, 1 helper thread" in text and "4096" not in text.splitlines()[0], "no matrix", text)
     expected = {(o, b, c, s, h) for o in ("pack", "unpack") for b in (1, 64, 4096) for c in (1, 64) for s in (2, 4)
                 for h in (0, 1) if b * c <= 65536}
@@ -76,7 +34,7 @@ def pack():
 
 
 def pack_patterns():
-    m, text = measured("pack", "--ddt", "--pattern", "^NAS_LU_y/480$|^FFT2/65536$|^LAMMPS_full/32768$|^WRF_x_sa/32448$", *SHORT,
+    m, text = measured_sweep("pack", "--ddt", "--pattern", "^NAS_LU_y/480$|^FFT2/65536$|^LAMMPS_full/32768$|^WRF_x_sa/32448$", *SHORT,
                        "--threads", "0,1", "--iters", "50")
     check(m["benchmark"] == "pack-ddt" and "hand-written" in text, "another measurement", text)
     check({r["operation"] for r in m["rows"]} == {"pack", "unpack"} and len(m["rows"]) >= 6, "rows", m["rows"])
@@ -89,11 +47,11 @@ def pack_patterns():
 
 def pack_every_pattern():
     """The hand-written loops and the type maps agree for all rows up to a size (each is checked by the program)."""
-    measured("pack", "--ddt", "--pattern", "/[0-9]{3,5}$", "--seconds", "3", "--threads", "0", "--iters", "10")
+    measured_sweep("pack", "--ddt", "--pattern", "/[0-9]{3,5}$", "--seconds", "3", "--threads", "0", "--iters", "10")
 
 
 def typed():
-    m, text = measured("typed", *CELLS, *SHORT, "--where", "node", "--threads", "0")
+    m, text = measured_sweep("typed", *CELLS, *SHORT, "--where", "node", "--threads", "0")
     check("Inside the node: plain MPI against Tasuki" in text, "no matrix", text)
     check(m["tasuki_messages"] > 0, "Tasuki moved nothing", m["notes"])
     for r in m["rows"]:
@@ -101,7 +59,7 @@ def typed():
 
 
 def peers():
-    m, text = measured("typed", "--peers", "--pattern", "^NAS_LU_y/480$|^contiguous/8$", *SHORT, "--iters", "100")
+    m, text = measured_sweep("typed", "--peers", "--pattern", "^NAS_LU_y/480$|^contiguous/8$", *SHORT, "--iters", "100")
     if "peers" not in m:
         print("skipped: one MPI library only")
         sys.exit(SKIPPED)
@@ -113,19 +71,13 @@ def peers():
 
 
 def hosts():
-    command = ["typed", "--mpi", args.mpi, "--blocks", "64", "--counts", "64", *SHORT, "--where", "hosts", "--threads", "0"]
-    done = subprocess.run([args.tasuki, "bench", *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=150)
-    if done.returncode == 1 and "two hosts on one machine need the right" in done.stdout:
-        print("skipped:", done.stdout)
-        sys.exit(SKIPPED)
-    m, text = measured(*command[:1], *command[3:])
+    m, text = measured_sweep("typed", "--blocks", "64", "--counts", "64", *SHORT, "--where", "hosts", "--threads", "0")
     check("Between two hosts: plain MPI against Tasuki" in text, "no matrix", text)
     check({r["operation"] for r in m["rows"]} == {"hosts", "hosts contiguous"}, "rows", m["rows"])
 
 
 def bcast():
-    m, text = measured("bcast", "--sizes", "1KiB,64KiB", "--chunks", "16KiB,64KiB", "--ranks", "2,3", "--threads", "0", *SHORT)
+    m, text = measured_sweep("bcast", "--sizes", "1KiB,64KiB", "--chunks", "16KiB,64KiB", "--ranks", "2,3", "--threads", "0", *SHORT)
     check("Typed broadcast, 3 ranks: plain MPI against Tasuki" in text, "no matrix", text)
     found = {(r["operation"], r["size"], r["chunk"], r["ranks"]) for r in m["rows"]}
     check(found == {(o, s, c, n) for o in ("dense", "typed") for s in (1024, 65536) for c in (16384, 65536) for n in (2, 3)},
