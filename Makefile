@@ -61,11 +61,12 @@ asan tsan: bootstrap
 	cmake --build build-$@ --parallel $(JOBS)
 	cd build-$@ && $(CTEST) --label-regex unit
 
-# The second compiler, warnings as errors; built, not run, so without optimisation.
+# The second compiler, warnings as errors. Nothing of it is run: no optimisation, and of the programs only the commands are linked.
 clang: bootstrap
 	@test -f build-clang/build.ninja || CC=clang CXX=clang++ cmake --preset release -B build-clang \
 	  -DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0
-	@cmake --build build-clang --parallel $(JOBS)
+	@cmake --build build-clang --parallel $(JOBS) --target bin/tasuki bin/tasukicc \
+	  $$(ninja -C build-clang -t targets all | sed -nE 's/^([^:]*): [A-Z]*_(COMPILER|(STATIC|SHARED|MODULE)_LIBRARY_LINKER)__.*/\1/p')
 
 lint:
 	@scripts/lint.sh
