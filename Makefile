@@ -13,7 +13,7 @@ BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 # Tests wait more than they compute: for launchers, for time limits, for peers.
-TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
+TEST_JOBS ?= $(shell n=$$((2 * $(JOBS))); echo $$((n < 4 ? 4 : n)))
 SECONDS_PER_MPI ?= 55
 
 # Open MPI refuses to run as root unless told twice; a container's only user is often root.

@@ -18,7 +18,9 @@
 # is already there: a Fortran test, an interpreter, an installed third-party program.
 #
 # `make test` gives ctest two slots a core. A test under a launcher takes two of them, as does every test that keeps more than one
-# process busy (PROCESSORS 2). COST is about how many seconds a long test takes: those start first, so that none runs alone at the end.
+# process busy (PROCESSORS 2). With three it has no other launcher beside it: ranks of MPICH that wait do not give their core away, so
+# jobs with more of them than there are cores are slow enough alone; and some tests are about who comes in time. COST is about how
+# many seconds a long test takes: those start first, so that none runs alone at the end.
 set(TASUKI_MPI_HARNESS ${PROJECT_SOURCE_DIR}/test/mpi_run.py)
 set(TASUKI_MPI_FLAGS NO_TRAFFIC NO_STATS PLAIN_ONLY TASUKI_ONLY)
 set(TASUKI_MPI_VALUES NAME TIMEOUT EXPECT_EXIT EXPECT_EXIT_mpich EXPECT_EXIT_openmpi OUTSIDE)
@@ -68,7 +70,11 @@ function(tasuki_mpi_run)
     endif()
     # ctest's own limit is the second line of defence: the harness ends the job first and says where it hung.
     math(EXPR limit "${R_TIMEOUT} + 20")
-    set_tests_properties(${tests} PROPERTIES LABELS "mpi;${R_LABELS}" TIMEOUT ${limit} PROCESSORS 2
+    set(processors 2)
+    if(R_MPI STREQUAL mpich AND n GREATER 2)
+      set(processors 3)
+    endif()
+    set_tests_properties(${tests} PROPERTIES LABELS "mpi;${R_LABELS}" TIMEOUT ${limit} PROCESSORS ${processors}
                                              SKIP_RETURN_CODE 77)
   endforeach()
 endfunction()
