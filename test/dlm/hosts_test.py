@@ -109,7 +109,7 @@ def run_case(options, case):
                 check_ended(mark, 15, {job.pid})
                 job.terminate()
             try:
-                job.wait(30)
+                job.wait(90)
             except subprocess.TimeoutExpired:
                 raise Failure("the job hangs") from None
             check_gone(mark, host)
