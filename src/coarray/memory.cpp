@@ -11,6 +11,7 @@
 #include "base/settings.h"
 #include "coarray/device.h"
 #include "coarray/outstanding.h"
+#include "coarray/windows.h"
 #include "os/mapping.h"
 #include "task/space.h"
 
@@ -119,7 +120,10 @@ bool Memory::make_window(Segment* segment, uint64_t alignment) {
   }
   PMPI_Info_free(&info);
   PMPI_Comm_set_errhandler(segment->team->comm, MPI_ERRORS_ARE_FATAL);
-  if (rc != MPI_SUCCESS) return false;
+  if (rc != MPI_SUCCESS) {
+    explain_no_window(rc);
+    return false;
+  }
   segment->mapping = memory;
   segment->begin = aligned(memory, alignment);
   memset(segment->begin, 0, segment->bytes);
@@ -176,6 +180,8 @@ Segment* Memory::adopt(const Team& team, char* begin, uint64_t bytes) {
   const auto count = static_cast<size_t>(team.size());
   segment->direct.assign(count, nullptr);
   segment->displacement.assign(count, 0);
+  for (int rank : team.ranks)
+    segment->near.push_back(near_.empty() ? char{1} : near_[static_cast<size_t>(rank)]);
   PMPI_Win_create(begin, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, team.comm, &segment->window);
   PMPI_Win_lock_all(MPI_MODE_NOCHECK, segment->window);
   segment->outstanding = std::make_unique<Outstanding>(*segment);

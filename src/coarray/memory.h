@@ -61,6 +61,8 @@ class Memory {
   // Known to reach each other by shared memory, this one among them; 0: all in one address space.
   long images_here() const { return std::count(near_.begin(), near_.end(), 1); }
 
+  bool between_hosts() const { return std::count(near_.begin(), near_.end(), 0) > 0; }
+
   // Collective over the team. Zero, aligned to `alignment` (a power of two); nullptr if any image has not enough.
   Segment* allocate(const Team& team, uint64_t bytes, uint64_t alignment);
   void release(Segment* segment);

@@ -17,7 +17,7 @@ struct Segment;
 
 class Outstanding {
  public:
-  explicit Outstanding(const Segment& segment) : segment_(segment), targets_(segment_size(segment)) {}
+  explicit Outstanding(const Segment& segment);
 
   // A typed buffer for MPI: `count` of `type` at `address`, or, at a target, at `offset` in the segment.
   struct Buffer {
@@ -57,6 +57,7 @@ class Outstanding {
   void close(Target* target);
 
   const Segment& segment_;
+  const bool local_by_flush_;
   std::vector<Target> targets_;
   std::vector<int> open_;
 };

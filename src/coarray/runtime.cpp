@@ -13,6 +13,7 @@
 #include "coarray/global/arrays.h"
 #include "coarray/global/async.h"
 #include "coarray/global/operations.h"
+#include "coarray/windows.h"
 #include "os/cpu.h"
 
 namespace tasuki::coarray {
@@ -91,8 +92,11 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
   if (state_ != State::off) return;
   int initialised = 0, level = 0;
   PMPI_Initialized(&initialised);
-  // By the name that programs use, so that what stands before the MPI library starts too.
-  if (initialised == 0) MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
+  if (initialised == 0) {
+    permit_windows();
+    // By the name that programs use, so that what stands before the MPI library starts too.
+    MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
+  }
   finalise_ = ours || initialised == 0;
   pid_ = getpid();
   teams.start(MPI_COMM_WORLD);
@@ -189,6 +193,7 @@ void Runtime::end() {
   memory.release_all();
   free_operations();
   teams.stop();
+  if (memory.between_hosts()) sleep_before_finalize();
   if (finalise_) MPI_Finalize();
 }
 
