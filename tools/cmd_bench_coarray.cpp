@@ -57,7 +57,7 @@ void add_programs(CLI::App* cmd, CoarrayCommand* c) {
                       "Instead: the Himeno benchmark and CG in all versions of the examples: "
                       "himeno[:XS|S|M|L], cg[:S|W|A|B|C] (himeno:M, cg:A)")
           ->delimiter(',');
-  for (const char* name : {"--sizes", "--seconds"}) programs->excludes(cmd->get_option(name));
+  for (const char* name : {"--sizes", "--seconds", "--where"}) programs->excludes(cmd->get_option(name));
   cmd->add_option("--ranks", o.ranks, "Programs: numbers of processes")
       ->delimiter(',')
       ->check(CLI::Range(1, 4096))
@@ -106,6 +106,9 @@ void add_bench_coarray(CLI::App* bench, int* exit_code) {
       "--pattern", o.pattern,
       "Rows whose PATTERN/BYTES this regular expression finds, e.g. '^put ping-pong|ij plane'; of "
       "programs, e.g. 'local view|Send/Recv, plain'");
+  cmd->add_option("--where", o.where, "The two images: on one host, or on two that are made of this one")
+      ->check(CLI::IsMember({"node", "hosts"}))
+      ->capture_default_str();
   cmd->add_option("--seconds", o.seconds, "Time for everything (default: a second a row)")
       ->check(CLI::PositiveNumber);
   cmd->add_option("--rounds", o.rounds, "Turns of each job in a row")

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
 #include <map>
 #include <regex>
 
 #include "bench/driver/contest.h"
+#include "bench/driver/hosts.h"
 #include "bench/driver/machine.h"
 #include "bench/driver/text.h"
 
@@ -90,7 +90,8 @@ class Runner {
   Status stop();
 
   const CoarrayOptions& options_;
-  std::deque<Job> jobs_;  // by Way
+  TwoHosts hosts_;
+  std::map<Way, Job> jobs_;
   std::vector<std::string> notes_;
   std::vector<Answer> hellos_;
   unsigned seed_ = 1;
@@ -104,16 +105,23 @@ Status Runner::start(uint64_t elements) {
                     {"coarrays", "coarrays", "TASUKI_COARRAY=host"},
                     {"coarrays by windows", "coarrays", "TASUKI_COARRAY=window"},
                     {"coarrays under tasuki run", "coarrays", "TASUKI_COARRAY=auto"}};
-  for (int way = 0; way < kWays; way++) {
-    JobSpec spec{
-        kJobs[way].name, launch_command(options_.mpi, 2, 1, options_.launch_args), {}, options_.program};
+  const bool between = options_.where == "hosts";
+  if (between)
+    if (Status s = hosts_.make(); !s.ok()) return s;
+  for (const Way way : {messages, windows, on_host, by_window, under_run}) {
+    if (between && (way == on_host || way == under_run)) continue;
+    JobSpec spec{kJobs[way].name,
+                 between ? hosts_.launch_command(options_.mpi, 2, options_.launch_args)
+                         : launch_command(options_.mpi, 2, 1, options_.launch_args),
+                 {},
+                 options_.program,
+                 between ? hosts_.environment(options_.mpi) : std::vector<std::string>()};
     if (kJobs[way].setting != nullptr) spec.environment.emplace_back(kJobs[way].setting);
     if (way == under_run) spec.runner = options_.runner;
-    jobs_.emplace_back(spec);
+    jobs_.try_emplace(way, spec);
   }
-  for (int way = 0; way < kWays; way++) {
+  for (auto& [way, job] : jobs_) {
     Answer hello, opened;
-    Job& job = jobs_[static_cast<size_t>(way)];
     if (Status s = job.start(kStartTimeout, &hello); !s.ok()) return s;
     const std::string command = std::string("open ") + kJobs[way].way + " " + std::to_string(elements);
     if (Status s = job.ask(command, kAnswerTimeout, &opened); !s.ok()) return s;
@@ -123,7 +131,7 @@ Status Runner::start(uint64_t elements) {
 }
 
 Status Runner::stop() {
-  for (Job& job : jobs_) {
+  for (auto& [way, job] : jobs_) {
     if (Status s = job.stop(); !s.ok()) return s;
     note_output(job.name(), job.output(), &notes_);
   }
@@ -135,12 +143,11 @@ Result<json> Runner::row(const Row& row, double budget) {
   std::vector<Job*> taking_part;
   std::vector<Way> ways;
   std::map<const Job*, std::string> commands;
-  for (int way = 0; way < kWays; way++) {
+  for (auto& [way, job] : jobs_) {
     if (row.operation->command[way] == nullptr) continue;
-    Job* job = &jobs_[static_cast<size_t>(way)];
-    taking_part.push_back(job);
-    ways.push_back(static_cast<Way>(way));
-    commands[job] = row.operation->command[way];
+    taking_part.push_back(&job);
+    ways.push_back(way);
+    commands[&job] = row.operation->command[way];
   }
   Contest contest(taking_part);
   const auto verify = [&] {
@@ -185,7 +192,7 @@ Result<json> Runner::row(const Row& row, double budget) {
   r["ratio"] = round4(plain.median_us() / tasuki.median_us());
   r["noisy"] = noisy;
   const double faster = us.contains(messages) ? std::min(us[messages], us[windows]) : us[windows];
-  if (us.contains(messages))
+  if (us.contains(messages) && us.contains(under_run))
     r["of_send"] = round4(us[under_run] / (row.operation->sections ? faster : us[messages]));
   r["of_rma"] = round4(us[by_window] / (row.operation->sections ? faster : us[windows]));
   return r;
@@ -225,6 +232,7 @@ Result<json> Runner::run(const std::function<void(const DdtProgress&)>& progress
               {"format", 1},
               {"date", utc_time()},
               {"mpi", options_.mpi.name},
+              {"where", options_.where},
               {"machine", describe_machine()},
               {"versions", versions(hellos_[0].values[0])},
               {"settings",

@@ -37,6 +37,11 @@ void summarize(std::string* out, const json& m, const std::string& operation, co
 
 }  // namespace
 
+std::string coarray_place(const json& m) {
+  return m.value("where", "node") == "hosts" ? "on two hosts (network namespaces of this machine)"
+                                             : "in one node";
+}
+
 std::string coarray_table(const json& m) {
   const char* const format = "%-31s %9s %9s %9s %9s %9s %9s %8s %8s\n";
   std::string out, last;

@@ -115,13 +115,15 @@ std::vector<std::string> TwoHosts::launch_command(const Mpi& mpi, int ranks,
 std::vector<std::string> TwoHosts::environment(const Mpi& mpi) const {
   if (mpi.kind != "openmpi") return {"UCX_TLS=tcp,self", "UCX_NET_DEVICES=veth0"};
   const std::string net = kNet;
-  return {"OMPI_MCA_plm_rsh_agent=" + folder_ + "/agent",
-          "OMPI_MCA_plm_rsh_no_tree_spawn=1",
-          "OMPI_MCA_oob_tcp_if_include=" + net,
-          "OMPI_MCA_btl_tcp_if_include=" + net,
-          "OMPI_MCA_pml=ob1",
-          "OMPI_MCA_btl=tcp,self",
-          "OMPI_MCA_mpi_yield_when_idle=1"};
+  return {
+      "OMPI_MCA_plm_rsh_agent=" + folder_ + "/agent",
+      "OMPI_MCA_plm_rsh_no_tree_spawn=1",
+      "OMPI_MCA_oob_tcp_if_include=" + net,
+      "OMPI_MCA_btl_tcp_if_include=" + net,
+      "OMPI_MCA_pml=ob1",
+      "OMPI_MCA_btl=tcp,self",
+      "OMPI_MCA_osc=^ucx",  // with pt2pt, which Debian switches off and without which there are no windows by TCP
+      "OMPI_MCA_mpi_yield_when_idle=1"};
 }
 
 }  // namespace tasuki::bench

@@ -111,7 +111,7 @@ std::string what_is_measured(const json& m) {
   if (benchmark == "pack-ddt") return "One MPI_Pack or MPI_Unpack by one process, microseconds" + rounds;
   if (benchmark == "coarray-programs")
     return "Programs with coarrays and what they are compared with" + rounds;
-  if (benchmark == "coarray") return "Two images in one node, microseconds" + rounds;
+  if (benchmark == "coarray") return "Two images " + coarray_place(m) + ", microseconds" + rounds;
   if (benchmark == "ddt") return "Half round trip of two ranks in one node, microseconds" + rounds;
   return "Plain MPI against Tasuki" + rounds;
 }

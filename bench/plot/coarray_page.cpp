@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "bench/driver/coarray.h"
 #include "bench/driver/report.h"
 
 namespace tasuki::bench {
@@ -46,6 +47,7 @@ void add(std::vector<Chart>* charts, const json& m, const std::string& operation
   const Rows rows = rows_of(m, operation);
   if (rows.empty()) return;
   chart.title += ", " + m["versions"]["mpi"].get<std::string>();
+  if (m.value("where", "node") == "hosts") chart.title += ", two hosts";
   for (const json* r : rows)
     chart.groups.push_back(chart.bars ? (*r)["section"].get<std::string>()
                                       : size_name((*r)["bytes"].get<uint64_t>()));
@@ -115,11 +117,12 @@ std::string coarray_page(const std::vector<json>& measurements) {
   for (const json& m : measurements) {
     for (Chart& chart : coarray_charts(m)) charts.push_back(std::move(chart));
     tables += table(m) + "\n";
-    lead += (lead.empty() ? "" : "; ") + m["versions"]["mpi"].get<std::string>() + ", Tasuki " +
+    lead += (lead.empty() ? "Two images " : "; two images ") + coarray_place(m) + ", " +
+            m["versions"]["mpi"].get<std::string>() + ", Tasuki " +
             m["versions"]["tasuki"].get<std::string>() + ", " + m["machine"]["cpu"].get<std::string>() +
             ", " + m["date"].get<std::string>();
   }
-  return chart_page("Puts and gets of coarrays", "Two images in one node. " + lead + ".", {}, charts, tables);
+  return chart_page("Puts and gets of coarrays", lead + ".", {}, charts, tables);
 }
 
 }  // namespace tasuki::bench
