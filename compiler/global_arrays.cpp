@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/declarator.h"
+#include "compiler/element_types.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {
@@ -245,6 +246,14 @@ std::string GlobalArrays::first_extent(const DistributedArray& a) const {
          shift_of(in_, first.offset) + ") + 1";
 }
 
+// Which of enum tasuki_xmp_type, from 1; 0: none of them.
+static std::string type_number(const std::string& element) {
+  std::string result = "_Generic(*(__typeof__(" + element + ")*)0";
+  for (const auto& [name, type] : kElementTypes)
+    result += ", " + std::string(name) + ": " + std::to_string(1 + type);
+  return result + ", default: 0)";
+}
+
 std::string GlobalArrays::initialiser(size_t array) const {
   const DistributedArray& a = names_.arrays[array];
   const auto join = [](std::string* list, const std::string& one) {
@@ -268,7 +277,8 @@ std::string GlobalArrays::initialiser(size_t array) const {
   return "{" + std::to_string(TASUKI_XMP_KIND_ARRAY) + ", " + std::to_string(a.rank()) + ", sizeof(" +
          a.part(a.rank()) + "), {" + extents + "}, &" + a.template_->record() + ", {" + with + "}, {" +
          offsets + "}, {" + at_one + "}, {" + ones + "}, {" + (shadows.empty() ? "{0, 0}" : shadows) +
-         "}, 0, " + quoted(a.name) + ", " + in_.place(a.align->name) + "}";
+         "}, 0, " + quoted(a.name) + ", " + in_.place(a.align->name) + ", " + type_number(a.part(a.rank())) +
+         "}";
 }
 
 std::string GlobalArrays::define(size_t array) const {

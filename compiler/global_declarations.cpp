@@ -14,7 +14,7 @@ std::string global_declarations() {
          "struct "
          "__tasuki_xmp_template* template_; int with[7]; long long offset[7]; int at_one[7]; long long "
          "one[7]; int "
-         "shadow[7][2]; unsigned flags; const char *name, *file; int line; void* origin; long long "
+         "shadow[7][2]; unsigned flags; const char *name, *file; int line, type; void* origin; long long "
          "stride[7], first[7], "
          "width[7]; int nodes[7]; long long lower[7], upper[7]; void* memory; long long allocated[7]; void "
          "*device, "

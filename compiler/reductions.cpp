@@ -5,33 +5,11 @@
 #include <set>
 
 #include "compiler/declarator.h"
+#include "compiler/element_types.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {
 namespace {
-
-struct KnownType {
-  std::string_view name;
-  tasuki_xmp_type type;
-};
-constexpr KnownType kTypes[] = {{"_Bool", TASUKI_XMP_BOOL},
-                                {"char", TASUKI_XMP_CHAR},
-                                {"signed char", TASUKI_XMP_CHAR},
-                                {"unsigned char", TASUKI_XMP_UNSIGNED_CHAR},
-                                {"short", TASUKI_XMP_SHORT},
-                                {"unsigned short", TASUKI_XMP_UNSIGNED_SHORT},
-                                {"int", TASUKI_XMP_INT},
-                                {"unsigned int", TASUKI_XMP_UNSIGNED},
-                                {"long", TASUKI_XMP_LONG},
-                                {"unsigned long", TASUKI_XMP_UNSIGNED_LONG},
-                                {"long long", TASUKI_XMP_LONG_LONG},
-                                {"unsigned long long", TASUKI_XMP_UNSIGNED_LONG_LONG},
-                                {"float", TASUKI_XMP_FLOAT},
-                                {"double", TASUKI_XMP_DOUBLE},
-                                {"long double", TASUKI_XMP_LONG_DOUBLE},
-                                {"_Complex float", TASUKI_XMP_COMPLEX_FLOAT},
-                                {"_Complex double", TASUKI_XMP_COMPLEX_DOUBLE},
-                                {"_Complex long double", TASUKI_XMP_COMPLEX_LONG_DOUBLE}};
 
 struct KnownOperation {
   std::string_view name;
@@ -77,10 +55,11 @@ bool memory_of(const CoarrayText& in, const GlobalNames& names, const TokenRange
   while (name.ends_with(' ')) name.pop_back();
   for (const std::string qualifier : {"const ", "volatile "})
     if (name.starts_with(qualifier)) name.erase(0, qualifier.size());
-  const auto known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const KnownType& t) {
-    return t.name == name || (name.starts_with("enum ") && t.type == TASUKI_XMP_INT);
-  });
-  if (known != std::end(kTypes)) m->type = known->type;
+  const auto known =
+      std::find_if(std::begin(kElementTypes), std::end(kElementTypes), [&](const ElementType& t) {
+        return t.name == name || (name.starts_with("enum ") && t.type == TASUKI_XMP_INT);
+      });
+  if (known != std::end(kElementTypes)) m->type = known->type;
   const size_t array =
       in.text.next(range.first) == range.last ? names.find_array(in.text, in.analysis, range.first) : kNone;
   if (array != kNone) {
@@ -91,11 +70,13 @@ bool memory_of(const CoarrayText& in, const GlobalNames& names, const TokenRange
     m->count = "__tasuki_allocated(" + m->array + ")";
     m->is_array = true;
     std::string base = type->name;
-    const auto element = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const KnownType& t) {
-      return base.starts_with(std::string(t.name) + "[") || base.starts_with(std::string(t.name) + " (*)") ||
-             base.starts_with(std::string(t.name) + " *");
-    });
-    if (element != std::end(kTypes)) m->type = element->type;
+    const auto element =
+        std::find_if(std::begin(kElementTypes), std::end(kElementTypes), [&](const ElementType& t) {
+          return base.starts_with(std::string(t.name) + "[") ||
+                 base.starts_with(std::string(t.name) + " (*)") ||
+                 base.starts_with(std::string(t.name) + " *");
+        });
+    if (element != std::end(kElementTypes)) m->type = element->type;
     return true;
   }
   const std::string object = in.c(range.first, range.last);

@@ -16,6 +16,7 @@
 #include "compiler/rewrite.h"
 #include "compiler/runtime_arrays.h"
 #include "compiler/text.h"
+#include "compiler/whole_arrays.h"
 #include "compiler/xmp_directives.h"
 
 namespace tasuki::cc {
@@ -62,6 +63,7 @@ class Translator {
               input_.path.c_str());
       return 1;
     }
+    if (result->is_xmp) bytes = whole_arrays_as_descriptors(Text(bytes));
     const Text text(std::move(bytes));
     if (has_directives(text)) {
       std::string expanded;

@@ -82,6 +82,7 @@ struct tasuki_xmp_array {
   const char* name;
   const char* file;
   int line;
+  int type; /* 1 + enum tasuki_xmp_type of the elements; 0: another type */
 
   /* Set by the library; the compiled code reads it.
    *
@@ -232,10 +233,11 @@ enum tasuki_xmp_type {
 
 /* Flags of what follows: TASUKI_XMP_DEVICE (acc: the memory on the device), and: */
 enum {
-  TASUKI_XMP_ASYNC = 256,      /* async(id): goes on behind the call until tasuki_xmp_wait_async(id) */
-  TASUKI_XMP_IN = 512,         /* gmove in: the nodes that have the left side fetch */
-  TASUKI_XMP_OUT = 1024,       /* gmove out: the nodes that have the right side store */
-  TASUKI_XMP_ORTHOGONAL = 2048 /* reflect, reduce_shadow: not at the corners */
+  TASUKI_XMP_ASYNC = 256,       /* async(id): goes on behind the call until tasuki_xmp_wait_async(id) */
+  TASUKI_XMP_IN = 512,          /* gmove in: the nodes that have the left side fetch */
+  TASUKI_XMP_OUT = 1024,        /* gmove out: the nodes that have the right side store */
+  TASUKI_XMP_ORTHOGONAL = 2048, /* reflect, reduce_shadow: not at the corners */
+  TASUKI_XMP_TRANSPOSED = 4096  /* gmove: the dimensions of the right side are paired in the reverse order */
 };
 
 /* A variable, or the local memory of a distributed array (`array`, then data is not used). */

@@ -2,6 +2,7 @@
 // node has for itself.
 //
 // Budget: a gmove of the same sections as one of the last few computes nothing and allocates nothing, unless both sides overlap.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -116,18 +117,21 @@ void check(const Side& to, const Side& from, Where where) {
 }
 
 const Plan& plan_for(const tasuki_xmp_global_section& to, const tasuki_xmp_global_section& from, bool pulls,
-                     bool same_memory, Where where) {
+                     bool same_memory, bool transposed, Where where) {
   static auto* known = new std::array<std::unique_ptr<Known>, 64>;
   const Team& current = runtime().teams.current();
   Key key;
   key.add(pulls ? 1 : 0);
   key.add(same_memory ? 1 : 0);
+  key.add(transposed ? 1 : 0);
   key.add(&current);
   key.add(to, where);
   key.add(from, where);
   std::unique_ptr<Known>& entry = (*known)[key.hash() % known->size()];
   if (entry != nullptr && key.fits() && entry->key == key) return entry->plan;
-  const Side left = side_of(to, where), right = side_of(from, where);
+  const Side left = side_of(to, where);
+  Side right = side_of(from, where);
+  if (transposed) std::reverse(right.paired.begin(), right.paired.end());
   check(left, right, where);
   entry = std::make_unique<Known>(Known{key, plan_of(left, right, pulls, same_memory, current.ranks)});
   return entry->plan;
@@ -224,7 +228,8 @@ EXPORT void tasuki_xmp_gmove(const tasuki_xmp_global_section* to, const tasuki_x
   const bool out =
       (flags & TASUKI_XMP_OUT) != 0 && left.distributed && !left.held.geometry->space->everywhere;
   const bool in = (flags & TASUKI_XMP_IN) != 0;
-  const Plan& plan = plan_for(*to, *from, !out, share_memory(left, right), where);
+  const bool transposed = (flags & TASUKI_XMP_TRANSPOSED) != 0;
+  const Plan& plan = plan_for(*to, *from, !out, share_memory(left, right), transposed, where);
   Move move(plan, left, right, where);
   // Collective: what is read is ready when all are here, and may be changed when all have read it. With in and out the nodes outside
   // do not take part; the program sees to it that what they have is ready.
