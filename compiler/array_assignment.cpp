@@ -173,6 +173,9 @@ class Assignment {
     before_ += operand.element_type() + "* " + pointer + " = tasuki_xmp_temporary(__tasuki_n, sizeof *" +
                pointer + ", " + place_ + "); tasuki_xmp_copy(" + dense(pointer) + ", " + from + ", 0, " +
                place_ + "); ";
+    if (writes_)
+      after_ += "tasuki_xmp_copy(" + from + ", " + dense(pointer) + ", " + flags(TASUKI_XMP_TEMPORARY) +
+                ", " + place_ + "); ";
     after_ += "tasuki_xmp_release(" + pointer + "); ";
     return pointer + "[__tasuki_i]";
   }
@@ -265,7 +268,12 @@ class Assignment {
     }
     if (is("++") || is("--") || is("&") || is("&&")) {
       const size_t op = take();
+      // Of an argument: what the function stores for each element goes back into the section.
+      writes_ = in_.text.is(op, "&") && in_.text.is_any(in_.text.previous(op), "(", ",");
       const Piece operand = unary();
+      const bool lvalue = writes_ && operand.text.starts_with("__tasuki_o");
+      writes_ = false;
+      if (operand.section && lvalue) return {first, at_, true, "(&" + operand.text + ")"};
       if (operand.section)
         error(op, "'" + std::string(in_.text.spelling(op)) + "' cannot be applied to a section",
               "write an array assignment");
@@ -413,6 +421,7 @@ class Assignment {
   const Operand* left_ = nullptr;
   std::string before_, after_;
   int operands_ = 0, scalars_ = 0;
+  bool writes_ = false;         // the address of an element is wanted
   bool only_converts_ = false;  // the right side is one section: its shape is free
   bool good_ = true;
 };

@@ -63,7 +63,12 @@ class Translator {
               input_.path.c_str());
       return 1;
     }
-    if (result->is_xmp) bytes = whole_arrays_as_descriptors(Text(bytes));
+    if (result->is_xmp) {
+      const Text sections(std::move(bytes));
+      Diagnostics diagnostics(sections);
+      bytes = whole_arrays_as_descriptors(sections, &diagnostics);
+      if (diagnostics.errors() > 0) return 1;
+    }
     const Text text(std::move(bytes));
     if (has_directives(text)) {
       std::string expanded;

@@ -21,9 +21,18 @@ size_t whole_end(const Text& text, size_t name) {
   return text.is(text.previous(at), "]") && text.is_any(at, ",", ")") ? at : kNone;
 }
 
+// name[..][0:4].., a part of an array.
+bool is_part(const Text& text, size_t name) {
+  if (!text.is_word(name)) return false;
+  for (size_t open = text.next(name); text.is(open, "["); open = text.next(text.tokens()[open].match))
+    for (size_t i = text.next(open); i < text.tokens()[open].match && !text.is(i, "?"); i = text.next(i))
+      if (text.is(i, ":")) return true;
+  return false;
+}
+
 }  // namespace
 
-std::string whole_arrays_as_descriptors(const Text& text) {
+std::string whole_arrays_as_descriptors(const Text& text, Diagnostics* diagnostics) {
   Edits edits(text);
   for (size_t i = 0; i < text.tokens().size(); i++) {
     const size_t open = text.next(i);
@@ -33,6 +42,11 @@ std::string whole_arrays_as_descriptors(const Text& text) {
       if (end != kNone) {
         edits.insert(text.begin_of(name), "xmp_desc_of(");
         edits.replace(text.end_of(name), text.end_of(text.previous(end)), ")");
+      } else if (is_part(text, name)) {
+        diagnostics->error(
+            text.begin_of(name),
+            "'" + std::string(text.spelling(i)) + "' takes whole arrays, and this is a part of one",
+            "write " + std::string(text.spelling(name)) + "[:], with as many [:] as there are dimensions");
       }
       for (argument = name; argument != kNone && !text.is_any(argument, ",", ")", ";");
            argument = text.next(argument))

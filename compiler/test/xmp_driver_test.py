@@ -151,6 +151,80 @@ def checked_programs():
         check(f"{what} outside: code and message", seen.code != 0 and all(word in seen.err for word in named), seen)
 
 
+TRANSFORM = """#include <xmp.h>
+#include <stdlib.h>
+#pragma xmp nodes p[*]
+#pragma xmp template t[12]
+#pragma xmp distribute t[block] onto p
+#pragma xmp template c[12]
+#pragma xmp distribute c[cyclic] onto p
+#pragma xmp template tt[6][4]
+#pragma xmp distribute tt[block][*] onto p
+double v[12], w[12], x[6][4], y[6][4], z[4][6];
+float f[12];
+int i[12], far[12], plain[12], co[12]:[*];
+_Bool m[12];
+char odd[6][4];
+struct point { double x; } s[12];
+double *later;
+#pragma xmp align v[i] with t[i]
+#pragma xmp align w[i] with t[i]
+#pragma xmp align x[i][j] with tt[i][j]
+#pragma xmp align y[i][j] with tt[i][j]
+#pragma xmp align z[i][*] with tt[i][*]
+#pragma xmp align f[i] with t[i]
+#pragma xmp align i[i] with t[i]
+#pragma xmp align far[i] with c[i]
+#pragma xmp align m[i] with t[i]
+#pragma xmp align odd[i][j] with tt[i][j]
+#pragma xmp align s[i] with t[i]
+#pragma xmp align later[i] with t[i]
+int main(int argc, char** argv) {
+  const int wrong = atoi(argv[1]);
+#pragma xmp loop on t[k]
+  for (int k = 0; k < 12; k++) i[k] = wrong == 9 ? 12 : 11 - k, m[k] = 1;
+  xmp_gather(v[:], w[:], i[:]);
+"""
+TRANSFORMS = (("xmp_transpose(x[:][:], y[:][:], 0)", "xmp_transpose: dimension 1 of 'x' has 6 elements, and dimension 2 of 'y' has 4"),
+              ("xmp_transpose(x[:][:], v[:], 0)", "xmp_transpose: 'v' has 1 dimensions; the argument 'a' has 2"),
+              ("xmp_matmul(x[:][:], x[:][:], y[:][:])", "xmp_matmul: dimension 1 of 'y' has 6 elements, and dimension 2 of 'x' has 4"),
+              ("xmp_matmul(x[:][:], odd[:][:], z[:][:])", "xmp_matmul: the elements of 'x' and 'odd' are of different types"),
+              ("xmp_sort_up(v[:], f[:])", "xmp_sort_up: the elements of 'v' and 'f' are of different types"),
+              ("xmp_sort_down(s[:], s[:])", "xmp_sort_down: the elements of 's' are no real numbers"),
+              ("xmp_gather(v[:], w[:], w[:])", "xmp_gather: 'w' holds subscripts and must be an array of integers"),
+              ("xmp_gather(v[:], w[:], far[:])", "xmp_gather: 'far' must be aligned as 'v' is"),
+              ("", "xmp_gather: dimension 1 of 'w' goes from 0 to 11; the index array has 12"),
+              ("xmp_gather(v[:], w[:], i[:], i[:])", "xmp_gather: 'w' has 1 dimensions, and there are 2 index arrays"),
+              ("xmp_scatter(x[:][:], v[:], i[:])", "xmp_scatter: 'x' has 2 dimensions, and there are 1 index arrays"),
+              ("xmp_scatter(v[:], w[:], xmp_desc_of(t))", "xmp_scatter: the argument 'idx' is not the descriptor of a distributed array"),
+              ("xmp_pack(v[:], x[:][:])", "xmp_pack: 24 elements are selected, and 'v' has 12"),
+              ("xmp_pack(v[:], w[:], i[:])", "xmp_pack: the mask 'i' must be an array of _Bool"),
+              ("xmp_pack(v[:], co[:])", "xmp_pack: the argument 'a' is not the descriptor of a distributed array"),
+              ("xmp_unpack(x[:][:], v[:], m[:])", "xmp_unpack: 'm' has 1 dimensions, and 'x' has 2"),
+              ("xmp_sort_up(xmp_desc_of(later), v[:])", "xmp_sort_up: the distributed array 'later' has no memory yet; xmp_malloc gives it some"))
+
+
+def transformations():
+    """Arguments that do not fit: a message with the line of the call, and the end of the job."""
+    calls = [call for call, _ in TRANSFORMS]
+    write("transform.c", TRANSFORM + "".join(f"  if (wrong == {k}) {call or '0'};\n" for k, call in enumerate(calls, 1)) + "  return 0;\n}\n")
+    built = cc("transform.c", "-o", "transform")
+    if built.code != 0:
+        return check("transformational procedures", False, built)
+    seen = run(*launcher, 2, "./transform", 0)
+    check("transformational procedures whose arguments fit", seen.code == 0, seen)
+    first = TRANSFORM.count("\n")
+    for k, call in enumerate(calls, 1):
+        message = dict(TRANSFORMS)[call]
+        seen = run(*launcher, 2, "./transform", k)
+        check(call or "a subscript that is none", seen.code != 0 and f"transform.c:{first + k if call else first}: error: {message}" in seen.err, seen)
+    for call, message in (("xmp_sort_up(plain[:], v[:])", "'plain' is no node array, template, distributed array or coarray"),
+                          ("xmp_sort_up(v[0:12], w[:])", "'xmp_sort_up' takes whole arrays, and this is a part of one")):
+        write("wrong.c", TRANSFORM + f"  {call};\n  return 0;\n}}\n")
+        built = cc("wrong.c", "-o", "wrong")
+        check(call, built.code != 0 and f"wrong.c:{first + 1}:" in built.err and message in built.err, built)
+
+
 def nonblock():
     write("nb.c", "#include <xmp.h>\nint a[9]:[*], b[9];\nint main(void) {\n#pragma xmp nonblock\n  {\n    a[0:9]:[1] = b[:];\n  }\n"
           "#pragma xmp nonblock (remote)\n  a[0:9]:[1] = b[:];\n#pragma xmp wait_nonblock (local)\n#pragma xmp wait_nonblock\n  a[0:9]:[1] = b[:];\n  return 0;\n}\n")
@@ -160,4 +234,4 @@ def nonblock():
     check("wait_nonblock", "tasuki_xmp_wait_nonblock(1, " in text and "tasuki_xmp_wait_nonblock(0, " in text, text[-2000:])
 
 
-harness.main(sys.argv[1], sys.argv[2], (several_files, wrong_links, dependencies, checked_programs, nonblock))
+harness.main(sys.argv[1], sys.argv[2], (several_files, wrong_links, dependencies, checked_programs, transformations, nonblock))

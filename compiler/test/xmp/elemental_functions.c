@@ -13,6 +13,7 @@ static int whole[M];
 #pragma xmp align roots[i] with t(i)
 #pragma xmp align whole[i] with t(i)
 double d[N]:[*];
+int there[2 * N]:[*];
 
 // What the function of C gives for each element: `y` has it, `one` computes it.
 #define SAME(y, one) \
@@ -62,6 +63,11 @@ static void doubles(void) {
   SAME(y, pow(u[i], 2));
   y[:] = fmod(u[:], u[0]);
   SAME(y, fmod(u[i], u[0]));
+  y[:] = frexp(u[:], &e[:]);
+  for (int i = 0; i < N; i++) {
+    int exponent;
+    CHECK(y[i] == frexp(u[i], &exponent) && e[i] == exponent);
+  }
   y[:] = ldexp(x[:], e[:]);
   SAME(y, ldexp(x[i], e[i]));
 }
@@ -110,6 +116,11 @@ static void floats(void) {
   SAME(y, powf(u[i], 2));
   y[:] = fmodf(u[:], u[0]);
   SAME(y, fmodf(u[i], u[0]));
+  y[:] = frexpf(u[:], &e[:]);
+  for (int i = 0; i < N; i++) {
+    int exponent;
+    CHECK(y[i] == frexpf(u[i], &exponent) && e[i] == exponent);
+  }
   y[:] = ldexpf(x[:], e[:]);
   SAME(y, ldexpf(x[i], e[i]));
 }
@@ -158,6 +169,11 @@ static void long_doubles(void) {
   SAME(y, powl(u[i], 2));
   y[:] = fmodl(u[:], u[0]);
   SAME(y, fmodl(u[i], u[0]));
+  y[:] = frexpl(u[:], &e[:]);
+  for (int i = 0; i < N; i++) {
+    int exponent;
+    CHECK(y[i] == frexpl(u[i], &exponent) && e[i] == exponent);
+  }
   y[:] = ldexpl(x[:], e[:]);
   SAME(y, ldexpl(x[i], e[i]));
 }
@@ -169,6 +185,14 @@ static void distributed(void) {
   roots[0:M] = sqrt(wide[0:M]) + fabs(-wide[0:M]);
 #pragma xmp loop on t(i)
   for (int i = 0; i < M; i++) CHECK(roots[i] == i + i * i);
+#pragma xmp array on t(0:M-1)
+  roots[0:M] = frexp(wide[0:M], &whole[0:M]);
+#pragma xmp loop on t(i)
+  for (int i = 0; i < M; i++) {
+    int exponent;
+    CHECK(roots[i] == frexp(i * i, &exponent) && whole[i] == exponent);
+    roots[i] = i + i * i, whole[i] = i % 4;
+  }
 #pragma xmp array on t(1:M-2:3)
   roots[1:5:3] = ldexp(wide[1:5:3], whole[1:5:3]);
 #pragma xmp loop on t(i)
@@ -185,6 +209,14 @@ int main(void) {
   d[:]:[RIGHT] = sqrt(x[:]);
   xmp_sync_all(NULL);
   SAME(d, sqrt(i));
+  xmp_sync_all(NULL);
+  // Stored in another image, with a stride.
+  x[:] = frexp(x[:], &there[1:N:2]:[RIGHT]);
+  xmp_sync_all(NULL);
+  for (int i = 0; i < N; i++) {
+    int exponent;
+    CHECK(x[i] == frexp(i, &exponent) && there[2 * i + 1] == exponent && there[2 * i] == 0);
+  }
   xmp_sync_all(NULL);
   return 0;
 }
