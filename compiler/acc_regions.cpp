@@ -68,6 +68,16 @@ void each_item(const Pragma& p, size_t open, Visit visit) {
   }
 }
 
+// Calls visit(open) for the "(" of each clause.
+template <typename Visit>
+void each_clause(const Pragma& p, Visit visit) {
+  for (size_t i = 3; i < p.count(); i++) {
+    if (!p.line().is(i, "(")) continue;
+    visit(i);
+    i = p.match(i);
+  }
+}
+
 // A clause by its "(", and the items of its list that go, by their first token.
 using Leaving = std::pair<size_t, std::vector<size_t>>;
 
@@ -159,8 +169,7 @@ class Finder {
   void declare(const Pragma& p) {
     std::vector<Leaving> out;
     bool any = false;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
+    each_clause(p, [&](size_t i) {
       out.emplace_back(i, std::vector<size_t>());
       each_item(p, i, [&](size_t first, size_t) {
         const size_t known = entity(p, first), array = coarrays_.find(known);
@@ -181,8 +190,7 @@ class Finder {
         else
           result_.device_arrays.insert(array);
       });
-      i = p.match(i);
-    }
+    });
     if (any) take_out(text_, p, out, &result_.changes);
   }
 
@@ -231,25 +239,22 @@ class Finder {
     std::set<size_t> entities;
     std::vector<Leaving> out;
     bool conditional = false, any = false;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
+    each_clause(p, [&](size_t i) {
       conditional = conditional || p.word(i - 1) == "if";
-      if (p.word(i - 1) == "use_device") {
-        out.emplace_back(i, std::vector<size_t>());
-        each_item(p, i, [&](size_t first, size_t) {
-          const size_t known = entity(p, first), array = coarrays_.find(known);
-          if (known == kNone) return;  // the user's compiler has said so
-          entities.insert(known);
-          if (!is_coarray(known)) return;
-          any = true;
-          out.back().second.push_back(first);
-          if (array != kNone && !result_.device_arrays.contains(array))
-            error(p.offset(first), "the coarray '" + std::string(p.word(first)) + "' has no device memory",
-                  kDeclare);
-        });
-      }
-      i = p.match(i);
-    }
+      if (p.word(i - 1) != "use_device") return;
+      out.emplace_back(i, std::vector<size_t>());
+      each_item(p, i, [&](size_t first, size_t) {
+        const size_t known = entity(p, first), array = coarrays_.find(known);
+        if (known == kNone) return;  // the user's compiler has said so
+        entities.insert(known);
+        if (!is_coarray(known)) return;
+        any = true;
+        out.back().second.push_back(first);
+        if (array != kNone && !result_.device_arrays.contains(array))
+          error(p.offset(first), "the coarray '" + std::string(p.word(first)) + "' has no device memory",
+                kDeclare);
+      });
+    });
     if (any && conditional)
       return error(p.offset(2), "'if' cannot stand in a host_data directive with coarrays",
                    "write two statements, one in a host_data region and one without");
@@ -275,11 +280,9 @@ class Finder {
   void clauses(const Pragma& p) {
     const std::string_view construct = p.construct();
     std::set<size_t> listed;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
+    each_clause(p, [&](size_t i) {
       const std::string_view clause = p.word(i - 1);
-      const bool is_list = is_data(clause) || is_private(clause) || clause == "cache" ||
-                           construct == "cache" ||
+      const bool is_list = is_data(clause) || is_private(clause) ||
                            (construct == "update" && one_of(clause, {"self", "host", "device"}));
       if (clause == "cache" || construct == "cache")
         take_from_cache(p, i);
@@ -287,8 +290,7 @@ class Finder {
         list(p, i, &listed);
       else
         expression(p, i + 1, p.match(i));
-      i = p.match(i);
-    }
+    });
     if (is_compute(construct)) add_uses(p, listed);
   }
 
@@ -401,18 +403,15 @@ void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutr
     if (!p.is_acc() || p.construct() != "host_data") continue;
     std::vector<Leaving> out;
     bool any = false;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
-      if (p.word(i - 1) == "use_device") {
-        out.emplace_back(i, std::vector<size_t>());
-        each_item(p, i, [&](size_t first, size_t last) {
-          if (first != last || !coarrays.contains(p.word(first))) return;
-          out.back().second.push_back(first);
-          any = true;
-        });
-      }
-      i = p.match(i);
-    }
+    each_clause(p, [&](size_t i) {
+      if (p.word(i - 1) != "use_device") return;
+      out.emplace_back(i, std::vector<size_t>());
+      each_item(p, i, [&](size_t first, size_t last) {
+        if (first != last || !coarrays.contains(p.word(first))) return;
+        out.back().second.push_back(first);
+        any = true;
+      });
+    });
     if (!any) continue;
     std::vector<AccRegions::Change> changes;
     take_out(text, p, out, &changes);
