@@ -69,8 +69,7 @@ bool Courier::serve_once() {
     if (wanted == box.done) continue;
     const Order& order = box.order;
     const Bytes there = {mirrored_->mirror->begin + order.offset, true}, here = {box.bytes, false};
-    Shape dense;
-    dense.block = order.bytes;
+    const Shape dense = dense_shape(order.bytes);
     if (order.put)
       device_->copy(there, order.shape, here, dense);
     else
@@ -104,8 +103,7 @@ void Courier::part(const Place& place, const Shape& shape, Bytes here, bool put)
     const char* bytes = here.at;
     if (here.device) {
       char* staged = device_->pinned(2 * kPart) + (&open - open_) * kPart;
-      Shape dense;
-      dense.block = order.bytes;
+      const Shape dense = dense_shape(order.bytes);
       device_->copy({staged, false}, dense, here, dense);
       bytes = staged;
     }
@@ -127,8 +125,7 @@ void Courier::finish(Open* open) {
     char* bytes = open->here.device ? device_->pinned(2 * kPart) : open->here.at;
     transfers_->get(bytes, at(open->box->bytes), open->bytes, false);
     if (open->here.device) {
-      Shape dense;
-      dense.block = open->bytes;
+      const Shape dense = dense_shape(open->bytes);
       device_->copy(open->here, dense, {bytes, false}, dense);
     }
   }
