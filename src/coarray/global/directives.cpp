@@ -63,15 +63,6 @@ EXPORT long long tasuki_xmp_owned(const tasuki_xmp_array* a, int d, long long x,
   return x;
 }
 
-namespace {
-
-bool executes(const std::vector<int>& ranks) {
-  const Team& world = runtime().teams.world();
-  return std::find(ranks.begin(), ranks.end(), world.ranks[static_cast<size_t>(world.me)]) != ranks.end();
-}
-
-}  // namespace
-
 EXPORT int tasuki_xmp_task_begin_on(const tasuki_xmp_on* on, const char* file, int line) {
   Runtime& r = runtime();
   r.require_start("a task");
@@ -86,7 +77,7 @@ EXPORT int tasuki_xmp_task_begin_on(const tasuki_xmp_on* on, const char* file, i
 
 EXPORT int tasuki_xmp_executes(const tasuki_xmp_on* on, const char* file, int line) {
   runtime().require_start("a task");
-  return executes(nodes_on(*on, {file, line})) ? 1 : 0;
+  return executes(*on, {file, line}) ? 1 : 0;
 }
 
 EXPORT void tasuki_xmp_barrier_on(const tasuki_xmp_on* on, const char* file, int line) {

@@ -133,14 +133,6 @@ const Plan& plan_for(const tasuki_xmp_global_section& to, const tasuki_xmp_globa
   return entry->plan;
 }
 
-Operand dense(char* memory, uint64_t bytes) {
-  Operand operand;
-  operand.place.direct = memory;
-  operand.extent.shape.block = bytes;
-  operand.extent.high = static_cast<int64_t>(bytes);
-  return operand;
-}
-
 class Move {
  public:
   Move(const Plan& plan, const Ground& to, const Ground& from, Where where)
@@ -156,7 +148,7 @@ class Move {
       }
       const uint64_t element = from.extent.shape.bytes();
       const auto value = std::make_unique<char[]>(element);
-      transfers.copy(dense(value.get(), element), from, false, false);
+      transfers.copy(dense_operand(value.get(), element), from, false, false);
       transfers.fill(to, value.get(), element);
     }
     transfers.complete_local();
@@ -169,7 +161,7 @@ class Move {
     for (const Link& link : plan_.links) {
       const Operand from = source(link);
       const uint64_t bytes = from.extent.shape.bytes();
-      runtime().transfers.copy(dense(next, bytes), from, true, false);
+      runtime().transfers.copy(dense_operand(next, bytes), from, true, false);
       next += bytes;
     }
     runtime().transfers.complete_local();
@@ -181,7 +173,7 @@ class Move {
       if (plan_.single)
         runtime().transfers.fill(target(link), next, bytes);
       else
-        runtime().transfers.copy(target(link), dense(next, bytes), true, false);
+        runtime().transfers.copy(target(link), dense_operand(next, bytes), true, false);
       next += bytes;
     }
     runtime().transfers.complete_local();

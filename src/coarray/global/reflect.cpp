@@ -55,14 +55,6 @@ Add add_of(int type, Where where) {
   return function;
 }
 
-Operand dense(char* memory, uint64_t bytes) {
-  Operand operand;
-  operand.place.direct = memory;
-  operand.extent.shape.block = bytes;
-  operand.extent.high = static_cast<int64_t>(bytes);
-  return operand;
-}
-
 void copy_shadows(const Held& held, const Exchange& e, Where where) {
   Transfers& transfers = runtime().transfers;
   char* next = e.stage.data();
@@ -71,7 +63,7 @@ void copy_shadows(const Held& held, const Exchange& e, Where where) {
     bind(held, link, &to, &from, where);
     if (Exchange::scattered(link)) {
       const uint64_t bytes = from.extent.shape.bytes();
-      to = dense(next, bytes);
+      to = dense_operand(next, bytes);
       next += bytes;
     }
     transfers.copy(to, from, true, false);
@@ -86,7 +78,7 @@ void write_scattered(const Held& held, const Exchange& e, Where where) {
     if (!Exchange::scattered(link)) continue;
     bind(held, link, &to, &from, where);
     const uint64_t bytes = from.extent.shape.bytes();
-    runtime().transfers.copy(to, dense(const_cast<char*>(next), bytes), false, false);
+    runtime().transfers.copy(to, dense_operand(const_cast<char*>(next), bytes), false, false);
     next += bytes;
   }
 }
@@ -102,7 +94,7 @@ void add_shadows(const Held& held, const Exchange& e, Add function, Where where)
   Operand to, from;
   for (const Link& link : e.links) {
     bind(held, link, &to, &from, where);
-    transfers.copy(dense(memory.get(), from.extent.shape.bytes()), from, false, false);
+    transfers.copy(dense_operand(memory.get(), from.extent.shape.bytes()), from, false, false);
     Sum sum = {function, memory.get()};
     transfers.for_each_run(to, &sum, [](void* context, char* address, uint64_t length) {
       Sum* s = static_cast<Sum*>(context);
