@@ -249,17 +249,14 @@ class Lowering {
       return "";
     }
     const Template& t = *space.template_;
-    if (!d.formats.empty() && static_cast<int>(d.formats.size()) != t.dimensions()) {
+    bool same = d.formats.empty() || static_cast<int>(d.formats.size()) == t.dimensions();
+    for (size_t k = 0; same && k < d.formats.size(); k++)
+      same = d.formats[k].format == t.format(static_cast<int>(k));
+    if (!same) {
       error(d.on.name, "the formats are not those of the distribute directive",
             "repeat them, with gblock(array)");
       return "";
     }
-    for (int k = 0; k < t.dimensions() && !d.formats.empty(); k++)
-      if (d.formats[static_cast<size_t>(k)].format != t.format(k)) {
-        error(d.on.name, "the formats are not those of the distribute directive",
-              "repeat them, with gblock(array)");
-        return "";
-      }
     const std::vector<Distribution>& formats =
         d.formats.empty() && t.distributed != nullptr ? t.distributed->formats : d.formats;
     return "tasuki_xmp_template_fix(&" + t.record() + ", (const struct __tasuki_xmp_template_dimension[])" +
@@ -347,10 +344,8 @@ class Lowering {
       }
       if (d.has_widths && d.widths.size() != a.dimensions.size()) {
         error(v.first,
-              "'" + a.name + "' has " + std::to_string(a.dimensions.size()) +
-                  (a.dimensions.size() == 1 ? " dimension, and " : " dimensions, and ") +
-                  std::to_string(d.widths.size()) + (d.widths.size() == 1 ? " width is" : " widths are") +
-                  " given",
+              "'" + a.name + "' has " + counted(a.dimensions.size(), "dimension") + ", and " +
+                  counted_are(d.widths.size(), "width") + " given",
               "write a width for each of its dimensions");
         continue;
       }
