@@ -6,6 +6,7 @@
 #include "compiler/array_directive.h"
 #include "compiler/global_arrays.h"
 #include "compiler/gmove.h"
+#include "compiler/loop_exits.h"
 #include "compiler/loop_lowering.h"
 #include "compiler/node_sets.h"
 #include "compiler/reductions.h"
@@ -43,6 +44,7 @@ class Lowering {
       if (d.kind != GlobalKind::loop) add(d, self);
     for (const GlobalDirective& d : in_.tokens.globals)
       if (d.kind == GlobalKind::loop) add(d, self);
+    check_loop_exits(in_, statements_, divided_);
     for (const ArrayUse& use : arrays_.uses()) check_sections(use);
     result_.arrays = arrays_.any_of_file();
     result_.templates = std::any_of(names_.templates.begin(), names_.templates.end(),
@@ -128,6 +130,7 @@ class Lowering {
     const size_t before = pragma_before(d.word) ? text_.previous(d.word) : kNone;
     if (before != kNone) result_.insertions.emplace_back(before, " " + lowered.before);
     replace(d.word, d.end + 1, [text = before != kNone ? "" : lowered.before] { return text; });
+    divided_.insert(divided_.end(), lowered.divided.begin(), lowered.divided.end());
     for (const LoweredLoop::Piece& piece : lowered.headers)
       replace(piece.first, piece.last, [text = piece.text] { return text; });
     for (const auto& [end, text] : lowered.behind) result_.insertions.emplace_back(end - 1, text);
@@ -431,6 +434,7 @@ class Lowering {
   GlobalArrays arrays_;
   std::vector<std::pair<TokenRange, const GlobalDirective*>> loops_;
   std::vector<TokenRange> outermost_;
+  std::vector<TokenRange> divided_;                   // loops of all directives, [for, behind the loop)
   std::vector<TokenRange> statements_with_sections_;  // behind gmove and array
   GlobalLowered result_;
 };
