@@ -85,9 +85,8 @@ class Gmove {
     side.good = dimension == a.rank();
     if (!side.good)
       in_.diagnostics.error(text_.begin_of(begin),
-                            "'" + a.name + "' has " + std::to_string(a.rank()) + " dimensions, and " +
-                                std::to_string(dimension) +
-                                (dimension == 1 ? " subscript is" : " subscripts are") + " given",
+                            "'" + a.name + "' has " + counted(a.dimensions.size(), "dimension") + ", and " +
+                                counted_are(static_cast<size_t>(dimension), "subscript") + " given",
                             "write an index or a section for each, such as [:]");
     side.section = "&(const struct __tasuki_xmp_global_section){&" + a.record() + ", 0, " +
                    std::to_string(a.rank()) + ", (const struct __tasuki_xmp_triplet[]){" + triplets + "}, 0}";
