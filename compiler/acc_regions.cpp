@@ -128,12 +128,21 @@ class Finder {
       if (text_.tokens()[i].kind == TokenKind::directive)
         if (Pragma p(text_, i); p.is_acc()) pragmas.push_back(std::move(p));
     find_operands();
+    for (const GlobalDirective& d : tokens_.globals)
+      if (d.kind == GlobalKind::loop && d.on_device && d.reductions.empty())
+        error(text_.begin_of(d.name),
+              "'acc' of a loop says that its reduction is on the device; there is none",
+              "drop acc, or write reduction(..) before it");
     for (const Pragma& p : pragmas)
       if (p.construct() == "declare") declare(p);
     for (const Pragma& p : pragmas)
       if (is_compute(p.construct())) compute(p);
     for (const Pragma& p : pragmas)
       if (p.construct() == "host_data") host_data(p);
+    // Of the one device of an image.
+    for (const Pragma& p : pragmas)
+      if (p.construct() == "barrier_device")
+        result_.changes.push_back({p.offset(2), p.end(2), kNone, kNone, "wait", ""});
     for (const Pragma& p : pragmas)
       if (p.construct() != "declare" && p.construct() != "host_data") clauses(p);
     return std::move(result_);
@@ -215,6 +224,17 @@ class Finder {
     for (const Directive& d : tokens_.directives)
       if (d.word >= region.first && d.word < region.last)
         return error(text_.begin_of(d.name), "'#pragma xmp' cannot stand in " + where, advice);
+    const size_t begin = text_.skip_directives(region.first);
+    for (const GlobalDirective& d : tokens_.globals) {
+      if (d.word < region.first || d.word >= region.last) continue;
+      const std::string name = "'#pragma xmp " + std::string(text_.spelling(d.name)) + "'";
+      if (d.kind != GlobalKind::loop)
+        return error(text_.begin_of(d.name), name + " cannot stand in " + where, advice);
+      // Directly behind the directive it is the region's loop, and its reduction comes behind the region.
+      if (!d.reductions.empty() && d.word != begin)
+        return error(text_.begin_of(d.name), name + " with a reduction cannot stand in " + where,
+                     "write it directly behind #pragma acc parallel loop, with acc");
+    }
   }
 
   bool in_compute(size_t token) const {
@@ -393,6 +413,35 @@ size_t AccRegions::read_by_host(size_t first, size_t last) const {
   return kNone;
 }
 
+bool check_device_sets(const Text& text, Diagnostics* diagnostics) {
+  const int before = diagnostics->errors();
+  for (size_t token = 0; token < text.tokens().size(); token++) {
+    if (text.tokens()[token].kind != TokenKind::directive) continue;
+    const Pragma p(text, token);
+    if (!p.is_acc()) continue;
+    const int known = diagnostics->errors();
+    const auto refuse = [&](size_t i, const std::string& advice) {
+      diagnostics->error(p.offset(i),
+                         "'" + std::string(p.word(i)) +
+                             "' is of XcalableACC's device sets, which are not there: each "
+                             "image has one device",
+                         advice);
+    };
+    if (p.construct() == "devices")
+      refuse(2, "start as many images as there are devices; ACC_DEVICE_NUM chooses one");
+    else if (p.construct() == "reflect")
+      refuse(2, "write #pragma xmp reflect (..) acc, for arrays that are distributed over images");
+    else
+      each_clause(p, [&](size_t open) {
+        const std::string_view clause = p.word(open - 1);
+        if (diagnostics->errors() > known) return;
+        if (one_of(clause, {"on_device", "layout"}) || (clause == "shadow" && p.construct() == "declare"))
+          refuse(open - 1, "distribute the array over images, with #pragma xmp align");
+      });
+  }
+  return diagnostics->errors() == before;
+}
+
 void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutral) {
   std::set<std::string_view> coarrays;
   for (const Coindex& c : tokens.coindices)
@@ -400,6 +449,7 @@ void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutr
   for (size_t token = 0; token < text.tokens().size(); token++) {
     if (text.tokens()[token].kind != TokenKind::directive) continue;
     const Pragma p(text, token);
+    if (p.is_acc() && p.construct() == "barrier_device") neutral->instead[token] = "#pragma acc wait";
     if (!p.is_acc() || p.construct() != "host_data") continue;
     std::vector<Leaving> out;
     bool any = false;
