@@ -16,6 +16,15 @@ int main(void) {
 #pragma xmp reflect_init (a) width(/periodic/1) acc
 #pragma xmp reflect_do (a) acc
   if (low <= high) CHECK(a[low-1] == (low + N - 1) % N);
+  xmp_sync_all(NULL);
+#pragma xmp loop on t(i)
+  for (int i = 0; i < N; i++) a[i] = -i;
+#pragma xmp reflect (a) width(/periodic/1) orthogonal async(1) acc
+#pragma xmp wait_async (1) acc
+  if (low <= high) CHECK(a[high+1] == -((high + 1) % N));
+  xmp_sync_all(NULL);
+#pragma xmp loop on t(i)
+  for (int i = 0; i < N; i++) a[i] = i;
   long long total = 10; double b[N], x = 3;
 #pragma acc parallel loop reduction(+:total)
 #pragma xmp loop on t(i) reduction(+:total) acc
