@@ -68,6 +68,16 @@ void each_item(const Pragma& p, size_t open, Visit visit) {
   }
 }
 
+// Calls visit(open) for the "(" of each clause.
+template <typename Visit>
+void each_clause(const Pragma& p, Visit visit) {
+  for (size_t i = 3; i < p.count(); i++) {
+    if (!p.line().is(i, "(")) continue;
+    visit(i);
+    i = p.match(i);
+  }
+}
+
 // A clause by its "(", and the items of its list that go, by their first token.
 using Leaving = std::pair<size_t, std::vector<size_t>>;
 
@@ -118,12 +128,21 @@ class Finder {
       if (text_.tokens()[i].kind == TokenKind::directive)
         if (Pragma p(text_, i); p.is_acc()) pragmas.push_back(std::move(p));
     find_operands();
+    for (const GlobalDirective& d : tokens_.globals)
+      if (d.kind == GlobalKind::loop && d.on_device && d.reductions.empty())
+        error(text_.begin_of(d.name),
+              "'acc' of a loop says that its reduction is on the device; there is none",
+              "drop acc, or write reduction(..) before it");
     for (const Pragma& p : pragmas)
       if (p.construct() == "declare") declare(p);
     for (const Pragma& p : pragmas)
       if (is_compute(p.construct())) compute(p);
     for (const Pragma& p : pragmas)
       if (p.construct() == "host_data") host_data(p);
+    // Of the one device of an image.
+    for (const Pragma& p : pragmas)
+      if (p.construct() == "barrier_device")
+        result_.changes.push_back({p.offset(2), p.end(2), kNone, kNone, "wait", ""});
     for (const Pragma& p : pragmas)
       if (p.construct() != "declare" && p.construct() != "host_data") clauses(p);
     return std::move(result_);
@@ -159,8 +178,7 @@ class Finder {
   void declare(const Pragma& p) {
     std::vector<Leaving> out;
     bool any = false;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
+    each_clause(p, [&](size_t i) {
       out.emplace_back(i, std::vector<size_t>());
       each_item(p, i, [&](size_t first, size_t) {
         const size_t known = entity(p, first), array = coarrays_.find(known);
@@ -181,8 +199,7 @@ class Finder {
         else
           result_.device_arrays.insert(array);
       });
-      i = p.match(i);
-    }
+    });
     if (any) take_out(text_, p, out, &result_.changes);
   }
 
@@ -207,6 +224,17 @@ class Finder {
     for (const Directive& d : tokens_.directives)
       if (d.word >= region.first && d.word < region.last)
         return error(text_.begin_of(d.name), "'#pragma xmp' cannot stand in " + where, advice);
+    const size_t begin = text_.skip_directives(region.first);
+    for (const GlobalDirective& d : tokens_.globals) {
+      if (d.word < region.first || d.word >= region.last) continue;
+      const std::string name = "'#pragma xmp " + std::string(text_.spelling(d.name)) + "'";
+      if (d.kind != GlobalKind::loop)
+        return error(text_.begin_of(d.name), name + " cannot stand in " + where, advice);
+      // Directly behind the directive it is the region's loop, and its reduction comes behind the region.
+      if (!d.reductions.empty() && d.word != begin)
+        return error(text_.begin_of(d.name), name + " with a reduction cannot stand in " + where,
+                     "write it directly behind #pragma acc parallel loop, with acc");
+    }
   }
 
   bool in_compute(size_t token) const {
@@ -231,25 +259,22 @@ class Finder {
     std::set<size_t> entities;
     std::vector<Leaving> out;
     bool conditional = false, any = false;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
+    each_clause(p, [&](size_t i) {
       conditional = conditional || p.word(i - 1) == "if";
-      if (p.word(i - 1) == "use_device") {
-        out.emplace_back(i, std::vector<size_t>());
-        each_item(p, i, [&](size_t first, size_t) {
-          const size_t known = entity(p, first), array = coarrays_.find(known);
-          if (known == kNone) return;  // the user's compiler has said so
-          entities.insert(known);
-          if (!is_coarray(known)) return;
-          any = true;
-          out.back().second.push_back(first);
-          if (array != kNone && !result_.device_arrays.contains(array))
-            error(p.offset(first), "the coarray '" + std::string(p.word(first)) + "' has no device memory",
-                  kDeclare);
-        });
-      }
-      i = p.match(i);
-    }
+      if (p.word(i - 1) != "use_device") return;
+      out.emplace_back(i, std::vector<size_t>());
+      each_item(p, i, [&](size_t first, size_t) {
+        const size_t known = entity(p, first), array = coarrays_.find(known);
+        if (known == kNone) return;  // the user's compiler has said so
+        entities.insert(known);
+        if (!is_coarray(known)) return;
+        any = true;
+        out.back().second.push_back(first);
+        if (array != kNone && !result_.device_arrays.contains(array))
+          error(p.offset(first), "the coarray '" + std::string(p.word(first)) + "' has no device memory",
+                kDeclare);
+      });
+    });
     if (any && conditional)
       return error(p.offset(2), "'if' cannot stand in a host_data directive with coarrays",
                    "write two statements, one in a host_data region and one without");
@@ -275,11 +300,9 @@ class Finder {
   void clauses(const Pragma& p) {
     const std::string_view construct = p.construct();
     std::set<size_t> listed;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
+    each_clause(p, [&](size_t i) {
       const std::string_view clause = p.word(i - 1);
-      const bool is_list = is_data(clause) || is_private(clause) || clause == "cache" ||
-                           construct == "cache" ||
+      const bool is_list = is_data(clause) || is_private(clause) ||
                            (construct == "update" && one_of(clause, {"self", "host", "device"}));
       if (clause == "cache" || construct == "cache")
         take_from_cache(p, i);
@@ -287,8 +310,7 @@ class Finder {
         list(p, i, &listed);
       else
         expression(p, i + 1, p.match(i));
-      i = p.match(i);
-    }
+    });
     if (is_compute(construct)) add_uses(p, listed);
   }
 
@@ -391,6 +413,35 @@ size_t AccRegions::read_by_host(size_t first, size_t last) const {
   return kNone;
 }
 
+bool check_device_sets(const Text& text, Diagnostics* diagnostics) {
+  const int before = diagnostics->errors();
+  for (size_t token = 0; token < text.tokens().size(); token++) {
+    if (text.tokens()[token].kind != TokenKind::directive) continue;
+    const Pragma p(text, token);
+    if (!p.is_acc()) continue;
+    const int known = diagnostics->errors();
+    const auto refuse = [&](size_t i, const std::string& advice) {
+      diagnostics->error(p.offset(i),
+                         "'" + std::string(p.word(i)) +
+                             "' is of XcalableACC's device sets, which are not there: each "
+                             "image has one device",
+                         advice);
+    };
+    if (p.construct() == "devices")
+      refuse(2, "start as many images as there are devices; ACC_DEVICE_NUM chooses one");
+    else if (p.construct() == "reflect")
+      refuse(2, "write #pragma xmp reflect (..) acc, for arrays that are distributed over images");
+    else
+      each_clause(p, [&](size_t open) {
+        const std::string_view clause = p.word(open - 1);
+        if (diagnostics->errors() > known) return;
+        if (one_of(clause, {"on_device", "layout"}) || (clause == "shadow" && p.construct() == "declare"))
+          refuse(open - 1, "distribute the array over images, with #pragma xmp align");
+      });
+  }
+  return diagnostics->errors() == before;
+}
+
 void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutral) {
   std::set<std::string_view> coarrays;
   for (const Coindex& c : tokens.coindices)
@@ -398,21 +449,19 @@ void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutr
   for (size_t token = 0; token < text.tokens().size(); token++) {
     if (text.tokens()[token].kind != TokenKind::directive) continue;
     const Pragma p(text, token);
+    if (p.is_acc() && p.construct() == "barrier_device") neutral->instead[token] = "#pragma acc wait";
     if (!p.is_acc() || p.construct() != "host_data") continue;
     std::vector<Leaving> out;
     bool any = false;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
-      if (p.word(i - 1) == "use_device") {
-        out.emplace_back(i, std::vector<size_t>());
-        each_item(p, i, [&](size_t first, size_t last) {
-          if (first != last || !coarrays.contains(p.word(first))) return;
-          out.back().second.push_back(first);
-          any = true;
-        });
-      }
-      i = p.match(i);
-    }
+    each_clause(p, [&](size_t i) {
+      if (p.word(i - 1) != "use_device") return;
+      out.emplace_back(i, std::vector<size_t>());
+      each_item(p, i, [&](size_t first, size_t last) {
+        if (first != last || !coarrays.contains(p.word(first))) return;
+        out.back().second.push_back(first);
+        any = true;
+      });
+    });
     if (!any) continue;
     std::vector<AccRegions::Change> changes;
     take_out(text, p, out, &changes);

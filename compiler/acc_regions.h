@@ -53,6 +53,9 @@ AccRegions find_acc_regions(const Text& text, const CoarrayTokens& tokens, const
                             const RuntimeArrays& coarrays, const CoarrayNames& names,
                             Diagnostics* diagnostics);
 
+// Errors for what XcalableACC has for several devices of one node (chapter 3 of its specification); false: there are some.
+bool check_device_sets(const Text& text, Diagnostics* diagnostics);
+
 // The user's compiler takes no scalars in use_device, and no region for the device inside one of the host with the same name. Coarrays
 // have both, so the text that it checks holds none of them there.
 void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutral);

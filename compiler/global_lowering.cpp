@@ -6,6 +6,7 @@
 #include "compiler/array_directive.h"
 #include "compiler/global_arrays.h"
 #include "compiler/gmove.h"
+#include "compiler/loop_exits.h"
 #include "compiler/loop_lowering.h"
 #include "compiler/node_sets.h"
 #include "compiler/reductions.h"
@@ -43,6 +44,7 @@ class Lowering {
       if (d.kind != GlobalKind::loop) add(d, self);
     for (const GlobalDirective& d : in_.tokens.globals)
       if (d.kind == GlobalKind::loop) add(d, self);
+    check_loop_exits(in_, statements_, divided_);
     for (const ArrayUse& use : arrays_.uses()) check_sections(use);
     result_.arrays = arrays_.any_of_file();
     result_.templates = std::any_of(names_.templates.begin(), names_.templates.end(),
@@ -128,6 +130,7 @@ class Lowering {
     const size_t before = pragma_before(d.word) ? text_.previous(d.word) : kNone;
     if (before != kNone) result_.insertions.emplace_back(before, " " + lowered.before);
     replace(d.word, d.end + 1, [text = before != kNone ? "" : lowered.before] { return text; });
+    divided_.insert(divided_.end(), lowered.divided.begin(), lowered.divided.end());
     for (const LoweredLoop::Piece& piece : lowered.headers)
       replace(piece.first, piece.last, [text = piece.text] { return text; });
     for (const auto& [end, text] : lowered.behind) result_.insertions.emplace_back(end - 1, text);
@@ -172,6 +175,8 @@ class Lowering {
       case GlobalKind::bcast:
         return bcast(d);
       case GlobalKind::reflect:
+      case GlobalKind::reflect_init:
+      case GlobalKind::reflect_do:
       case GlobalKind::reduce_shadow:
         return shadows(d);
       case GlobalKind::wait_async:
@@ -249,17 +254,14 @@ class Lowering {
       return "";
     }
     const Template& t = *space.template_;
-    if (!d.formats.empty() && static_cast<int>(d.formats.size()) != t.dimensions()) {
+    bool same = d.formats.empty() || static_cast<int>(d.formats.size()) == t.dimensions();
+    for (size_t k = 0; same && k < d.formats.size(); k++)
+      same = d.formats[k].format == t.format(static_cast<int>(k));
+    if (!same) {
       error(d.on.name, "the formats are not those of the distribute directive",
             "repeat them, with gblock(array)");
       return "";
     }
-    for (int k = 0; k < t.dimensions() && !d.formats.empty(); k++)
-      if (d.formats[static_cast<size_t>(k)].format != t.format(k)) {
-        error(d.on.name, "the formats are not those of the distribute directive",
-              "repeat them, with gblock(array)");
-        return "";
-      }
     const std::vector<Distribution>& formats =
         d.formats.empty() && t.distributed != nullptr ? t.distributed->formats : d.formats;
     return "tasuki_xmp_template_fix(&" + t.record() + ", (const struct __tasuki_xmp_template_dimension[])" +
@@ -290,7 +292,9 @@ class Lowering {
 
   std::string barrier(const GlobalDirective& d) {
     const std::string set = set_of(d);
-    return set == "0" ? "xmp_sync_all((void*)0);" : "tasuki_xmp_barrier_on(" + set + ", " + place(d) + ");";
+    const std::string wait = d.on_device ? "tasuki_xmp_device_wait(); " : "";
+    if (set == "0") return wait + "xmp_sync_all((void*)0);";
+    return wait + "tasuki_xmp_barrier_on(" + set + ", " + place(d) + ");";
   }
 
   static std::string flags(const GlobalDirective& d) {
@@ -318,6 +322,11 @@ class Lowering {
 
   std::string bcast(const GlobalDirective& d) {
     std::string variables, from = "0";
+    if (d.from_device != kNone) {
+      error(d.from_device, "there are no sets of devices: each image has one device",
+            "drop the clause; from says which node's device it is");
+      return "";
+    }
     for (const TokenRange& v : d.variables)
       variables += (variables.empty() ? "" : ", ") + variable_of(in_, names_, v, false);
     if (d.has_from) {
@@ -347,10 +356,8 @@ class Lowering {
       }
       if (d.has_widths && d.widths.size() != a.dimensions.size()) {
         error(v.first,
-              "'" + a.name + "' has " + std::to_string(a.dimensions.size()) +
-                  (a.dimensions.size() == 1 ? " dimension, and " : " dimensions, and ") +
-                  std::to_string(d.widths.size()) + (d.widths.size() == 1 ? " width is" : " widths are") +
-                  " given",
+              "'" + a.name + "' has " + counted(a.dimensions.size(), "dimension") + ", and " +
+                  counted_are(d.widths.size(), "width") + " given",
               "write a width for each of its dimensions");
         continue;
       }
@@ -364,11 +371,16 @@ class Lowering {
         if (variable.empty()) continue;
         type = "((const struct __tasuki_xmp_variable)" + variable + ").type, ";
       }
-      result +=
-          std::string(d.kind == GlobalKind::reflect ? "tasuki_xmp_reflect(&" : "tasuki_xmp_reduce_shadow(&") +
-          a.record() + ", " + type +
-          (widths.empty() ? "0" : "(const struct __tasuki_xmp_width[]){" + widths + "}") + ", " + tail(d) +
-          "); ";
+      const std::string name = d.kind == GlobalKind::reduce_shadow  ? "reduce_shadow"
+                               : d.kind == GlobalKind::reflect_init ? "reflect_init"
+                                                                    : "reflect";
+      if (d.kind == GlobalKind::reflect_do) {
+        result += "tasuki_xmp_reflect_do(&" + a.record() + ", " + tail(d) + "); ";
+        continue;
+      }
+      result += "tasuki_xmp_" + name + "(&" + a.record() + ", " + type +
+                (widths.empty() ? "0" : "(const struct __tasuki_xmp_width[]){" + widths + "}") + ", " +
+                tail(d) + "); ";
     }
     return "{ " + result + "}";
   }
@@ -436,6 +448,7 @@ class Lowering {
   GlobalArrays arrays_;
   std::vector<std::pair<TokenRange, const GlobalDirective*>> loops_;
   std::vector<TokenRange> outermost_;
+  std::vector<TokenRange> divided_;                   // loops of all directives, [for, behind the loop)
   std::vector<TokenRange> statements_with_sections_;  // behind gmove and array
   GlobalLowered result_;
 };

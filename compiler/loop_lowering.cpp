@@ -45,7 +45,10 @@ class Lowering {
       return {};
     }
     if (!check_widths() || !find_loops() || !classify()) return {};
-    return by_condition_ ? conditional(locals) : divide(locals);
+    LoweredLoop result = by_condition_ ? conditional(locals) : divide(locals);
+    for (const Loop& l : loops_)
+      if (l.divided || by_condition_) result.divided.push_back({l.head.keyword, l.end});
+    return result;
   }
 
  private:

@@ -60,6 +60,8 @@ constexpr const char* kArraysDeclarations =
 constexpr const char* kRegisterArrays =
     "tasuki_xmp_register_arrays(__start_tasuki_xmparrays, __stop_tasuki_xmparrays); ";
 
+constexpr const char* kUseDeviceDeclaration = "void tasuki_xmp_use_device(void); ";
+
 // Behind the user's last line. Objects of the same program share the section, so each registers all of it.
 constexpr const char* kConstructor =
     "static void __attribute__((constructor, used)) __tasuki_register(void) { "
@@ -79,6 +81,9 @@ class Rewriter {
 
   std::string run(const CoarrayTokens& tokens, const CoarrayNames& names, Pragmas pragmas, bool checked,
                   Diagnostics* diagnostics) {
+    const bool uses_device =
+        pragmas.openacc && std::any_of(tokens.globals.begin(), tokens.globals.end(),
+                                       [](const GlobalDirective& d) { return d.on_device; });
     if (pragmas.openacc) acc_ = find_acc_regions(text_, tokens, analysis_, arrays_, names, diagnostics);
     pragmas.openacc = false;
     if (!change_names(pragmas, diagnostics)) return "";
@@ -102,6 +107,7 @@ class Rewriter {
     if (lowered.node_arrays) declarations += kNodesDeclarations, registers += kRegisterNodes;
     if (lowered.templates) declarations += kTemplatesDeclarations, registers += kRegisterTemplates;
     if (lowered.distributed_arrays) declarations += kArraysDeclarations, registers += kRegisterArrays;
+    if (uses_device) declarations += kUseDeviceDeclaration, registers += "tasuki_xmp_use_device(); ";
     if (!registers.empty())
       registers =
           "static void __attribute__((constructor, used)) __tasuki_register(void) { " + registers + "}\n";

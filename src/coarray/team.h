@@ -19,6 +19,7 @@ struct Team {
   std::vector<int> index;          // by rank in MPI_COMM_WORLD; -1: not a member
   int me = 0;                      // index of this image
   int size() const { return static_cast<int>(ranks.size()); }
+  int own_rank() const { return ranks[static_cast<size_t>(me)]; }  // in MPI_COMM_WORLD
 };
 
 // A node array with its nodes. The first dimension varies fastest.

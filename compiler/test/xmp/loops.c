@@ -138,6 +138,31 @@ static void widths(void) {
   }
 }
 
+static void jumps(void) {
+  int seen = 0, inner = 0;
+#pragma xmp loop on c(i) reduction(+:seen,inner)
+  for (int i = 0; i < N; i++) {
+    if (i % 3 == 0) continue;
+    for (int j = 0; j < M; j++) {
+      if (j > i) break;
+      switch (j) {
+        case 0:
+          break;
+        default:
+          inner++;
+      }
+    }
+    if (i % 3 == 1) goto next;
+    seen += 100;
+  next:
+    seen++;
+  }
+  int expected = 0, expected_inner = 0;
+  for (int i = 0; i < N; i++)
+    if (i % 3 != 0) expected += i % 3 == 1 ? 1 : 101, expected_inner += i < M ? i : M - 1;
+  CHECK(seen == expected && inner == expected_inner);
+}
+
 static int at_nodes = 0;
 static void on_node(int i) {
   CHECK(xmp_num_nodes() == 1 && i == at_nodes);
@@ -197,6 +222,7 @@ int main(void) {
   directions();
   nests();
   widths();
+  jumps();
   reductions();
   const int nodes = xmp_num_nodes();
   at_nodes = xmpc_node_num();
