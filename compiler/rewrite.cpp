@@ -65,11 +65,10 @@ class Rewriter {
   std::string run(const CoarrayTokens& tokens, const CoarrayNames& names, Pragmas pragmas, bool checked,
                   Diagnostics* diagnostics) {
     if (pragmas.openacc) acc_ = find_acc_regions(text_, tokens, analysis_, arrays_, names, diagnostics);
-    pragmas.openacc = false;
-    if (!change_names(pragmas, diagnostics)) return "";
+    if (!change_names({pragmas.openmp, false}, diagnostics)) return "";
     const auto token = [&](size_t i) { return edits_.part(text_.begin_of(i), text_.end_of(i)); };
     const Lowered lowered =
-        lower_coarrays(text_, tokens, analysis_, names, acc_, checked, token, diagnostics);
+        lower_coarrays(text_, tokens, analysis_, names, acc_, pragmas, checked, token, diagnostics);
     if (diagnostics->errors() > 0) return "";
     for (const Coindex& c : tokens.coindices)
       for (size_t i = c.colon; c.declares && i < c.end; i++) blank(i);
