@@ -128,10 +128,7 @@ Segment* Runtime::give_memory() {
     coarray.alignment = std::max<uint64_t>(coarray.alignment, record->alignment);
     coarray.device = coarray.device || (record->flags & TASUKI_XMP_DEVICE) != 0;
   }
-  const uint64_t program = fingerprint(records_);
-  uint64_t mine[2] = {program, ~program}, least[2];
-  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, teams.world().comm);
-  if (least[0] != ~least[1])
+  if (!alike(teams.world(), fingerprint(records_)))
     fail({nullptr, 0}, "the images have different coarrays: all must run the same program");
   place_in_segment(all, false);
   Segment* mirrored = place_in_segment(all, true);
@@ -297,9 +294,7 @@ void Runtime::release(Segment* segment) {
 
 void* Runtime::allocate(uint64_t bytes, Where where) {
   const Team& team = teams.current();
-  uint64_t mine[2] = {bytes, ~bytes}, least[2];
-  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, team.comm);
-  if (least[0] != ~least[1])
+  if (!alike(team, bytes))
     fail(where,
          "the images ask for different sizes of one coarray: %llu bytes here; allocate the largest in all",
          static_cast<unsigned long long>(bytes));
