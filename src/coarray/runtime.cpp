@@ -170,7 +170,7 @@ Segment* Runtime::place_in_segment(const std::vector<Coarray>& all, bool mirrore
 }
 
 void Runtime::end() {
-  if (state_ != State::running || getpid() != pid_) return;
+  if (state_ != State::running || getpid() != pid_ || has_failed()) return;
   int finalised = 0;
   PMPI_Finalized(&finalised);
   if (finalised != 0)
