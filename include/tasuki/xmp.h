@@ -36,9 +36,9 @@ extern "C" {
 
 enum {
   XMP_STAT_SUCCESS = 0,
-  XMP_STAT_STOPPED_IMAGE = 1,      /* an image that takes part has left main or called exit */
-  XMP_STAT_LOCKED = 2,             /* lock: this image holds it already */
-  XMP_STAT_UNLOCKED = 3,           /* unlock: nobody holds it */
+  XMP_STAT_STOPPED_IMAGE = 1, /* an image that takes part, or holds the lock, has left main or called exit */
+  XMP_STAT_LOCKED = 2,        /* lock: this image holds it already */
+  XMP_STAT_UNLOCKED = 3,      /* unlock: nobody holds it */
   XMP_STAT_LOCKED_OTHER_IMAGE = 4, /* unlock: another image holds it */
   XMP_STAT_ERROR = 5               /* anything else: an image that is not there, no memory */
 };

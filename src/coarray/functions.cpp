@@ -262,5 +262,7 @@ EXPORT void xmp_finalize(void) {
 }
 
 EXPORT MPI_Comm xmp_get_mpi_comm(void) {
-  return users_comm(started("xmp_get_mpi_comm").teams.current());
+  const Team& team = started("xmp_get_mpi_comm").teams.current();
+  const Collective here(team, {nullptr, 0});
+  return users_comm(team);
 }

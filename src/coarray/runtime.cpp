@@ -95,12 +95,13 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
   if (initialised == 0) MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
   finalise_ = ours || initialised == 0;
   pid_ = getpid();
-  teams.start(MPI_COMM_WORLD);
+  teams.start(MPI_COMM_WORLD, &sync);
   const Team& world = teams.world();
   memory.start(world);
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   Waiter::set_crowded(memory.all_direct() && world.size() > cores);
   sync.start(&memory, world);
+  collectives.start(&memory, world);
   state_ = State::running;
   Segment* coarrays = give_memory();
   for (const tasuki_xmp_nodes* record : nodes_) teams.nodes(*record);
@@ -182,7 +183,7 @@ Segment* Runtime::place_in_segment(const std::vector<Coarray>& all, bool mirrore
 }
 
 void Runtime::end() {
-  if (state_ != State::running || getpid() != pid_) return;
+  if (state_ != State::running || getpid() != pid_ || has_failed()) return;
   int finalised = 0;
   PMPI_Finalized(&finalised);
   if (finalised != 0)
@@ -190,7 +191,8 @@ void Runtime::end() {
   while (teams.nesting() > 0) teams.leave();  // exit() inside tasks
   asynchronous().wait_all();
   transfers.complete();
-  sync.stopped();
+  sync.stopped([this] { collectives.look(teams); });
+  collectives.stop_looking();
   state_ = State::ended;
   device_transfers.stop();
   const auto has_mirror = [](const auto& segment) { return segment->mirror != nullptr; };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coarray/collectives.h"
 #include "coarray/device.h"
 #include "coarray/device_transfer.h"
 #include "coarray/memory.h"
@@ -23,6 +24,7 @@ class Runtime {
   DeviceTransfers device_transfers{&device, &transfers};
   Teams teams;
   Sync sync;
+  Collectives collectives;
   int first_image = 1;
 
   // Starts MPI if it does not run, gives all registered coarrays memory, and arranges for the end at exit(). Collective.

@@ -72,7 +72,7 @@ EXPORT int tasuki_xmp_task_begin_on(const tasuki_xmp_on* on, const char* file, i
     if (now[static_cast<size_t>(rank)] < 0)
       fail({file, line}, "a node of '%s' that is to execute this task does not execute the task around it",
            name_of_space(on->of));
-  return r.teams.enter(ranks) ? 1 : 0;
+  return r.teams.enter(ranks, {file, line}) ? 1 : 0;
 }
 
 EXPORT int tasuki_xmp_executes(const tasuki_xmp_on* on, const char* file, int line) {

@@ -7,7 +7,7 @@
 
 namespace tasuki::coarray {
 
-Elements::Elements(const Held& held, const Team& team, const char* name, Where where) : held_(held) {
+ElementMap::ElementMap(const Held& held, const Team& team, const char* name, Where where) : held_(held) {
   const Geometry& g = geometry();
   const Template& space = *g.space;
   factor_.assign(dimensions(), 0);
@@ -60,23 +60,23 @@ Elements::Elements(const Held& held, const Team& team, const char* name, Where w
   }
 }
 
-int64_t Elements::count() const {
+int64_t ElementMap::count() const {
   int64_t result = 1;
   for (const Axis& axis : geometry().axis) result *= axis.extent;
   return result;
 }
 
-int64_t Elements::owned() const {
+int64_t ElementMap::owned() const {
   int64_t result = 1;
   for (const std::vector<Mine>& some : mine_) result *= static_cast<int64_t>(some.size());
   return result;
 }
 
-void Elements::subscripts_of(int64_t number, int64_t* x) const {
+void ElementMap::subscripts_of(int64_t number, int64_t* x) const {
   for (size_t d = dimensions(); d-- > 0; number /= extent(d)) x[d] = number % extent(d);
 }
 
-int Elements::place(const int64_t* x, int64_t* at) const {
+int ElementMap::place(const int64_t* x, int64_t* at) const {
   int node = 0;
   *at = 0;
   for (size_t d = 0; d < dimensions(); d++) {
@@ -89,7 +89,7 @@ int Elements::place(const int64_t* x, int64_t* at) const {
   return node;
 }
 
-Spot Elements::nearest(const int64_t* x) const {
+Spot ElementMap::nearest(const int64_t* x) const {
   Spot spot;
   const int node = place(x, &spot.at) + near_;
   spot.node = index_[static_cast<size_t>(node)];

@@ -18,10 +18,10 @@ struct Spot {
   int64_t at = 0;
 };
 
-class Elements {
+class ElementMap {
  public:
   // Every node that has a part of the array must be in the team.
-  Elements(const Held& held, const Team& team, const char* name, Where where);
+  ElementMap(const Held& held, const Team& team, const char* name, Where where);
 
   const Geometry& geometry() const { return *held_.geometry; }
   size_t dimensions() const { return geometry().axis.size(); }

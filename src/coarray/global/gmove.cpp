@@ -216,10 +216,11 @@ class Move {
 };
 
 // What this node has stored is there, and all executing nodes are here.
-void together() {
+void together(Where where) {
   Runtime& r = runtime();
   r.transfers.complete();
-  r.sync.barrier(r.teams.current());
+  if (r.sync.barrier(r.teams.current()) != 0)
+    fail(where, "gmove: an image that is to take part has left main");
   r.transfers.complete();
 }
 
@@ -239,13 +240,13 @@ EXPORT void tasuki_xmp_gmove(const tasuki_xmp_global_section* to, const tasuki_x
   Move move(plan, left, right, where);
   // Collective: what is read is ready when all are here, and may be changed when all have read it. With in and out the nodes outside
   // do not take part; the program sees to it that what they have is ready.
-  if ((plan.remote && !in && !out) || is_told(left) || is_told(right)) together();
+  if ((plan.remote && !in && !out) || is_told(left) || is_told(right)) together(where);
   if (plan.staged) {
     move.read();
-    together();
+    together(where);
     move.write();
   } else {
     move.copy();
   }
-  together();
+  together(where);
 }

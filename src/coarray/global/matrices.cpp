@@ -90,7 +90,7 @@ void multiply(T* sums, int64_t rows, int64_t columns, int64_t terms, const T* a,
 template <typename T>
 void multiply(const Procedure& call, const tasuki_xmp_array& x, const tasuki_xmp_array& a,
               const tasuki_xmp_array& b) {
-  const Elements product = call.elements(x);
+  const ElementMap product = call.elements(x);
   call.elements(a);
   call.elements(b);
   int64_t rows = 0, columns = 0;

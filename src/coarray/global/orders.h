@@ -1,5 +1,5 @@
 // orders: elements that the nodes of a team want of each other, or give to each other, wherever they are: in one exchange of messages
-// between each two of them. Elements that lie one behind the other are named once.
+// between each two of them. ElementMap that lie one behind the other are named once.
 //
 // Everybody's answers are made before anything is stored, so that what is fetched and where it is put may be the same memory.
 #pragma once

@@ -46,7 +46,7 @@ const tasuki_xmp_array& Procedure::array(xmp_desc_t d, const char* role, int dim
   return a;
 }
 
-Elements Procedure::elements(const tasuki_xmp_array& a) const {
+ElementMap Procedure::elements(const tasuki_xmp_array& a) const {
   return {arrays().held(a, 0, where_), runtime().teams.current(), a.name, where_};
 }
 

@@ -14,7 +14,7 @@ class Procedure {
 
   const tasuki_xmp_array& array(xmp_desc_t d, const char* role) const;
   const tasuki_xmp_array& array(xmp_desc_t d, const char* role, int dimensions) const;
-  Elements elements(const tasuki_xmp_array& a) const;
+  ElementMap elements(const tasuki_xmp_array& a) const;
   void same_type(const tasuki_xmp_array& a, const tasuki_xmp_array& b) const;
   // `extent`: of which dimensions, from 0.
   void same_extent(const tasuki_xmp_array& a, int extent, const tasuki_xmp_array& b, int of) const;

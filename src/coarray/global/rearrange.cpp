@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "coarray/collectives.h"
 #include "coarray/global/orders.h"
 #include "coarray/global/procedures.h"
 #include "coarray/global/types.h"
@@ -20,7 +21,7 @@ const Team& team() {
 
 // This node's part of an index array, in the order of its elements.
 std::vector<int64_t> integers_of(const Procedure& call, const tasuki_xmp_array& a) {
-  const Elements elements = call.elements(a);
+  const ElementMap elements = call.elements(a);
   std::vector<int64_t> result;
   bool whole = false;
   with_type(a.type - 1, [&](auto sample) {
@@ -81,7 +82,7 @@ void append(std::vector<char>* values, const char* from, uint64_t bytes) {
   values->insert(values->end(), from, from + bytes);
 }
 
-void write_owned(const Elements& x, const std::vector<char>& values) {
+void write_owned(const ElementMap& x, const std::vector<char>& values) {
   const uint64_t element = x.geometry().element;
   const char* next = values.data();
   x.each_owned([&](int64_t, int64_t at) {
@@ -90,7 +91,7 @@ void write_owned(const Elements& x, const std::vector<char>& values) {
   });
 }
 
-// Elements of an array that a mask selects; without one, all. They are counted in the order of the array's elements.
+// ElementMap of an array that a mask selects; without one, all. They are counted in the order of the array's elements.
 struct Selected {
   std::vector<int64_t> place;  // among the selected ones, of those that this node has
   std::vector<int64_t> at;     // bytes in this node's memory of the array
@@ -99,7 +100,7 @@ struct Selected {
 
 // The order of elements is divided into equal parts, one for each node, which counts what is selected there.
 Selected selected(const Procedure& call, const tasuki_xmp_array& a, xmp_desc_t mask) {
-  const Elements elements = call.elements(a);
+  const ElementMap elements = call.elements(a);
   Selected result;
   if (mask == nullptr) {
     result.count = elements.count();
@@ -114,7 +115,7 @@ Selected selected(const Procedure& call, const tasuki_xmp_array& a, xmp_desc_t m
     fail(call.where(), "%s: the mask '%s' must be an array of _Bool", call.name(), m.name);
   call.same_mapping(m, a);
   std::vector<char> chosen;
-  const Elements truth = call.elements(m);
+  const ElementMap truth = call.elements(m);
   truth.each_owned([&](int64_t, int64_t at) { chosen.push_back(truth.memory()[at]); });
 
   const int64_t part = std::max<int64_t>(1, ceil_div(elements.count(), team().size()));
@@ -160,10 +161,11 @@ EXPORT void(xmp_scatter)(xmp_desc_t x, xmp_desc_t a, ...) {
   const std::vector<xmp_desc_t> indices = list_of(arguments);
   va_end(arguments);
   const Procedure call("xmp_scatter");
+  const Collective here(team(), call.where());
   const tasuki_xmp_array &target = call.array(x, "x"), &source = call.array(a, "a");
   call.same_type(target, source);
   const Named named(call, target, source, indices);
-  const Elements to = call.elements(target), from = call.elements(source);
+  const ElementMap to = call.elements(target), from = call.elements(source);
   Orders orders(team(), target.element);
   std::vector<char> values;
   int64_t at_x[TASUKI_XMP_DIMENSIONS];
@@ -186,10 +188,11 @@ EXPORT void(xmp_gather)(xmp_desc_t x, xmp_desc_t a, ...) {
   const std::vector<xmp_desc_t> indices = list_of(arguments);
   va_end(arguments);
   const Procedure call("xmp_gather");
+  const Collective here(team(), call.where());
   const tasuki_xmp_array &target = call.array(x, "x"), &source = call.array(a, "a");
   call.same_type(target, source);
   const Named named(call, source, target, indices);
-  const Elements to = call.elements(target), from = call.elements(source);
+  const ElementMap to = call.elements(target), from = call.elements(source);
   Orders orders(team(), target.element);
   int64_t at_a[TASUKI_XMP_DIMENSIONS];
   for (size_t k = 0; k < static_cast<size_t>(to.owned()); k++) {
@@ -202,11 +205,12 @@ EXPORT void(xmp_gather)(xmp_desc_t x, xmp_desc_t a, ...) {
 
 EXPORT void(xmp_pack)(xmp_desc_t v, xmp_desc_t a, xmp_desc_t mask, ...) {
   const Procedure call("xmp_pack");
+  const Collective here(team(), call.where());
   const tasuki_xmp_array &target = call.array(v, "v", 1), &source = call.array(a, "a");
   call.same_type(target, source);
   const Selected some = selected(call, source, mask);
   holds(call, target, some);
-  const Elements to = call.elements(target), from = call.elements(source);
+  const ElementMap to = call.elements(target), from = call.elements(source);
   Orders orders(team(), target.element);
   std::vector<char> values;
   for (size_t k = 0; from.speaks() && k < some.at.size(); k++)
@@ -220,11 +224,12 @@ EXPORT void(xmp_pack)(xmp_desc_t v, xmp_desc_t a, xmp_desc_t mask, ...) {
 
 EXPORT void(xmp_unpack)(xmp_desc_t a, xmp_desc_t v, xmp_desc_t mask, ...) {
   const Procedure call("xmp_unpack");
+  const Collective here(team(), call.where());
   const tasuki_xmp_array &target = call.array(a, "a"), &source = call.array(v, "v", 1);
   call.same_type(target, source);
   const Selected some = selected(call, target, mask);
   holds(call, source, some);
-  const Elements to = call.elements(target), from = call.elements(source);
+  const ElementMap to = call.elements(target), from = call.elements(source);
   Orders orders(team(), target.element);
   for (int64_t place : some.place) orders.add(from.nearest(&place));
   const std::vector<char> values = orders.fetch(from.memory());

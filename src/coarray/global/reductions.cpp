@@ -29,7 +29,7 @@ const Team* team_on(const tasuki_xmp_on* on, const char* directive, Where where)
   for (int rank : ranks)
     if (r.teams.current().index[static_cast<size_t>(rank)] < 0)
       fail(where, "a node of '%s' that the %s is on does not execute it", name_of_space(on->of), directive);
-  return r.teams.team_of(ranks);
+  return r.teams.team_of(ranks, where);
 }
 
 // The elements of a variable, or all memory of a distributed array, which is the same on all nodes. What is on a device comes here for the
@@ -73,6 +73,7 @@ class Elements {
 
 class Requests : public Pending {
  public:
+  Requests(const Team& team, Where where) : team_(team), number_(team.collectives), where_(where) {}
   std::vector<MPI_Request> all;
   std::vector<Elements> elements;
 
@@ -82,9 +83,15 @@ class Requests : public Pending {
     return done != 0;
   }
   void finish() override {
+    const Collective here(team_, number_, where_);
     for (MPI_Request& request : all) wait_for(&request);
     for (const Elements& e : elements) e.store();
   }
+
+ private:
+  const Team& team_;
+  uint64_t number_;
+  Where where_;
 };
 
 void reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, Requests* later) {
@@ -168,10 +175,11 @@ EXPORT void tasuki_xmp_reduction(int operation, const tasuki_xmp_variable* varia
   const Where where = {file, line};
   const Team* team = team_on(on, "reduction", where);
   if (team == nullptr) return;
+  const Collective here(*team, where);
   if (has_location(operation))
     return reduce_with_locations(operation, *variable, locations, location, nullptr, *team, flags, where);
   Elements e(*variable, flags, where);
-  auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>() : nullptr;
+  auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>(*team, where) : nullptr;
   reduce(e, datatype_of(variable->type, where), operation_of(operation, variable->type, where), *team,
          later.get());
   if (later == nullptr) return e.store();
@@ -187,6 +195,7 @@ EXPORT void tasuki_xmp_loop_reduction(int operation, const tasuki_xmp_variable* 
   const MPI_Op op = operation_of(without_location(operation), variable->type, where);
   const Team* team = team_of_loop(templates().of(of, where), dimensions);
   if (team == nullptr) return;
+  const Collective here(*team, where);
   if (has_location(operation))
     return reduce_with_locations(operation, *variable, locations, location, position, *team, flags, where);
   const Elements e(*variable, flags, where);
@@ -199,6 +208,7 @@ EXPORT void tasuki_xmp_bcast(int variables, const tasuki_xmp_variable* variable,
   const Where where = {file, line};
   const Team* team = team_on(on, "bcast", where);
   if (team == nullptr) return;
+  const Collective here(*team, where);
   int root = 0;
   if (from != nullptr) {
     const std::vector<int> ranks = nodes_on(*from, where);
@@ -209,7 +219,7 @@ EXPORT void tasuki_xmp_bcast(int variables, const tasuki_xmp_variable* variable,
       fail(where, "the node of '%s' that bcast is from is not among those that it is on",
            name_of_space(from->of));
   }
-  auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>() : nullptr;
+  auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>(*team, where) : nullptr;
   for (int i = 0; i < variables; i++) {
     Elements e(variable[i], flags, where);
     const size_t bytes = e.bytes();

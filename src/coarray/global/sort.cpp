@@ -7,6 +7,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "coarray/collectives.h"
 #include "coarray/global/orders.h"
 #include "coarray/global/procedures.h"
 #include "coarray/global/types.h"
@@ -84,7 +85,7 @@ size_t count_before(const std::vector<T>& mine, const Sample<T>& border, int me,
 }
 
 template <typename T>
-void sort(const Elements& to, const Elements& from, bool up) {
+void sort(const ElementMap& to, const ElementMap& from, bool up) {
   const Team& team = runtime().teams.current();
   const Before<T> before = {up};
   std::vector<T> mine;
@@ -124,6 +125,7 @@ void sort(const Elements& to, const Elements& from, bool up) {
 
 void sort(xmp_desc_t v1, xmp_desc_t v2, bool up, const char* name) {
   const Procedure call(name);
+  const Collective here(runtime().teams.current(), call.where());
   const tasuki_xmp_array &target = call.array(v1, "v1", 1), &source = call.array(v2, "v2", 1);
   call.same_type(target, source);
   call.same_extent(target, 0, source, 0);
