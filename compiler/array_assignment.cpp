@@ -107,6 +107,13 @@ class Assignment {
       if (in_.text.is_any(i, "(", "[", "{") && in_.match(i) > i) i = in_.match(i);
     }
     refuse_device(right_, end_);
+    const ExpressionType *to = in_.type(left.begin, left.end), *from = in_.type(right_, end_);
+    if (is_operand(right_) && from != nullptr && from->shape == Shape::array && to != nullptr &&
+        to->shape != Shape::pointer) {
+      error(right_, "this is an array: a value for all elements, or a section, is expected",
+            "write " + as_section(in_.text, in_.tokens, right_, end_, *from));
+      return "";
+    }
     return "{ " + left.element_type() + " __tasuki_v = (" + in_.c(right_, end_) + "); tasuki_xmp_copy(" +
            section(left) +
            ", &(struct __tasuki_xmp_section){&__tasuki_v, sizeof __tasuki_v, 0, 0, 0, 0, \"\"}, " +

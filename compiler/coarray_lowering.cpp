@@ -355,7 +355,7 @@ class Lowering {
   }
 
   Operand operand_of(const Construct& c) {
-    Operand operand = read_operand(in_, c.reference);
+    Operand operand = read_operand(in_, c.reference, c.form == Form::local);
     if (operand.good && operand.coindex == nullptr) {
       error(c.reference, "this reference to another image cannot be read", "write name[index]:[image]");
       operand.good = false;

@@ -225,6 +225,14 @@ def transformations():
         check(call, built.code != 0 and f"wrong.c:{first + 1}:" in built.err and message in built.err, built)
 
 
+def advice():
+    """What the user's compiler does not know."""
+    for left, form in (("a:[2]", "a[:]:[image] = .."), ("m:[1]", "m[:][:]:[image] = .."), ("m[i]:[1]", "m[i][:]:[image] = ..")):
+        write("whole.c", f"int a[9]:[*], m[2][3]:[*], b[9];\nint main(void) {{\n  int i = 0;\n  {left} = b;\n  return i;\n}}\n")
+        built = cc("-c", "whole.c")
+        check(f"{left} = b", built.code != 0 and f"whole.c:4:3: note: an array in another image is assigned to as a section: {form}" in built.err, built)
+
+
 def nonblock():
     write("nb.c", "#include <xmp.h>\nint a[9]:[*], b[9];\nint main(void) {\n#pragma xmp nonblock\n  {\n    a[0:9]:[1] = b[:];\n  }\n"
           "#pragma xmp nonblock (remote)\n  a[0:9]:[1] = b[:];\n#pragma xmp wait_nonblock (local)\n#pragma xmp wait_nonblock\n  a[0:9]:[1] = b[:];\n  return 0;\n}\n")
@@ -234,4 +242,4 @@ def nonblock():
     check("wait_nonblock", "tasuki_xmp_wait_nonblock(1, " in text and "tasuki_xmp_wait_nonblock(0, " in text, text[-2000:])
 
 
-harness.main(sys.argv[1], sys.argv[2], (several_files, wrong_links, dependencies, checked_programs, transformations, nonblock))
+harness.main(sys.argv[1], sys.argv[2], (several_files, wrong_links, dependencies, checked_programs, transformations, advice, nonblock))
