@@ -300,7 +300,63 @@ static void sort_copies_and_nans(void) {
   for (int i = 0; i < N; i++) CHECK(i < k ? copies[i] == all[i] : isnan(copies[i]));
 }
 
+// Blocks of different sizes, some of them empty, full shadow, and arrays that every node has.
+static void other_distributions(int nodes) {
+  int sizes[nodes];
+  for (int i = 0; i < nodes; i++) sizes[i] = i == 0 ? N - nodes / 2 * 3 : i % 2 * 3;
+#pragma xmp template uneven(0:N-1)
+#pragma xmp distribute uneven(gblock(sizes)) onto p
+#pragma xmp template rest[M][N]
+#pragma xmp distribute rest[*][gblock(sizes)] onto p
+#pragma xmp template whole(0:N-1), wholes[N][N]
+  double u[N], same[N], f[N], um[M][N], here[N][M], x[N][N];
+  int index[N], positions[N];
+#pragma xmp align u[i] with uneven(i)
+#pragma xmp align index[i] with uneven(i)
+#pragma xmp align same[i] with whole(i)
+#pragma xmp align positions[i] with whole(i)
+#pragma xmp align f[i] with c(i)
+#pragma xmp shadow f[*]
+#pragma xmp align um[i][j] with rest[i][j]
+#pragma xmp align here[i][j] with wholes[i][j]
+#pragma xmp align x[i][*] with c(i)
+#pragma xmp loop on uneven(i)
+  for (int i = 0; i < N; i++) u[i] = value_at(i, 1), index[i] = scrambled(i);
+  for (int i = 0; i < N; i++) same[i] = -1, positions[i] = N - 1 - i;
+  xmp_scatter(same[:], u[:], index[:]);
+  for (int i = 0; i < N; i++) CHECK(same[scrambled(i)] == value_at(i, 1));
+  xmp_gather(u[:], same[:], index[:]);
+#pragma xmp loop on uneven(i)
+  for (int i = 0; i < N; i++) CHECK(u[i] == value_at(i, 1));
+  xmp_scatter(u[:], same[:], positions[:]);
+  xmp_sort_down(f[:], u[:]);
+#pragma xmp loop on c(i)
+  for (int i = 0; i < N; i++) CHECK(f[i] == value_at(N - 1 - i, 1));
+  xmp_sort_up(same[:], f[:]);
+  for (int i = 0; i < N; i++) CHECK(same[i] == value_at(i, 1));
+  xmp_gather(same[:], f[:], positions[:]);
+  for (int i = 0; i < N; i++) CHECK(same[i] == value_at(i, 1));
+#pragma xmp loop (j) on rest[*][j]
+  for (int j = 0; j < N; j++)
+    for (int i = 0; i < M; i++) um[i][j] = i + j;
+  xmp_transpose(here[:][:], um[:][:], 0);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < M; j++) CHECK(here[i][j] == i + j);
+  xmp_matmul(x[:][:], here[:][:], um[:][:]);
+#pragma xmp loop on c(i)
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) {
+      double sum = 0;
+      for (int k = 0; k < M; k++) sum += (i + k) * (k + j);
+      CHECK(x[i][j] == sum);
+    }
+  xmp_pack(same[:], u[:]);
+#pragma xmp loop on uneven(i)
+  for (int i = 0; i < N; i++) CHECK(same[i] == u[i]);
+}
+
 int main(void) {
+  other_distributions(xmp_num_nodes());
   scatter_and_gather();
   pack_and_unpack();
   transpose();
