@@ -279,6 +279,9 @@ void Runtime::to_device(Place* place, const void* p, Where where) const {
 char* Runtime::device_address(const void* p, Where where) {
   const Segment* segment = memory.find(p, 0);
   if (segment == nullptr) return static_cast<char*>(const_cast<void*>(p));
+  // Clauses of OpenACC may have put it there.
+  if (segment->mirror == nullptr && device.apart())
+    if (char* copy = device_copy(p, 1); copy != nullptr) return copy;
   Place place = place_of(const_cast<Segment*>(segment), segment->team->me, p);
   to_device(&place, p, where);
   return place.direct;
@@ -295,7 +298,7 @@ void Runtime::release(Segment* segment) {
   memory.release(segment);
 }
 
-void* Runtime::allocate(uint64_t bytes, Where where) {
+void* Runtime::allocate(uint64_t bytes, bool on_device, Where where) {
   const Team& team = teams.current();
   uint64_t mine[2] = {bytes, ~bytes}, least[2];
   PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, team.comm);
@@ -307,6 +310,7 @@ void* Runtime::allocate(uint64_t bytes, Where where) {
   if (segment == nullptr)
     fail(where, "no memory for a coarray of %llu bytes in each image",
          static_cast<unsigned long long>(bytes));
+  if (on_device) to_device(segment);
   return segment->begin;
 }
 
