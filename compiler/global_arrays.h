@@ -54,6 +54,7 @@ class GlobalArrays {
 
  private:
   void find_uses();
+  std::string use_here(const ArrayUse& use) const;
   bool has_locals(size_t array, size_t token) const;
   std::string locals(size_t array, std::set<std::string>* known) const;
   std::string field(size_t array, const char* field, int dimension, bool local) const;

@@ -436,7 +436,8 @@ class Lowering {
     }
     return "({ static const struct __tasuki_xmp_descriptor __tasuki_d = {" +
            std::to_string(TASUKI_XMP_KIND_COARRAY) + ", " + std::to_string(d.rank) + ", sizeof(" + part +
-           "), {" + (sizes.empty() ? "0" : sizes) + "}, " + quoted(d.name) + ", " + in_.place(name) +
+           "), {" + (sizes.empty() ? "0" : sizes) + "}, " + quoted(d.name) + ", " + in_.place(name) + ", " +
+           std::to_string(in_.acc.allocated.contains(d.entity) ? TASUKI_XMP_DEVICE : 0) +
            "}; (const void*)&__tasuki_d; })";
   }
 

@@ -107,7 +107,8 @@ class Rewriter {
     if (lowered.node_arrays) declarations += kNodesDeclarations, registers += kRegisterNodes;
     if (lowered.templates) declarations += kTemplatesDeclarations, registers += kRegisterTemplates;
     if (lowered.distributed_arrays) declarations += kArraysDeclarations, registers += kRegisterArrays;
-    if (uses_device) declarations += kUseDeviceDeclaration, registers += "tasuki_xmp_use_device(); ";
+    if (uses_device || !acc_.allocated.empty())
+      declarations += kUseDeviceDeclaration, registers += "tasuki_xmp_use_device(); ";
     if (!registers.empty())
       registers =
           "static void __attribute__((constructor, used)) __tasuki_register(void) { " + registers + "}\n";
