@@ -1,82 +1,14 @@
 #include "compiler/acc_regions.h"
 
 #include <algorithm>
-#include <string_view>
 
+#include "compiler/pragma_line.h"
 #include "compiler/statements.h"
 
 namespace tasuki::cc {
 namespace {
 
-bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-bool is_compute(std::string_view construct) {
-  return one_of(construct, {"parallel", "kernels", "serial"});
-}
-bool copies(std::string_view clause) {
-  return one_of(clause, {"copy", "copyin", "copyout", "pcopy", "pcopyin", "pcopyout", "present_or_copy",
-                         "present_or_copyin", "present_or_copyout"});
-}
-bool is_data(std::string_view clause) {
-  return copies(clause) ||
-         one_of(clause, {"create", "pcreate", "present_or_create", "present", "no_create", "delete", "attach",
-                         "detach", "deviceptr", "device_resident", "link"});
-}
-bool is_private(std::string_view clause) {
-  return one_of(clause, {"private", "firstprivate", "reduction"});
-}
-
 constexpr const char* kDeclare = "write #pragma acc declare create(name) behind its declaration";
-
-// One directive, as tokens of its own text; offsets are those of the whole text.
-class Pragma {
- public:
-  explicit Pragma(const Text& text, size_t token)
-      : line_(std::string(text.spelling(token).substr(1)) + " "),
-        base_(text.begin_of(token) + 1),
-        token_(token) {}
-
-  const Text& line() const { return line_; }
-  size_t token() const { return token_; }
-  size_t offset(size_t i) const { return base_ + line_.begin_of(i); }
-  size_t end(size_t i) const { return base_ + line_.end_of(i); }
-  size_t count() const { return line_.tokens().size(); }
-  size_t match(size_t i) const { return line_.tokens()[i].match; }
-  std::string_view word(size_t i) const { return i < count() ? line_.spelling(i) : std::string_view(); }
-  bool is_acc() const { return word(0) == "pragma" && word(1) == "acc" && count() > 2; }
-  // "enter data" is enter.
-  std::string_view construct() const { return word(2); }
-
- private:
-  Text line_;
-  size_t base_, token_;
-};
-
-// Calls visit(first, last) for each item of the list behind a clause's "(", commas aside.
-template <typename Visit>
-void each_item(const Pragma& p, size_t open, Visit visit) {
-  size_t first = open + 1;
-  for (size_t i = open + 1; i <= p.match(open); i++) {
-    if (p.line().is(i, ",") || i == p.match(open)) {
-      if (first < i) visit(first, i - 1);
-      first = i + 1;
-    } else if (p.match(i) > i) {
-      i = p.match(i);
-    }
-  }
-}
-
-// Calls visit(open) for the "(" of each clause.
-template <typename Visit>
-void each_clause(const Pragma& p, Visit visit) {
-  for (size_t i = 3; i < p.count(); i++) {
-    if (!p.line().is(i, "(")) continue;
-    visit(i);
-    i = p.match(i);
-  }
-}
 
 // A clause by its "(", and the items of its list that go, by their first token.
 using Leaving = std::pair<size_t, std::vector<size_t>>;
@@ -233,7 +165,7 @@ class Finder {
 
   void compute(const Pragma& p) {
     const Region region = region_of(p);
-    compute_.push_back(region);
+    result_.compute.emplace_back(region.first, region.last);
     const std::string where = "a compute region of OpenACC: the device reaches its own memory only";
     const std::string advice = "write it before or behind the region";
     for (const Coindex& c : tokens_.coindices)
@@ -260,8 +192,8 @@ class Finder {
   }
 
   bool in_compute(size_t token) const {
-    return std::any_of(compute_.begin(), compute_.end(),
-                       [&](const Region& r) { return token >= r.first && token < r.last; });
+    return std::any_of(result_.compute.begin(), result_.compute.end(),
+                       [&](const auto& r) { return token >= r.first && token < r.second; });
   }
 
   // The names that begin operands: in `(v)[0:3]` those in the parentheses.
@@ -425,7 +357,6 @@ class Finder {
   const RuntimeArrays& coarrays_;
   const CoarrayNames& names_;
   Diagnostics& diagnostics_;
-  std::vector<Region> compute_;
   std::set<size_t> distributed_;  // entities of distributed arrays
   AccRegions result_;
 };

@@ -39,6 +39,8 @@ struct AccRegions {
   // Distributed arrays in declare create, by entity: they are in device memory as long as they live.
   std::set<size_t> distributed;
 
+  std::vector<std::pair<size_t, size_t>> compute;  // regions for the device: tokens [first, last)
+
   // Names that stand for device memory, by token: of coarrays, distributed and ordinary arrays.
   std::set<size_t> device_names;
   // Those that begin an operand of a reference to another image or of an array assignment: the library gets their host address.

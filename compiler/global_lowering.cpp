@@ -9,6 +9,7 @@
 #include "compiler/loop_exits.h"
 #include "compiler/loop_lowering.h"
 #include "compiler/node_sets.h"
+#include "compiler/pragma_line.h"
 #include "compiler/reductions.h"
 #include "compiler/statements.h"
 #include "tasuki/xmp_global.h"
@@ -29,6 +30,10 @@ class Lowering {
 
   GlobalLowered run(const std::shared_ptr<Lowering>& self) {
     find_loops();
+    GlobalPragmas pragmas = lower_global_pragmas(in_, names_, statements_, &arrays_);
+    result_.pragmas = std::move(pragmas.changes);
+    openers_ = std::move(pragmas.openers);
+    closers_ = std::move(pragmas.closers);
     for (const ArrayUse& use : arrays_.uses())
       replace(use.token, use.end, [self, &use] { return self->arrays_.use(use); });
     for (const auto& [token, what] : arrays_.declared_names()) {
@@ -44,6 +49,13 @@ class Lowering {
       if (d.kind != GlobalKind::loop) add(d, self);
     for (const GlobalDirective& d : in_.tokens.globals)
       if (d.kind == GlobalKind::loop) add(d, self);
+    // Behind one token, what ends there comes first, the innermost before what is around it.
+    std::stable_sort(closers_.begin(), closers_.end(),
+                     [](const Border& a, const Border& b) { return a.word > b.word; });
+    std::stable_sort(openers_.begin(), openers_.end(),
+                     [](const Border& a, const Border& b) { return a.word < b.word; });
+    for (const std::vector<Border>* borders : {&closers_, &openers_})
+      for (const Border& b : *borders) result_.insertions.emplace_back(b.token, b.text);
     check_loop_exits(in_, statements_, divided_);
     for (const ArrayUse& use : arrays_.uses()) check_sections(use);
     result_.arrays = arrays_.any_of_file();
@@ -125,27 +137,51 @@ class Lowering {
     for (const TokenRange& range : outermost_)
       if (range.first == d.word) locals = arrays_.loop_locals(range);
     const std::vector<const GlobalDirective*> outer = loops_around(d.word);
-    const LoweredLoop lowered = lower_loop(in_, names_, statements_, d, outer, locals);
+    LoweredLoop lowered = lower_loop(in_, names_, statements_, d, outer, locals);
+    size_t place = d.word;
+    // Inside of a region for the device: what comes before the loop and behind it goes out of the region.
+    for (const auto& [first, last] : in_.acc.compute) {
+      if (d.word <= text_.skip_directives(first) || d.word >= last) continue;
+      if (!lowered.known_before && !lowered.behind.empty())
+        return error(
+            d.name, "which iterations are this node's is not known before this region for the device",
+            "write #pragma xmp loop directly behind the region's directive, before a loop upwards over "
+            "blocks whose bounds do not change in the region");
+      place = first;
+      if (!lowered.behind.empty()) lowered.behind.back().first = last;
+    }
     // What stands before a loop may be part of it for other compilers: #pragma omp for, #pragma acc loop.
-    const size_t before = pragma_before(d.word) ? text_.previous(d.word) : kNone;
-    if (before != kNone) result_.insertions.emplace_back(before, " " + lowered.before);
+    const size_t before = place_before(place);
+    if (before != kNone) openers_.push_back({d.word, before, on_own_line(before, " " + lowered.before)});
     replace(d.word, d.end + 1, [text = before != kNone ? "" : lowered.before] { return text; });
     divided_.insert(divided_.end(), lowered.divided.begin(), lowered.divided.end());
     for (const LoweredLoop::Piece& piece : lowered.headers)
       replace(piece.first, piece.last, [text = piece.text] { return text; });
-    for (const auto& [end, text] : lowered.behind) result_.insertions.emplace_back(end - 1, text);
+    for (const auto& [end, text] : lowered.behind) closers_.push_back({d.word, end - 1, text});
   }
 
-  // Is there a pragma between this token and the one before it?
-  bool pragma_before(size_t token) const {
-    for (size_t i = token; i-- > 0 && text_.tokens()[i].kind == TokenKind::directive;)
-      if (text_.spelling(i).find("pragma") != std::string_view::npos) return true;
-    return false;
+  // The token that is before all pragmas of the statement that a directive stands before; kNone if there are no pragmas before it.
+  size_t place_before(size_t word) const {
+    bool any = false;
+    size_t i = word - 1;
+    for (; i > 0 && text_.tokens()[i].kind == TokenKind::directive; i--) {
+      const Pragma p(text_, i);
+      if (p.word(0) == "pragma" && stands_alone(p)) break;
+      any = any || p.word(0) == "pragma";
+    }
+    return any ? i : kNone;
+  }
+
+  // Text behind a line that has to end.
+  std::string on_own_line(size_t token, const std::string& text) const {
+    if (text_.tokens()[token].kind != TokenKind::directive) return text;
+    const Place place = text_.place(text_.begin_of(token));
+    return "\n" + text + "\n# " + std::to_string(place.line + 1) + " " + quoted(place.file);
   }
 
   void add_task(const GlobalDirective& d) {
     const size_t end = statements_.end_of(d.end + 1);
-    result_.insertions.emplace_back(end - 1, d.has_on ? " } }" : " }");
+    closers_.push_back({d.word, end - 1, d.has_on ? " } }" : " }"});
   }
 
   // ---- what directives become
@@ -451,6 +487,7 @@ class Lowering {
   std::vector<TokenRange> outermost_;
   std::vector<TokenRange> divided_;                   // loops of all directives, [for, behind the loop)
   std::vector<TokenRange> statements_with_sections_;  // behind gmove and array
+  std::vector<Border> openers_, closers_;
   GlobalLowered result_;
 };
 

@@ -69,9 +69,8 @@ void Memory::start(const Team& world) {
   const int wanted = setting_choice("TASUKI_COARRAY");
   windows_only_ = wanted == window;
   space_ = number_of_space();
-  uint64_t mine[2] = {space_, ~space_}, least[2];
-  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, world.comm);
-  if (wanted == automatic && space_ != 0 && least[0] == ~least[1]) {
+  const bool one_space = alike(world, space_);
+  if (wanted == automatic && space_ != 0 && one_space) {
     reach_ = Reach::space;
     return;
   }

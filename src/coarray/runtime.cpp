@@ -19,6 +19,7 @@ namespace tasuki::coarray {
 namespace {
 
 constexpr uint64_t kUsualAlignment = 64;
+constexpr const char* kAllocated = "an allocated coarray";
 
 // The pointer of a coarray, whatever its type: all pointers to objects have one representation here.
 void* value_of(const tasuki_xmp_coarray* record) {
@@ -128,10 +129,7 @@ Segment* Runtime::give_memory() {
     coarray.alignment = std::max<uint64_t>(coarray.alignment, record->alignment);
     coarray.device = coarray.device || (record->flags & TASUKI_XMP_DEVICE) != 0;
   }
-  const uint64_t program = fingerprint(records_);
-  uint64_t mine[2] = {program, ~program}, least[2];
-  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, teams.world().comm);
-  if (least[0] != ~least[1])
+  if (!alike(teams.world(), fingerprint(records_)))
     fail({nullptr, 0}, "the images have different coarrays: all must run the same program");
   place_in_segment(all, false);
   Segment* mirrored = place_in_segment(all, true);
@@ -218,7 +216,7 @@ std::string Runtime::name_of(const void* p) const {
     const char* at = static_cast<const char*>(p);
     if (at >= begin && at < begin + record->bytes) return "the coarray '" + std::string(record->name) + "'";
   }
-  return "an allocated coarray";
+  return kAllocated;
 }
 
 void Runtime::no_image(int image, const char* what, Where where) const {
@@ -279,9 +277,11 @@ void Runtime::to_device(Place* place, const void* p, Where where) const {
 char* Runtime::device_address(const void* p, Where where) {
   const Segment* segment = memory.find(p, 0);
   if (segment == nullptr) return static_cast<char*>(const_cast<void*>(p));
-  // Clauses of OpenACC may have put it there.
-  if (segment->mirror == nullptr && device.apart())
-    if (char* copy = device_copy(p, 1); copy != nullptr) return copy;
+  // Clauses of OpenACC may have put a distributed array there; coarrays of file scope have a mirror, or no device memory.
+  if (segment->mirror == nullptr && name_of(p) == kAllocated) {
+    char* copy = device.apart() ? device_copy(p, 1) : static_cast<char*>(const_cast<void*>(p));
+    if (copy != nullptr) return copy;
+  }
   Place place = place_of(const_cast<Segment*>(segment), segment->team->me, p);
   to_device(&place, p, where);
   return place.direct;
@@ -300,9 +300,7 @@ void Runtime::release(Segment* segment) {
 
 void* Runtime::allocate(uint64_t bytes, bool on_device, Where where) {
   const Team& team = teams.current();
-  uint64_t mine[2] = {bytes, ~bytes}, least[2];
-  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, team.comm);
-  if (least[0] != ~least[1])
+  if (!alike(team, bytes))
     fail(where,
          "the images ask for different sizes of one coarray: %llu bytes here; allocate the largest in all",
          static_cast<unsigned long long>(bytes));
@@ -318,7 +316,7 @@ void Runtime::release(void* p, Where where) {
   if (p == nullptr) return;
   const auto& all = memory.segments();
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s->begin == p; });
-  if (found == all.end() || name_of(p) != "an allocated coarray")
+  if (found == all.end() || name_of(p) != kAllocated)
     fail(where, "xmp_cofree: %p is not what xmp_comalloc has returned", p);
   release(found->get());
 }

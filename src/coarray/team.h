@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
@@ -28,6 +29,9 @@ struct NodeSet {
   std::vector<int> ranks;     // in MPI_COMM_WORLD
   bool all_in_order = false;  // they are 0, 1, 2, ..
 };
+
+// Have all images of the team the same value? Collective.
+bool alike(const Team& team, uint64_t value);
 
 // For collective operations of programs, and of the directives that are such; made at the first call, which is collective.
 MPI_Comm users_comm(const Team& team);

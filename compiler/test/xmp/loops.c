@@ -100,6 +100,20 @@ static void nests(void) {
 #pragma xmp loop (i, j) on two(j,i)
   for (int i = 0; i < N; i++)
     for (int j = 0; j < M; j++) w[i][j] = i * j;
+  // Several that end with the same statement.
+  int own = 0;
+#pragma xmp loop (i) on g[i][*]
+  for (int i = 0; i < N; i++) own++;
+  n = 0;
+#pragma xmp loop (i) on g[i][*]
+  for (int i = 0; i < N; i++)
+#pragma xmp loop (j) on g[i][j] reduction(+:n)
+    for (int j = 0; j < M; j++) n++;
+  CHECK(n == M * own);
+#pragma xmp task on p
+#pragma xmp loop on t(i) reduction(+:n)
+  for (int i = 0; i < N; i++) n++;
+  CHECK(n == M * own + N);
 }
 
 static void widths(void) {
