@@ -60,12 +60,22 @@ class Finder {
       if (text_.tokens()[i].kind == TokenKind::directive)
         if (Pragma p(text_, i); p.is_acc()) pragmas.push_back(std::move(p));
     find_operands();
+    find_distributed();
+    for (const GlobalDirective& d : tokens_.globals)
+      if (d.kind == GlobalKind::loop && d.on_device && d.reductions.empty())
+        error(text_.begin_of(d.name),
+              "'acc' of a loop says that its reduction is on the device; there is none",
+              "drop acc, or write reduction(..) before it");
     for (const Pragma& p : pragmas)
       if (p.construct() == "declare") declare(p);
     for (const Pragma& p : pragmas)
       if (is_compute(p.construct())) compute(p);
     for (const Pragma& p : pragmas)
       if (p.construct() == "host_data") host_data(p);
+    // Of the one device of an image.
+    for (const Pragma& p : pragmas)
+      if (p.construct() == "barrier_device")
+        result_.changes.push_back({p.offset(2), p.end(2), kNone, kNone, "wait", ""});
     for (const Pragma& p : pragmas)
       if (p.construct() != "declare" && p.construct() != "host_data") clauses(p);
     return std::move(result_);
@@ -89,6 +99,14 @@ class Finder {
     return d != nullptr ? d->entity : kNone;
   }
   bool is_coarray(size_t entity) const { return names_.codimensions.contains(entity); }
+  bool is_distributed(size_t entity) const { return entity != kNone && distributed_.contains(entity); }
+  void find_distributed() {
+    for (const GlobalDirective& d : tokens_.globals) {
+      if (d.kind != GlobalKind::align) continue;
+      const Declaration* known = analysis_.find(text_.spelling(d.what), text_.begin_of(d.what));
+      if (known != nullptr) distributed_.insert(known->entity);
+    }
+  }
 
   void replace(const Pragma& p, size_t first, size_t last, size_t array, std::string before,
                std::string after) {
@@ -105,16 +123,22 @@ class Finder {
       out.emplace_back(i, std::vector<size_t>());
       each_item(p, i, [&](size_t first, size_t) {
         const size_t known = entity(p, first), array = coarrays_.find(known);
-        if (!is_coarray(known)) return;
+        const bool distributed = is_distributed(known);
+        if (!is_coarray(known) && !distributed) return;
         any = true;
         out.back().second.push_back(first);
         const std::string name(p.word(first));
         if (p.word(i - 1) != "create")
           error(
               p.offset(first),
-              "a coarray cannot stand in 'declare " + std::string(p.word(i - 1)) +
+              "a " + std::string(distributed ? "distributed array" : "coarray") +
+                  " cannot stand in 'declare " + std::string(p.word(i - 1)) +
                   "': its device memory is that of 'declare create', and begins with the values of the host",
               "write declare create(" + name + ")");
+        else if (distributed)
+          result_.distributed.insert(known);
+        else if (array == kNone && is_pointer_of_file(known))
+          result_.allocated.insert(known);
         else if (array == kNone)
           error(p.offset(first),
                 "'" + name + "' is no coarray of file scope; only those can be in device memory",
@@ -124,6 +148,13 @@ class Finder {
       });
     });
     if (any) take_out(text_, p, out, &result_.changes);
+  }
+
+  bool is_pointer_of_file(size_t entity) const {
+    return std::any_of(analysis_.declarations.begin(), analysis_.declarations.end(),
+                       [&](const Declaration& d) {
+                         return d.entity == entity && d.what == Declares::variable && d.function == kNone;
+                       });
   }
 
   // ---- regions
@@ -147,6 +178,17 @@ class Finder {
     for (const Directive& d : tokens_.directives)
       if (d.word >= region.first && d.word < region.last)
         return error(text_.begin_of(d.name), "'#pragma xmp' cannot stand in " + where, advice);
+    const size_t begin = text_.skip_directives(region.first);
+    for (const GlobalDirective& d : tokens_.globals) {
+      if (d.word < region.first || d.word >= region.last) continue;
+      const std::string name = "'#pragma xmp " + std::string(text_.spelling(d.name)) + "'";
+      if (d.kind != GlobalKind::loop)
+        return error(text_.begin_of(d.name), name + " cannot stand in " + where, advice);
+      // Directly behind the directive it is the region's loop, and its reduction comes behind the region.
+      if (!d.reductions.empty() && d.word != begin)
+        return error(text_.begin_of(d.name), name + " with a reduction cannot stand in " + where,
+                     "write it directly behind #pragma acc parallel loop, with acc");
+    }
   }
 
   bool in_compute(size_t token) const {
@@ -179,7 +221,7 @@ class Finder {
         const size_t known = entity(p, first), array = coarrays_.find(known);
         if (known == kNone) return;  // the user's compiler has said so
         entities.insert(known);
-        if (!is_coarray(known)) return;
+        if (!is_coarray(known) && !is_distributed(known)) return;
         any = true;
         out.back().second.push_back(first);
         if (array != kNone && !result_.device_arrays.contains(array))
@@ -202,6 +244,7 @@ class Finder {
       if (reference == analysis_.references.end() || !entities.contains(reference->second)) continue;
       if (in_compute(i) || analysis_.is_unevaluated(offset)) continue;
       result_.device_names.insert(i);
+      if (is_distributed(reference->second)) continue;
       if (is_coarray(reference->second) && coarrays_.find(reference->second) == kNone)
         result_.device_pointers.insert(i);
     }
@@ -226,11 +269,12 @@ class Finder {
     if (is_compute(construct)) add_uses(p, listed);
   }
 
-  // The device keeps what it likes near; without a coarray it is as good.
+  // The device keeps what it likes near; without these arrays it is as good.
   void take_from_cache(const Pragma& p, size_t open) {
     std::vector<size_t> out;
     each_item(p, open, [&](size_t first, size_t) {
-      if (coarrays_.find(entity(p, first)) != kNone) out.push_back(first);
+      const size_t known = entity(p, first);
+      if (coarrays_.find(known) != kNone || is_distributed(known)) out.push_back(first);
     });
     if (!out.empty()) take_out(text_, p, {{open, out}}, &result_.changes);
   }
@@ -314,6 +358,7 @@ class Finder {
   const CoarrayNames& names_;
   Diagnostics& diagnostics_;
   std::vector<Region> compute_;
+  std::set<size_t> distributed_;  // entities of distributed arrays
   AccRegions result_;
 };
 
@@ -325,6 +370,35 @@ size_t AccRegions::read_by_host(size_t first, size_t last) const {
   return kNone;
 }
 
+bool check_device_sets(const Text& text, Diagnostics* diagnostics) {
+  const int before = diagnostics->errors();
+  for (size_t token = 0; token < text.tokens().size(); token++) {
+    if (text.tokens()[token].kind != TokenKind::directive) continue;
+    const Pragma p(text, token);
+    if (!p.is_acc()) continue;
+    const int known = diagnostics->errors();
+    const auto refuse = [&](size_t i, const std::string& advice) {
+      diagnostics->error(p.offset(i),
+                         "'" + std::string(p.word(i)) +
+                             "' is of XcalableACC's device sets, which are not there: each "
+                             "image has one device",
+                         advice);
+    };
+    if (p.construct() == "devices")
+      refuse(2, "start as many images as there are devices; ACC_DEVICE_NUM chooses one");
+    else if (p.construct() == "reflect")
+      refuse(2, "write #pragma xmp reflect (..) acc, for arrays that are distributed over images");
+    else
+      each_clause(p, [&](size_t open) {
+        const std::string_view clause = p.word(open - 1);
+        if (diagnostics->errors() > known) return;
+        if (one_of(clause, {"on_device", "layout"}) || (clause == "shadow" && p.construct() == "declare"))
+          refuse(open - 1, "distribute the array over images, with #pragma xmp align");
+      });
+  }
+  return diagnostics->errors() == before;
+}
+
 void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutral) {
   std::set<std::string_view> coarrays;
   for (const Coindex& c : tokens.coindices)
@@ -332,6 +406,7 @@ void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutr
   for (size_t token = 0; token < text.tokens().size(); token++) {
     if (text.tokens()[token].kind != TokenKind::directive) continue;
     const Pragma p(text, token);
+    if (p.is_acc() && p.construct() == "barrier_device") neutral->instead[token] = "#pragma acc wait";
     if (!p.is_acc() || p.construct() != "host_data") continue;
     std::vector<Leaving> out;
     bool any = false;

@@ -199,6 +199,8 @@ class Lowering {
       case GlobalKind::bcast:
         return bcast(d);
       case GlobalKind::reflect:
+      case GlobalKind::reflect_init:
+      case GlobalKind::reflect_do:
       case GlobalKind::reduce_shadow:
         return shadows(d);
       case GlobalKind::wait_async:
@@ -314,7 +316,9 @@ class Lowering {
 
   std::string barrier(const GlobalDirective& d) {
     const std::string set = set_of(d);
-    return set == "0" ? "xmp_sync_all((void*)0);" : "tasuki_xmp_barrier_on(" + set + ", " + place(d) + ");";
+    const std::string wait = d.on_device ? "tasuki_xmp_device_wait(); " : "";
+    if (set == "0") return wait + "xmp_sync_all((void*)0);";
+    return wait + "tasuki_xmp_barrier_on(" + set + ", " + place(d) + ");";
   }
 
   static std::string flags(const GlobalDirective& d) {
@@ -342,6 +346,11 @@ class Lowering {
 
   std::string bcast(const GlobalDirective& d) {
     std::string variables, from = "0";
+    if (d.from_device != kNone) {
+      error(d.from_device, "there are no sets of devices: each image has one device",
+            "drop the clause; from says which node's device it is");
+      return "";
+    }
     for (const TokenRange& v : d.variables)
       variables += (variables.empty() ? "" : ", ") + variable_of(in_, names_, v, false);
     if (d.has_from) {
@@ -386,11 +395,16 @@ class Lowering {
         if (variable.empty()) continue;
         type = "((const struct __tasuki_xmp_variable)" + variable + ").type, ";
       }
-      result +=
-          std::string(d.kind == GlobalKind::reflect ? "tasuki_xmp_reflect(&" : "tasuki_xmp_reduce_shadow(&") +
-          a.record() + ", " + type +
-          (widths.empty() ? "0" : "(const struct __tasuki_xmp_width[]){" + widths + "}") + ", " + tail(d) +
-          "); ";
+      const std::string name = d.kind == GlobalKind::reduce_shadow  ? "reduce_shadow"
+                               : d.kind == GlobalKind::reflect_init ? "reflect_init"
+                                                                    : "reflect";
+      if (d.kind == GlobalKind::reflect_do) {
+        result += "tasuki_xmp_reflect_do(&" + a.record() + ", " + tail(d) + "); ";
+        continue;
+      }
+      result += "tasuki_xmp_" + name + "(&" + a.record() + ", " + type +
+                (widths.empty() ? "0" : "(const struct __tasuki_xmp_width[]){" + widths + "}") + ", " +
+                tail(d) + "); ";
     }
     return "{ " + result + "}";
   }
@@ -446,7 +460,8 @@ class Lowering {
     }
     return "({ static const struct __tasuki_xmp_descriptor __tasuki_d = {" +
            std::to_string(TASUKI_XMP_KIND_COARRAY) + ", " + std::to_string(d.rank) + ", sizeof(" + part +
-           "), {" + (sizes.empty() ? "0" : sizes) + "}, " + quoted(d.name) + ", " + in_.place(name) +
+           "), {" + (sizes.empty() ? "0" : sizes) + "}, " + quoted(d.name) + ", " + in_.place(name) + ", " +
+           std::to_string(in_.acc.allocated.contains(d.entity) ? TASUKI_XMP_DEVICE : 0) +
            "}; (const void*)&__tasuki_d; })";
   }
 

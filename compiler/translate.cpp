@@ -96,9 +96,12 @@ class Translator {
 
   int translate_coarrays(const Text& text, const CoarrayTokens& tokens, Translation* result) {
     Neutral neutral = neutral_text(text, tokens);
-    if (line_.openacc) hide_coarrays(text, tokens, &neutral);
-    if (const int failed = check_neutral(text, neutral)) return failed;
     Diagnostics diagnostics(text);
+    if (line_.openacc) {
+      if (!check_device_sets(text, &diagnostics)) return 1;
+      hide_coarrays(text, tokens, &neutral);
+    }
+    if (const int failed = check_neutral(text, neutral)) return failed;
     Analysis analysis;
     if (!analyse(text, {}, neutral, line_.meaning, &analysis)) return 1;
     CoarrayNames names;

@@ -12,7 +12,7 @@
 namespace tasuki::coarray {
 
 struct Courier::Order {
-  uint64_t offset, bytes;
+  uint64_t address, span, bytes;  // of the host, there
   Shape shape;
   bool put;
 };
@@ -34,12 +34,10 @@ int32_t word(const Place& place, int operation, int32_t value) {
 
 }  // namespace
 
-void Courier::start(Memory* memory, Transfers* transfers, Device* device, Segment* mirrored,
-                    const Team& world) {
+void Courier::start(Memory* memory, Transfers* transfers, Device* device, const Team& world) {
   memory_ = memory;
   transfers_ = transfers;
   device_ = device;
-  mirrored_ = mirrored;
   me_ = world.me + 1;
   next_box_ = world.me % kBoxes;
   boxes_ = memory->allocate(world, kBoxes * sizeof(Box), alignof(Box));
@@ -68,7 +66,14 @@ bool Courier::serve_once() {
     const int32_t wanted = __atomic_load_n(&box.wanted, __ATOMIC_ACQUIRE);
     if (wanted == box.done) continue;
     const Order& order = box.order;
-    const Bytes there = {mirrored_->mirror->begin + order.offset, true}, here = {box.bytes, false};
+    char* address = device_->known_address(
+        reinterpret_cast<const char*>(static_cast<uintptr_t>(order.address)), order.span);
+    if (address == nullptr)
+      fail({nullptr, 0},
+           "another node wants memory of this one's device that is not there; what nodes that do not execute "
+           "a "
+           "directive have on their devices must stand in #pragma acc declare create(name)");
+    const Bytes there = {address, true}, here = {box.bytes, false};
     const Shape dense = dense_shape(order.bytes);
     if (order.put)
       device_->copy(there, order.shape, here, dense);
@@ -95,8 +100,11 @@ void Courier::part(const Place& place, const Shape& shape, Bytes here, bool put)
   }
   Order order;
   memset(static_cast<void*>(&order), 0, sizeof order);
-  order.offset = place.offset;
+  order.address = place.segment->home[static_cast<size_t>(place.target)] + place.offset;
   order.bytes = shape.bytes();
+  order.span = shape.block;
+  for (int i = 0; i < shape.depth; i++)
+    order.span += static_cast<uint64_t>((shape.levels[i].count - 1) * shape.levels[i].stride);
   order.shape = shape;
   order.put = put;
   if (put) {

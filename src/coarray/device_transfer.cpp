@@ -111,12 +111,10 @@ void each_part(const Operand& operand, uint64_t most, uint64_t offset, Visit vis
 
 }  // namespace
 
-void DeviceTransfers::start(Memory* memory, Segment* mirrored, const Team& world) {
-  const Mirror& mirror = *mirrored->mirror;
-  int lacks = mirror.window == nullptr && std::count(mirror.direct.begin(), mirror.direct.end(), nullptr) > 0,
-      any = 0;
+void DeviceTransfers::start(Memory* memory, bool distant, const Team& world) {
+  int lacks = distant ? 1 : 0, any = 0;
   PMPI_Allreduce(&lacks, &any, 1, MPI_INT, MPI_MAX, world.comm);
-  if (any != 0) courier_.start(memory, &transfers_, &device_, mirrored, world);
+  if (any != 0) courier_.start(memory, &transfers_, &device_, world);
 }
 
 void DeviceTransfers::copy(const Operand& to, const Operand& from, bool may_defer) {
@@ -180,7 +178,8 @@ void DeviceTransfers::by_host(const Operand& to, const Operand& from) {
 
 void DeviceTransfers::remote(const Operand& there, const Operand& here, bool put, bool may_defer) {
   if (!there.place.device) return by_host_window(there, here, put);
-  if (there.place.segment->mirror->window != nullptr) return by_window(there, here, put, may_defer);
+  const Mirror* mirror = there.place.segment->mirror.get();
+  if (mirror != nullptr && mirror->window != nullptr) return by_window(there, here, put, may_defer);
   by_courier(there, here, put);
 }
 

@@ -9,6 +9,9 @@
 double a[N], b[N];
 #pragma xmp align a[i] with t(i)
 #pragma xmp align b[i] with c(i)
+double there[N];
+#pragma xmp align there[i] with t(i)
+#pragma acc declare create(there)
 double* open;
 #pragma xmp align open[i] with t(i)
 void work(double* x);
@@ -19,9 +22,9 @@ int main(void) {
 // error at 35: the distributed array 'a' cannot stand in 'private'
 #pragma acc parallel loop private(a)
   for (int i = 0; i < N; i++) a[i] = 0;
-// error at 34: the distributed array 'a' cannot stand in 'use_device'
-#pragma acc host_data use_device(a)
-  work(a);
+// error at 23: 'copy' copies nothing here: 'there' is in device memory from the beginning
+#pragma acc data copy(there)
+  work(there);
 #pragma xmp loop on c(i)
 #pragma acc parallel loop
 // error at 3: OpenMP and OpenACC cannot divide this loop once more: a cyclic distribution

@@ -74,15 +74,23 @@ struct Ground {
   bool distributed = false;
   Held held = {};
   char* base = nullptr;
+  bool device = false;
 };
 
 Ground ground_of(const tasuki_xmp_global_section& section, unsigned flags, Where where) {
   Ground ground;
   ground.distributed = section.array != nullptr;
-  if (ground.distributed)
+  if (ground.distributed) {
     ground.held = arrays().held(*section.array, flags | section.flags, where);
-  else
-    ground.base = static_cast<char*>(section.local->base);
+    return ground;
+  }
+  ground.base = static_cast<char*>(section.local->base);
+  ground.device = ((flags | section.flags) & TASUKI_XMP_DEVICE) != 0 && runtime().device.apart();
+  if (!ground.device) return ground;
+  ground.base = runtime().device_copy(ground.base, section.local->element);
+  if (ground.base == nullptr)
+    fail(where, "'%s' must be on the device for this; #pragma acc enter data or declare create comes first",
+         section.local->name);
   return ground;
 }
 
@@ -90,12 +98,18 @@ Place place_on(const Ground& ground, int rank, int64_t at, Where where) {
   if (ground.distributed) return place_in(ground.held, rank, at, where);
   Place place;
   place.direct = ground.base + at;
+  place.device = ground.device;
   return place;
+}
+
+// Others learn where it is when this node has come.
+bool is_told(const Ground& ground) {
+  return ground.distributed && ground.held.device && ground.held.segment->mirror == nullptr;
 }
 
 bool share_memory(const Ground& a, const Ground& b) {
   return a.distributed && b.distributed && a.held.segment == b.held.segment &&
-         a.held.offset < b.held.offset + b.held.geometry->bytes &&
+         a.held.device == b.held.device && a.held.offset < b.held.offset + b.held.geometry->bytes &&
          b.held.offset < a.held.offset + a.held.geometry->bytes;
 }
 
@@ -220,7 +234,7 @@ EXPORT void tasuki_xmp_gmove(const tasuki_xmp_global_section* to, const tasuki_x
   Move move(plan, left, right, where);
   // Collective: what is read is ready when all are here, and may be changed when all have read it. With in and out the nodes outside
   // do not take part; the program sees to it that what they have is ready.
-  if (plan.remote && !in && !out) together();
+  if ((plan.remote && !in && !out) || is_told(left) || is_told(right)) together();
   if (plan.staged) {
     move.read();
     together();

@@ -161,6 +161,7 @@ const Exchange& exchange_of(const Geometry& geometry, const Widths& widths, bool
     if (exchange->backwards == backwards && exchange->widths.same(widths, geometry.axis.size()))
       return *exchange;
   auto exchange = std::make_unique<Exchange>();
+  exchange->geometry = &geometry;
   exchange->widths = widths;
   exchange->backwards = backwards;
   if (geometry.mine) {
