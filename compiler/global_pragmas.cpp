@@ -47,6 +47,8 @@ class Finder {
       const std::string_view clause = p.word(open - 1);
       if (one_of(clause, {"critical", "hint", "ordered"})) return;
       if (clause == "default") return read_default(p, open, acc, &only_present);
+      // Those of acc_regions.h.
+      if (acc && (p.construct() == "declare" || one_of(clause, {"use_device", "cache"}))) return;
       each_item(p, open, [&](size_t first, size_t last) {
         // reduction(+: x), map(tofrom: x); but linear(x: 1)
         for (size_t i = first; i < last && !p.line().is(i, "[") && !one_of(clause, {"linear", "aligned"});
@@ -90,11 +92,10 @@ class Finder {
     if (!acc || !is_data_list(p, clause) ||
         one_of(clause, {"deviceptr", "attach", "detach", "link", "device_resident"}))
       return refuse(p, first, clause, acc);
-    if (in_.acc.distributed.contains(names_.arrays[array].declaration->entity) &&
-        (copies(clause) || one_of(p.construct(), {"enter", "exit"})))
+    if (is_declared(array) && (copies(clause) || one_of(p.construct(), {"enter", "exit"})))
       return error(
           p.offset(first),
-          quoted_clause + " does nothing here: '" + name + "' is in device memory as long as it lives",
+          quoted_clause + " copies nothing here: '" + name + "' is in device memory from the beginning",
           "write present(" + name + "), and #pragma acc update self(..) or device(..) for copies");
     if (first != last)
       return error(p.offset(first),
@@ -112,10 +113,15 @@ class Finder {
   void refuse(const Pragma& p, size_t name, std::string_view clause, bool acc) {
     error(p.offset(name),
           "the distributed array '" + std::string(p.word(name)) + "' cannot stand in '" +
-              std::string(p.construct() == "declare" ? "declare " : "") + std::string(clause) + "'",
+              std::string(clause) + "'",
           makes_copies(clause) ? "use an ordinary variable for the copies of threads"
           : acc                ? "write data, enter data or update, with copyin, copyout, create or present"
                                : "drop the clause, or copy what it needs into an ordinary array");
+  }
+
+  // In device memory as long as it lives, by declare create.
+  bool is_declared(size_t array) const {
+    return in_.acc.distributed.contains(names_.arrays[array].declaration->entity);
   }
 
   // The names that references to the array use must be there.
@@ -188,7 +194,8 @@ class Finder {
       if (use.token >= first && use.token < last && !use.unevaluated && !listed.contains(use.array) &&
           used.insert(use.array).second && needs_locals(p, use.array, text_.begin_of(use.token)))
         change(text_.end_of(p.token()), text_.end_of(p.token()),
-               (only_present ? " present(" : " copy(") + arrays_.section(use.array) + ")");
+               (only_present || is_declared(use.array) ? " present(" : " copy(") +
+                   arrays_.section(use.array) + ")");
   }
 
   const CoarrayText& in_;

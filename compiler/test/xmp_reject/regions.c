@@ -9,6 +9,9 @@
 double a[N], b[N];
 #pragma xmp align a[i] with t(i)
 #pragma xmp align b[i] with c(i)
+double there[N];
+#pragma xmp align there[i] with t(i)
+#pragma acc declare create(there)
 double* open;
 #pragma xmp align open[i] with t(i)
 int main(void) {
@@ -25,6 +28,9 @@ int main(void) {
 #pragma xmp loop on c(i)
     for (int i = 0; i < N; i++) b[i] = 0;
   }
+// error at 23: 'copy' copies nothing here: 'there' is in device memory from the beginning
+#pragma acc data copy(there)
+  {}
 #pragma xmp loop on c(i)
 #pragma acc parallel loop
 // error at 3: OpenMP and OpenACC cannot divide this loop once more: a cyclic distribution
