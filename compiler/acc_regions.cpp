@@ -60,6 +60,7 @@ class Finder {
       if (text_.tokens()[i].kind == TokenKind::directive)
         if (Pragma p(text_, i); p.is_acc()) pragmas.push_back(std::move(p));
     find_operands();
+    find_distributed();
     for (const GlobalDirective& d : tokens_.globals)
       if (d.kind == GlobalKind::loop && d.on_device && d.reductions.empty())
         error(text_.begin_of(d.name),
@@ -98,6 +99,14 @@ class Finder {
     return d != nullptr ? d->entity : kNone;
   }
   bool is_coarray(size_t entity) const { return names_.codimensions.contains(entity); }
+  bool is_distributed(size_t entity) const { return entity != kNone && distributed_.contains(entity); }
+  void find_distributed() {
+    for (const GlobalDirective& d : tokens_.globals) {
+      if (d.kind != GlobalKind::align) continue;
+      const Declaration* known = analysis_.find(text_.spelling(d.what), text_.begin_of(d.what));
+      if (known != nullptr) distributed_.insert(known->entity);
+    }
+  }
 
   void replace(const Pragma& p, size_t first, size_t last, size_t array, std::string before,
                std::string after) {
@@ -114,16 +123,22 @@ class Finder {
       out.emplace_back(i, std::vector<size_t>());
       each_item(p, i, [&](size_t first, size_t) {
         const size_t known = entity(p, first), array = coarrays_.find(known);
-        if (!is_coarray(known)) return;
+        const bool distributed = is_distributed(known);
+        if (!is_coarray(known) && !distributed) return;
         any = true;
         out.back().second.push_back(first);
         const std::string name(p.word(first));
         if (p.word(i - 1) != "create")
           error(
               p.offset(first),
-              "a coarray cannot stand in 'declare " + std::string(p.word(i - 1)) +
+              "a " + std::string(distributed ? "distributed array" : "coarray") +
+                  " cannot stand in 'declare " + std::string(p.word(i - 1)) +
                   "': its device memory is that of 'declare create', and begins with the values of the host",
               "write declare create(" + name + ")");
+        else if (distributed)
+          result_.distributed.insert(known);
+        else if (array == kNone && is_pointer_of_file(known))
+          result_.allocated.insert(known);
         else if (array == kNone)
           error(p.offset(first),
                 "'" + name + "' is no coarray of file scope; only those can be in device memory",
@@ -135,6 +150,13 @@ class Finder {
     if (any) take_out(text_, p, out, &result_.changes);
   }
 
+  bool is_pointer_of_file(size_t entity) const {
+    return std::any_of(analysis_.declarations.begin(), analysis_.declarations.end(),
+                       [&](const Declaration& d) {
+                         return d.entity == entity && d.what == Declares::variable && d.function == kNone;
+                       });
+  }
+
   // ---- regions
 
   Region region_of(const Pragma& p) const {
@@ -143,7 +165,7 @@ class Finder {
 
   void compute(const Pragma& p) {
     const Region region = region_of(p);
-    compute_.push_back(region);
+    result_.compute.emplace_back(region.first, region.last);
     const std::string where = "a compute region of OpenACC: the device reaches its own memory only";
     const std::string advice = "write it before or behind the region";
     for (const Coindex& c : tokens_.coindices)
@@ -170,8 +192,8 @@ class Finder {
   }
 
   bool in_compute(size_t token) const {
-    return std::any_of(compute_.begin(), compute_.end(),
-                       [&](const Region& r) { return token >= r.first && token < r.last; });
+    return std::any_of(result_.compute.begin(), result_.compute.end(),
+                       [&](const auto& r) { return token >= r.first && token < r.second; });
   }
 
   // The names that begin operands: in `(v)[0:3]` those in the parentheses.
@@ -199,7 +221,7 @@ class Finder {
         const size_t known = entity(p, first), array = coarrays_.find(known);
         if (known == kNone) return;  // the user's compiler has said so
         entities.insert(known);
-        if (!is_coarray(known)) return;
+        if (!is_coarray(known) && !is_distributed(known)) return;
         any = true;
         out.back().second.push_back(first);
         if (array != kNone && !result_.device_arrays.contains(array))
@@ -222,6 +244,7 @@ class Finder {
       if (reference == analysis_.references.end() || !entities.contains(reference->second)) continue;
       if (in_compute(i) || analysis_.is_unevaluated(offset)) continue;
       result_.device_names.insert(i);
+      if (is_distributed(reference->second)) continue;
       if (is_coarray(reference->second) && coarrays_.find(reference->second) == kNone)
         result_.device_pointers.insert(i);
     }
@@ -246,11 +269,12 @@ class Finder {
     if (is_compute(construct)) add_uses(p, listed);
   }
 
-  // The device keeps what it likes near; without a coarray it is as good.
+  // The device keeps what it likes near; without these arrays it is as good.
   void take_from_cache(const Pragma& p, size_t open) {
     std::vector<size_t> out;
     each_item(p, open, [&](size_t first, size_t) {
-      if (coarrays_.find(entity(p, first)) != kNone) out.push_back(first);
+      const size_t known = entity(p, first);
+      if (coarrays_.find(known) != kNone || is_distributed(known)) out.push_back(first);
     });
     if (!out.empty()) take_out(text_, p, {{open, out}}, &result_.changes);
   }
@@ -333,7 +357,7 @@ class Finder {
   const RuntimeArrays& coarrays_;
   const CoarrayNames& names_;
   Diagnostics& diagnostics_;
-  std::vector<Region> compute_;
+  std::set<size_t> distributed_;  // entities of distributed arrays
   AccRegions result_;
 };
 

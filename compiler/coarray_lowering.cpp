@@ -524,7 +524,7 @@ std::string lowering_declarations() {
          "void tasuki_xmp_sync_images_all_on(const struct __tasuki_xmp_nodes*, const char*, int, int*); "
          "struct __tasuki_xmp_descriptor { int kind, dimensions; unsigned long element, size[7]; const char "
          "*name, *file; "
-         "int line; }; "
+         "int line; unsigned flags; }; "
          "void xmp_sync_all(int*); int xmp_this_image(void); ";
 }
 

@@ -159,7 +159,19 @@ std::string GlobalArrays::section(size_t array) const {
          allocated(array) + "]";
 }
 
+// In a host_data region that names the array: the same on the device.
 std::string GlobalArrays::use(const ArrayUse& use) const {
+  const std::string here = use_here(use);
+  if (use.unevaluated || !in_.acc.is_address_of_device(use.token)) return here;
+  const auto device = [](const std::string& type, const std::string& address) {
+    return "((" + type + ")tasuki_xmp_device_address((const void*)" + address + "))";
+  };
+  if (use.opens.size() < names_.arrays[use.array].dimensions.size())
+    return device("__typeof__(" + here + ")", here);
+  return "(*" + device("__typeof__(&" + here + ")", "&" + here) + ")";
+}
+
+std::string GlobalArrays::use_here(const ArrayUse& use) const {
   const DistributedArray& a = names_.arrays[use.array];
   if (use.unevaluated) {
     std::string result = a.typed();
@@ -289,9 +301,9 @@ std::string GlobalArrays::initialiser(size_t array) const {
   }
   return "{" + std::to_string(TASUKI_XMP_KIND_ARRAY) + ", " + std::to_string(a.rank()) + ", sizeof(" +
          a.part(a.rank()) + "), {" + extents + "}, &" + a.template_->record() + ", {" + with + "}, {" +
-         offsets + "}, {" + at_one + "}, {" + ones + "}, {" + (shadows.empty() ? "{0, 0}" : shadows) +
-         "}, 0, " + quoted(a.name) + ", " + in_.place(a.align->name) + ", " + type_number(a.part(a.rank())) +
-         "}";
+         offsets + "}, {" + at_one + "}, {" + ones + "}, {" + (shadows.empty() ? "{0, 0}" : shadows) + "}, " +
+         (in_.acc.distributed.contains(a.declaration->entity) ? std::to_string(TASUKI_XMP_DEVICE) : "0") +
+         ", " + quoted(a.name) + ", " + in_.place(a.align->name) + ", " + type_number(a.part(a.rank())) + "}";
 }
 
 std::string GlobalArrays::define(size_t array) const {

@@ -64,6 +64,7 @@ class GlobalArrays {
 
  private:
   void find_uses();
+  std::string use_here(const ArrayUse& use) const;
   std::string locals(size_t array, std::set<std::string>* known) const;
   std::string field(size_t array, const char* field, int dimension, bool local) const;
   std::string stride(size_t array, int dimension, bool local) const;

@@ -137,9 +137,21 @@ class Lowering {
     for (const TokenRange& range : outermost_)
       if (range.first == d.word) locals = arrays_.loop_locals(range);
     const std::vector<const GlobalDirective*> outer = loops_around(d.word);
-    const LoweredLoop lowered = lower_loop(in_, names_, statements_, d, outer, locals);
+    LoweredLoop lowered = lower_loop(in_, names_, statements_, d, outer, locals);
+    size_t place = d.word;
+    // Inside of a region for the device: what comes before the loop and behind it goes out of the region.
+    for (const auto& [first, last] : in_.acc.compute) {
+      if (d.word <= text_.skip_directives(first) || d.word >= last) continue;
+      if (!lowered.known_before && !lowered.behind.empty())
+        return error(
+            d.name, "which iterations are this node's is not known before this region for the device",
+            "write #pragma xmp loop directly behind the region's directive, before a loop upwards over "
+            "blocks whose bounds do not change in the region");
+      place = first;
+      if (!lowered.behind.empty()) lowered.behind.back().first = last;
+    }
     // What stands before a loop may be part of it for other compilers: #pragma omp for, #pragma acc loop.
-    const size_t before = place_before(d.word);
+    const size_t before = place_before(place);
     if (before != kNone) openers_.push_back({d.word, before, on_own_line(before, " " + lowered.before)});
     replace(d.word, d.end + 1, [text = before != kNone ? "" : lowered.before] { return text; });
     divided_.insert(divided_.end(), lowered.divided.begin(), lowered.divided.end());
@@ -460,7 +472,8 @@ class Lowering {
     }
     return "({ static const struct __tasuki_xmp_descriptor __tasuki_d = {" +
            std::to_string(TASUKI_XMP_KIND_COARRAY) + ", " + std::to_string(d.rank) + ", sizeof(" + part +
-           "), {" + (sizes.empty() ? "0" : sizes) + "}, " + quoted(d.name) + ", " + in_.place(name) +
+           "), {" + (sizes.empty() ? "0" : sizes) + "}, " + quoted(d.name) + ", " + in_.place(name) + ", " +
+           std::to_string(in_.acc.allocated.contains(d.entity) ? TASUKI_XMP_DEVICE : 0) +
            "}; (const void*)&__tasuki_d; })";
   }
 

@@ -47,6 +47,8 @@ class Finder {
       const std::string_view clause = p.word(open - 1);
       if (one_of(clause, {"critical", "hint", "ordered"})) return;
       if (clause == "default") return read_default(p, open, acc, &only_present);
+      // Those of acc_regions.h.
+      if (acc && (p.construct() == "declare" || one_of(clause, {"use_device", "cache"}))) return;
       each_item(p, open, [&](size_t first, size_t last) {
         // reduction(+: x), map(tofrom: x); but linear(x: 1)
         for (size_t i = first; i < last && !p.line().is(i, "[") && !one_of(clause, {"linear", "aligned"});
@@ -82,13 +84,19 @@ class Finder {
     const bool is_list = (acc && is_data_list(p, clause)) || goes_to_device(clause, acc) ||
                          makes_copies(clause) || (!acc && wants_variable(clause));
     if (array == kNone || !is_list) return expression(p, first, last + 1);
+    // These names are gone already (acc_regions.h).
+    if (acc && (p.construct() == "declare" || one_of(clause, {"use_device", "cache"}))) return;
     const std::string name(p.word(first)), quoted_clause = "'" + std::string(clause) + "'";
     if (!acc && clause == "shared")
       return change(p.offset(first), p.end(first), names_.arrays[array].record());
     if (!acc || !is_data_list(p, clause) ||
-        one_of(clause, {"deviceptr", "attach", "detach", "link", "device_resident"}) ||
-        p.construct() == "declare")
+        one_of(clause, {"deviceptr", "attach", "detach", "link", "device_resident"}))
       return refuse(p, first, clause, acc);
+    if (is_declared(array) && (copies(clause) || one_of(p.construct(), {"enter", "exit"})))
+      return error(
+          p.offset(first),
+          quoted_clause + " copies nothing here: '" + name + "' is in device memory from the beginning",
+          "write present(" + name + "), and #pragma acc update self(..) or device(..) for copies");
     if (first != last)
       return error(p.offset(first),
                    quoted_clause + " takes a distributed array as a whole: what this node has of it",
@@ -105,11 +113,15 @@ class Finder {
   void refuse(const Pragma& p, size_t name, std::string_view clause, bool acc) {
     error(p.offset(name),
           "the distributed array '" + std::string(p.word(name)) + "' cannot stand in '" +
-              std::string(p.construct() == "declare" ? "declare " : "") + std::string(clause) + "'",
-          makes_copies(clause)     ? "use an ordinary variable for the copies of threads"
-          : clause == "use_device" ? "directives of XcalableMP with acc reach the device's memory themselves"
-          : acc ? "write data, enter data or update, with copyin, copyout, create or present"
-                : "drop the clause, or copy what it needs into an ordinary array");
+              std::string(clause) + "'",
+          makes_copies(clause) ? "use an ordinary variable for the copies of threads"
+          : acc                ? "write data, enter data or update, with copyin, copyout, create or present"
+                               : "drop the clause, or copy what it needs into an ordinary array");
+  }
+
+  // In device memory as long as it lives, by declare create.
+  bool is_declared(size_t array) const {
+    return in_.acc.distributed.contains(names_.arrays[array].declaration->entity);
   }
 
   // The names that references to the array use must be there.
@@ -182,7 +194,8 @@ class Finder {
       if (use.token >= first && use.token < last && !use.unevaluated && !listed.contains(use.array) &&
           used.insert(use.array).second && needs_locals(p, use.array, text_.begin_of(use.token)))
         change(text_.end_of(p.token()), text_.end_of(p.token()),
-               (only_present ? " present(" : " copy(") + arrays_.section(use.array) + ")");
+               (only_present || is_declared(use.array) ? " present(" : " copy(") +
+                   arrays_.section(use.array) + ")");
   }
 
   const CoarrayText& in_;

@@ -266,6 +266,9 @@ class Lowering {
     const LoopReduction reduction = reduce_loop(in_, names_, d_, space_.record(), dimensions_);
     const auto divided = std::count_if(loops_.begin(), loops_.end(), [](const Loop& l) { return l.divided; });
     LoweredLoop result{"{" + locals + " "};
+    result.known_before = !needs_condition() && std::all_of(loops_.begin(), loops_.end(), [](const Loop& l) {
+      return !l.divided || (l.hoisted && !l.several);
+    });
     if (needs_condition())
       result.before += "if (tasuki_xmp_executes(" + node_set(in_, space_, d_.on, loop_dimensions()) + ", " +
                        in_.place(d_.name) + ")) ";

@@ -98,7 +98,10 @@ class Rewriter {
     if (lowered.node_arrays) add({"nodes", "nodes"});
     if (lowered.templates) add({"template", "templates"});
     if (lowered.distributed_arrays) add({"array", "arrays", true});
-    if (uses_device) declarations += kUseDeviceDeclaration, registers += "tasuki_xmp_use_device(); ";
+    if (uses_device || !acc_.allocated.empty()) {
+      declarations += kUseDeviceDeclaration;
+      registers += "tasuki_xmp_use_device(); ";
+    }
     if (!registers.empty())
       registers =
           "static void __attribute__((constructor, used)) __tasuki_register(void) { " + registers + "}\n";

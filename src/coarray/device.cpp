@@ -219,7 +219,7 @@ char* Device::address(const Segment* segment, const void* host, uint64_t bytes) 
   if (segment != nullptr && segment->mirror != nullptr) return segment->mirror->begin + (at - segment->begin);
   if (!has_regions_) return nullptr;
   char* device = openacc::device_address(host, bytes);
-  if (device != nullptr) know(at, bytes, device);
+  if (device != nullptr && segment != nullptr) know(at, bytes, device);
   return device;
 }
 
@@ -227,7 +227,7 @@ void Device::know(const char* host, uint64_t bytes, char* device) {
   const std::lock_guard guard(guard_);
   for (Known& known : known_)
     if (known.host == host) {
-      known = {host, bytes, device};
+      known = {host, known.device == device ? std::max(known.bytes, bytes) : bytes, device};
       return;
     }
   known_.push_back({host, bytes, device});

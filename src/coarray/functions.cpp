@@ -186,7 +186,7 @@ EXPORT void tasuki_xmp_sync_images_all_on(const tasuki_xmp_nodes* nodes, const c
 
 EXPORT void* xmp_comalloc(size_t bytes) {
   xmp_sync_all(nullptr);
-  return runtime().allocate(bytes, {nullptr, 0});
+  return runtime().allocate(bytes, false, {nullptr, 0});
 }
 
 EXPORT void xmp_cofree(void* p) {
@@ -229,7 +229,8 @@ EXPORT void* xmp_malloc(xmp_desc_t descriptor, ...) {
       fail({d->file, d->line}, "xmp_malloc: '%s' is larger than memory can be", d->name);
   }
   va_end(sizes);
-  return xmp_comalloc(bytes);
+  xmp_sync_all(nullptr);
+  return runtime().allocate(bytes, (d->flags & TASUKI_XMP_DEVICE) != 0, {d->file, d->line});
 }
 
 EXPORT void xmp_free(void* p) {

@@ -19,6 +19,7 @@ namespace tasuki::coarray {
 namespace {
 
 constexpr uint64_t kUsualAlignment = 64;
+constexpr const char* kAllocated = "an allocated coarray";
 
 // The pointer of a coarray, whatever its type: all pointers to objects have one representation here.
 void* value_of(const tasuki_xmp_coarray* record) {
@@ -217,7 +218,7 @@ std::string Runtime::name_of(const void* p) const {
     const char* at = static_cast<const char*>(p);
     if (at >= begin && at < begin + record->bytes) return "the coarray '" + std::string(record->name) + "'";
   }
-  return "an allocated coarray";
+  return kAllocated;
 }
 
 void Runtime::no_image(int image, const char* what, Where where) const {
@@ -278,6 +279,11 @@ void Runtime::to_device(Place* place, const void* p, Where where) const {
 char* Runtime::device_address(const void* p, Where where) {
   const Segment* segment = memory.find(p, 0);
   if (segment == nullptr) return static_cast<char*>(const_cast<void*>(p));
+  // Clauses of OpenACC may have put a distributed array there; coarrays of file scope have a mirror, or no device memory.
+  if (segment->mirror == nullptr && name_of(p) == kAllocated) {
+    char* copy = device.apart() ? device_copy(p, 1) : static_cast<char*>(const_cast<void*>(p));
+    if (copy != nullptr) return copy;
+  }
   Place place = place_of(const_cast<Segment*>(segment), segment->team->me, p);
   to_device(&place, p, where);
   return place.direct;
@@ -294,7 +300,7 @@ void Runtime::release(Segment* segment) {
   memory.release(segment);
 }
 
-void* Runtime::allocate(uint64_t bytes, Where where) {
+void* Runtime::allocate(uint64_t bytes, bool on_device, Where where) {
   const Team& team = teams.current();
   if (!alike(team, bytes))
     fail(where,
@@ -304,6 +310,7 @@ void* Runtime::allocate(uint64_t bytes, Where where) {
   if (segment == nullptr)
     fail(where, "no memory for a coarray of %llu bytes in each image",
          static_cast<unsigned long long>(bytes));
+  if (on_device) to_device(segment);
   return segment->begin;
 }
 
@@ -311,7 +318,7 @@ void Runtime::release(void* p, Where where) {
   if (p == nullptr) return;
   const auto& all = memory.segments();
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s->begin == p; });
-  if (found == all.end() || name_of(p) != "an allocated coarray")
+  if (found == all.end() || name_of(p) != kAllocated)
     fail(where, "xmp_cofree: %p is not what xmp_comalloc has returned", p);
   release(found->get());
 }

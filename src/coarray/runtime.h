@@ -72,7 +72,8 @@ class Runtime {
   // How the coarray that holds the address is called, for messages.
   std::string name_of(const void* p) const;
 
-  void* allocate(uint64_t bytes, Where where);
+  // With `on_device` it has a mirror.
+  void* allocate(uint64_t bytes, bool on_device, Where where);
   void release(void* p, Where where);
 
  private:

@@ -9,9 +9,11 @@
 double a[N], b[N];
 #pragma xmp align a[i] with t(i)
 #pragma xmp align b[i] with c(i)
+double there[N];
+#pragma xmp align there[i] with t(i)
+#pragma acc declare create(there)
 double* open;
 #pragma xmp align open[i] with t(i)
-void work(double* x);
 int main(void) {
 // error at 31: 'copyin' takes a distributed array as a whole: what this node has of it
 #pragma acc enter data copyin(a[0:5])
@@ -19,9 +21,16 @@ int main(void) {
 // error at 35: the distributed array 'a' cannot stand in 'private'
 #pragma acc parallel loop private(a)
   for (int i = 0; i < N; i++) a[i] = 0;
-// error at 34: the distributed array 'a' cannot stand in 'use_device'
-#pragma acc host_data use_device(a)
-  work(a);
+#pragma acc parallel
+  {
+    a[0] = 0;
+// error at 13: which iterations are this node's is not known before this region for the device
+#pragma xmp loop on c(i)
+    for (int i = 0; i < N; i++) b[i] = 0;
+  }
+// error at 23: 'copy' copies nothing here: 'there' is in device memory from the beginning
+#pragma acc data copy(there)
+  {}
 #pragma xmp loop on c(i)
 #pragma acc parallel loop
 // error at 3: OpenMP and OpenACC cannot divide this loop once more: a cyclic distribution
