@@ -1,5 +1,6 @@
 #include "compiler/array_assignment.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "tasuki/xmp_compiler.h"
@@ -12,6 +13,7 @@ struct Piece {
   size_t first, last;
   bool section = false;
   std::string text = {};  // of one with sections: its value for one element
+  int gathered = -1;      // of a section itself: which of those that gather() has made
 };
 
 int precedence(const Text& text, size_t token) {
@@ -105,6 +107,13 @@ class Assignment {
       if (in_.text.is_any(i, "(", "[", "{") && in_.match(i) > i) i = in_.match(i);
     }
     refuse_device(right_, end_);
+    const ExpressionType *to = in_.type(left.begin, left.end), *from = in_.type(right_, end_);
+    if (is_operand(right_) && from != nullptr && from->shape == Shape::array && to != nullptr &&
+        to->shape != Shape::pointer) {
+      error(right_, "this is an array: a value for all elements, or a section, is expected",
+            "write " + as_section(in_.text, in_.tokens, right_, end_, *from));
+      return "";
+    }
     return "{ " + left.element_type() + " __tasuki_v = (" + in_.c(right_, end_) + "); tasuki_xmp_copy(" +
            section(left) +
            ", &(struct __tasuki_xmp_section){&__tasuki_v, sizeof __tasuki_v, 0, 0, 0, 0, \"\"}, " +
@@ -333,7 +342,7 @@ class Assignment {
           error(at_, "this cannot stand in an array assignment", "assign the value to a variable first");
         at_ = in_.text.skip_directives(close + 1);
         if (!inside.section) return {first, postfix_rest()};
-        return {first, at_, true, "(" + inside.text + ")"};
+        return {first, at_, true, "(" + inside.text + ")", inside.gathered};
       }
     }
     if (is("(") || kind != TokenKind::punctuator) {
@@ -354,7 +363,8 @@ class Assignment {
                     ", and that on the left side has " + std::to_string(left_->rank),
                 "give both the same number of dimensions");
         at_ = in_.text.skip_directives(end);
-        return {first, at_, true, gather("", operand)};
+        const int number = operands_;
+        return {first, at_, true, gather("", operand), number};
       }
       if (is("("))
         at_ = in_.text.skip_directives(in_.match(at_) + 1);
@@ -383,6 +393,30 @@ class Assignment {
     return open < end && in_.text.is(open, "(") && in_.tokens.has_section(open, in_.match(open));
   }
 
+  // frexp(x[:], &n[:]): the function stores into each element.
+  Piece address() {
+    const size_t op = take(), name = at_;
+    Piece operand = unary();
+    if (!good_ || !operand.section) return {op, at_};
+    if (operand.gathered < 0 || (at_ < end_ && !in_.text.is_any(at_, ",", ")"))) {
+      error(op, "'&' cannot be applied to this", "write the address of a section alone: &a[:]");
+      return operand;
+    }
+    const std::string number = std::to_string(operand.gathered), pointer = "__tasuki_o" + number;
+    if (!is_const(name))
+      after_ = "tasuki_xmp_copy(__tasuki_s" + number + ", " + dense(pointer) + ", " +
+               flags(TASUKI_XMP_TEMPORARY) + ", " + place_ + "); " + after_;
+    operand.text = "(&" + operand.text + ")";
+    return operand;
+  }
+
+  bool is_const(size_t name) const {
+    const auto reference = in_.analysis.references.find(in_.text.begin_of(name));
+    return reference != in_.analysis.references.end() &&
+           std::any_of(in_.analysis.declarations.begin(), in_.analysis.declarations.end(),
+                       [&](const Declaration& d) { return d.entity == reference->second && d.is_const; });
+  }
+
   Piece call(size_t first, size_t end) {
     const size_t open = in_.text.next(first), close = in_.match(open);
     if (in_.text.skip_directives(close + 1) != in_.text.skip_directives(end)) {
@@ -393,7 +427,8 @@ class Assignment {
     bool section = false;
     std::vector<Piece> arguments;
     for (at_ = in_.text.skip_directives(open + 1); good_ && at_ < close;) {
-      arguments.push_back(assignment_expression());
+      arguments.push_back(is("&") && in_.tokens.has_section(at_, close) ? address()
+                                                                        : assignment_expression());
       section = section || arguments.back().section;
       if (at_ < close && !is(","))
         error(at_, "this cannot stand in an array assignment", "assign the value to a variable first");

@@ -38,10 +38,11 @@ struct Construct {
 class Lowering {
  public:
   Lowering(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis, const CoarrayNames& names,
-           const AccRegions& acc, bool checked, const std::function<std::string(size_t)>& token,
-           Diagnostics* diagnostics)
-      : in_{text, tokens,       analysis, names,
-            acc,  *diagnostics, checked,  [this](size_t a, size_t b) { return render(a, b); }},
+           const AccRegions& acc, Pragmas pragmas, bool checked,
+           const std::function<std::string(size_t)>& token, Diagnostics* diagnostics)
+      : in_{text,         tokens,  analysis,
+            names,        acc,     pragmas,
+            *diagnostics, checked, [this](size_t a, size_t b) { return render(a, b); }},
         text_(text),
         statements_(text, tokens),
         token_(token) {}
@@ -128,6 +129,7 @@ class Lowering {
     });
     for (const auto& [token, text] : lowered.insertions)
       result_.changes.push_back({text_.end_of(token), text_.end_of(token), text});
+    for (const PragmaChange& c : lowered.pragmas) result_.changes.push_back({c.begin, c.end, c.what});
     result_.templates = lowered.templates;
     result_.distributed_arrays = lowered.arrays;
     result_.global_view = lowered.used;
@@ -181,14 +183,6 @@ class Lowering {
     add({Form::sections, begin, end + 1});
   }
 
-  bool ends_operand(size_t token) const {
-    if (token == kNone) return false;
-    const TokenKind kind = text_.tokens()[token].kind;
-    return kind == TokenKind::number || kind == TokenKind::character || kind == TokenKind::string ||
-           text_.is_any(token, ")", "]", "++", "--") ||
-           (text_.is_word(token) && !text_.is_any(token, "return", "case", "sizeof", "else", "do"));
-  }
-
   bool is_unevaluated(size_t token) const {
     if (in_.analysis.is_unevaluated(text_.begin_of(token))) return true;
     for (size_t i = token; i-- > 0;) {
@@ -233,12 +227,12 @@ class Lowering {
     // Parentheses around it.
     while (text_.is(text_.previous(begin), "(") &&
            in_.match(text_.previous(begin)) == text_.skip_directives(end) &&
-           !ends_operand(text_.previous(text_.previous(begin)))) {
+           !text_.ends_operand(text_.previous(text_.previous(begin)))) {
       begin = text_.previous(begin);
       end = in_.match(begin) + 1;
     }
     const size_t before = text_.previous(begin), after = text_.skip_directives(end);
-    if (text_.is(before, "&") && !ends_operand(text_.previous(before)))
+    if (text_.is(before, "&") && !text_.ends_operand(text_.previous(before)))
       return error(before, "an object in another image has no address here",
                    "copy it, or use the address of the local one");
     construct.op = after;
@@ -251,7 +245,7 @@ class Lowering {
       construct.form = Form::increment;
       construct.begin = begin;
       construct.end = after + 1;
-    } else if (text_.is_any(before, "++", "--") && !ends_operand(text_.previous(before))) {
+    } else if (text_.is_any(before, "++", "--") && !text_.ends_operand(text_.previous(before))) {
       construct.form = Form::increment;
       construct.begin = construct.op = before;
       construct.end = end;
@@ -361,7 +355,7 @@ class Lowering {
   }
 
   Operand operand_of(const Construct& c) {
-    Operand operand = read_operand(in_, c.reference);
+    Operand operand = read_operand(in_, c.reference, c.form == Form::local);
     if (operand.good && operand.coindex == nullptr) {
       error(c.reference, "this reference to another image cannot be read", "write name[index]:[image]");
       operand.good = false;
@@ -489,9 +483,9 @@ class Lowering {
 }  // namespace
 
 Lowered lower_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                       const CoarrayNames& names, const AccRegions& acc, bool checked,
+                       const CoarrayNames& names, const AccRegions& acc, Pragmas pragmas, bool checked,
                        const std::function<std::string(size_t)>& token, Diagnostics* diagnostics) {
-  return Lowering(text, tokens, analysis, names, acc, checked, token, diagnostics).run();
+  return Lowering(text, tokens, analysis, names, acc, pragmas, checked, token, diagnostics).run();
 }
 
 std::string lowering_declarations() {
@@ -530,7 +524,7 @@ std::string lowering_declarations() {
          "void tasuki_xmp_sync_images_all_on(const struct __tasuki_xmp_nodes*, const char*, int, int*); "
          "struct __tasuki_xmp_descriptor { int kind, dimensions; unsigned long element, size[7]; const char "
          "*name, *file; "
-         "int line; }; "
+         "int line; unsigned flags; }; "
          "void xmp_sync_all(int*); int xmp_this_image(void); ";
 }
 

@@ -29,7 +29,9 @@ bool literal(const CoarrayText& in, size_t first, size_t last, long long* value)
 
 class Reader {
  public:
-  Reader(const CoarrayText& in, size_t begin) : in_(in), at_(begin) { operand_.begin = begin; }
+  Reader(const CoarrayText& in, size_t begin, bool only_type) : in_(in), only_type_(only_type), at_(begin) {
+    operand_.begin = begin;
+  }
 
   Operand run() {
     primary();
@@ -170,14 +172,15 @@ class Reader {
     const ExpressionType* type = in_.type(operand_.begin, operand_.end);
     const bool is_array =
         type != nullptr && (type->shape == Shape::array || type->shape == Shape::variable_array);
+    operand_.device = is_on_device(in_, operand_.begin, operand_.end);
+    if (operand_.coindex != nullptr) find_coarray();
     if (is_array && operand_.rank > 0)
       error(operand_.begin, "an element of this section is an array itself",
             "write an index or a section for each dimension");
-    else if (is_array && operand_.coindex != nullptr)
+    else if (is_array && operand_.coindex != nullptr && !only_type_)
       error(operand_.begin, "an array in another image is referred to by its elements or by a section",
-            "write " + operand_.name + "[:]:[image] in an array assignment");
-    operand_.device = is_on_device(in_, operand_.begin, operand_.end);
-    if (operand_.coindex != nullptr) find_coarray();
+            "write " + as_section(in_.text, in_.tokens, operand_.begin, operand_.end, *type) +
+                " in an array assignment");
     operand_.good = good_;
   }
 
@@ -214,6 +217,7 @@ class Reader {
   }
 
   const CoarrayText& in_;
+  const bool only_type_;
   size_t at_;
   Operand operand_;
   int brackets_ = 0;
@@ -234,8 +238,8 @@ const ExpressionType* CoarrayText::type(size_t first, size_t last) const {
   return found == analysis.types.end() ? nullptr : &found->second;
 }
 
-Operand read_operand(const CoarrayText& in, size_t begin) {
-  return Reader(in, begin).run();
+Operand read_operand(const CoarrayText& in, size_t begin, bool only_type) {
+  return Reader(in, begin, only_type).run();
 }
 
 size_t operand_end(const CoarrayText& in, size_t begin) {
@@ -263,6 +267,22 @@ bool is_on_device(const CoarrayText& in, size_t first, size_t last) {
       return true;
   }
   return false;
+}
+
+std::string as_section(const Text& text, const CoarrayTokens& tokens, size_t first, size_t last,
+                       const ExpressionType& type) {
+  std::string form, image;
+  for (size_t i = first; i < last; i++) {
+    if (tokens.colons.contains(i)) {
+      i = tokens.coindex_at(i)->end - 1;
+      image = ":[image]";
+    } else if (text.tokens()[i].kind != TokenKind::directive) {
+      form += text.spelling(i);
+    }
+  }
+  for (char c : type.name)
+    if (c == '[') form += "[:]";
+  return form + image;
 }
 
 std::string on_nodes_name(const Directive& coarray) {

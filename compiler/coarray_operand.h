@@ -10,6 +10,7 @@
 #include "compiler/analysis.h"
 #include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
+#include "compiler/pragma.h"
 #include "compiler/runtime_arrays.h"
 
 namespace tasuki::cc {
@@ -21,6 +22,7 @@ struct CoarrayText {
   const Analysis& analysis;
   const CoarrayNames& names;
   const AccRegions& acc;
+  Pragmas pragmas;
   Diagnostics& diagnostics;
   bool checked = false;  // -fcheck=bounds
   // The C for the tokens [first, last), on one line, with the references in them lowered.
@@ -50,14 +52,18 @@ struct Operand {
   std::string element_type() const { return "__typeof__((void)0, " + typed + ")"; }
 };
 
-// The operand that begins at this token, as far as it goes.
-Operand read_operand(const CoarrayText& in, size_t begin);
+// The operand that begins at this token, as far as it goes. Where only its type counts, it may be an array.
+Operand read_operand(const CoarrayText& in, size_t begin, bool only_type = false);
 
 // Where it ends, without errors.
 size_t operand_end(const CoarrayText& in, size_t begin);
 
 // Is it in device memory?
 bool is_on_device(const CoarrayText& in, size_t first, size_t last);
+
+// How an operand that is an array is written as a section: m[:][:]:[image] for m:[2].
+std::string as_section(const Text& text, const CoarrayTokens& tokens, size_t first, size_t last,
+                       const ExpressionType& type);
 
 // What a coarray directive keeps its node array in.
 std::string on_nodes_name(const Directive& coarray);

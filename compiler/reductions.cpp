@@ -5,33 +5,11 @@
 #include <set>
 
 #include "compiler/declarator.h"
+#include "compiler/element_types.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {
 namespace {
-
-struct KnownType {
-  std::string_view name;
-  tasuki_xmp_type type;
-};
-constexpr KnownType kTypes[] = {{"_Bool", TASUKI_XMP_BOOL},
-                                {"char", TASUKI_XMP_CHAR},
-                                {"signed char", TASUKI_XMP_CHAR},
-                                {"unsigned char", TASUKI_XMP_UNSIGNED_CHAR},
-                                {"short", TASUKI_XMP_SHORT},
-                                {"unsigned short", TASUKI_XMP_UNSIGNED_SHORT},
-                                {"int", TASUKI_XMP_INT},
-                                {"unsigned int", TASUKI_XMP_UNSIGNED},
-                                {"long", TASUKI_XMP_LONG},
-                                {"unsigned long", TASUKI_XMP_UNSIGNED_LONG},
-                                {"long long", TASUKI_XMP_LONG_LONG},
-                                {"unsigned long long", TASUKI_XMP_UNSIGNED_LONG_LONG},
-                                {"float", TASUKI_XMP_FLOAT},
-                                {"double", TASUKI_XMP_DOUBLE},
-                                {"long double", TASUKI_XMP_LONG_DOUBLE},
-                                {"_Complex float", TASUKI_XMP_COMPLEX_FLOAT},
-                                {"_Complex double", TASUKI_XMP_COMPLEX_DOUBLE},
-                                {"_Complex long double", TASUKI_XMP_COMPLEX_LONG_DOUBLE}};
 
 struct KnownOperation {
   std::string_view name;
@@ -77,10 +55,11 @@ bool memory_of(const CoarrayText& in, const GlobalNames& names, const TokenRange
   while (name.ends_with(' ')) name.pop_back();
   for (const std::string qualifier : {"const ", "volatile "})
     if (name.starts_with(qualifier)) name.erase(0, qualifier.size());
-  const auto known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const KnownType& t) {
-    return t.name == name || (name.starts_with("enum ") && t.type == TASUKI_XMP_INT);
-  });
-  if (known != std::end(kTypes)) m->type = known->type;
+  const auto known =
+      std::find_if(std::begin(kElementTypes), std::end(kElementTypes), [&](const ElementType& t) {
+        return t.name == name || (name.starts_with("enum ") && t.type == TASUKI_XMP_INT);
+      });
+  if (known != std::end(kElementTypes)) m->type = known->type;
   const size_t array =
       in.text.next(range.first) == range.last ? names.find_array(in.text, in.analysis, range.first) : kNone;
   if (array != kNone) {
@@ -91,11 +70,13 @@ bool memory_of(const CoarrayText& in, const GlobalNames& names, const TokenRange
     m->count = "__tasuki_allocated(" + m->array + ")";
     m->is_array = true;
     std::string base = type->name;
-    const auto element = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const KnownType& t) {
-      return base.starts_with(std::string(t.name) + "[") || base.starts_with(std::string(t.name) + " (*)") ||
-             base.starts_with(std::string(t.name) + " *");
-    });
-    if (element != std::end(kTypes)) m->type = element->type;
+    const auto element =
+        std::find_if(std::begin(kElementTypes), std::end(kElementTypes), [&](const ElementType& t) {
+          return base.starts_with(std::string(t.name) + "[") ||
+                 base.starts_with(std::string(t.name) + " (*)") ||
+                 base.starts_with(std::string(t.name) + " *");
+        });
+    if (element != std::end(kElementTypes)) m->type = element->type;
     return true;
   }
   const std::string object = in.c(range.first, range.last);
@@ -171,7 +152,14 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
                         old = "__tasuki_v" + id, all = "__tasuki_a" + id, n = "__tasuki_n" + id,
                         place = in.place(loop.name);
       std::string joined_with_old;
-      if (is_private(in, v.variable)) {
+      // acc: what the region has on the device is brought to the host for this, and goes back.
+      const auto update = [&](const char* to_device) {
+        return loop.on_device ? "tasuki_xmp_device_update(" + m.data + ", sizeof(" + m.element + ") * (" +
+                                    m.count + "), " + to_device + "); "
+                              : std::string();
+      };
+      // What OpenACC has on the device is found by the variable itself.
+      if (!loop.on_device && is_private(in, v.variable)) {
         // A variable of the same name, whose address nobody has.
         const std::string name(in.text.spelling(v.variable.first));
         result.before += m.element + "* const " + all + " = &" + name + "; " + m.element + " " + old + "; ";
@@ -185,11 +173,11 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
       } else if (operation.identity != nullptr) {
         // The elements one by one; a single variable is an array of one.
         const std::string each = "for (unsigned long __tasuki_q = 0; __tasuki_q < " + n + "; __tasuki_q++) ";
-        result.before += m.element + "* const " + all + " = " + m.data + "; const unsigned long " + n +
-                         " = " + m.count + "; " + m.element + "* const " + old + " = tasuki_xmp_temporary(" +
-                         n + ", sizeof *" + old + ", " + place + "); " + each + old +
-                         "[__tasuki_q] = " + all + "[__tasuki_q], " + all +
-                         "[__tasuki_q] = " + operation.identity + "; ";
+        result.before += update("0") + m.element + "* const " + all + " = " + m.data +
+                         "; const unsigned long " + n + " = " + m.count + "; " + m.element + "* const " +
+                         old + " = tasuki_xmp_temporary(" + n + ", sizeof *" + old + ", " + place + "); " +
+                         each + old + "[__tasuki_q] = " + all + "[__tasuki_q], " + all +
+                         "[__tasuki_q] = " + operation.identity + "; " + update("1");
         joined_with_old = " " + each + all + "[__tasuki_q] = " + old + "[__tasuki_q] " + join_of(r) + " " +
                           all + "[__tasuki_q]; tasuki_xmp_release(" + old + ");";
       }
@@ -197,13 +185,12 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
       for (const TokenRange& l : v.locations)
         locations += (locations.empty() ? "" : ", ") + variable_of(in, names, l, false);
       result.behind +=
-          " tasuki_xmp_loop_reduction(" + std::to_string(operation.operation) +
+          " " + update("0") + "tasuki_xmp_loop_reduction(" + std::to_string(operation.operation) +
           ", &(const struct __tasuki_xmp_variable)" + initialiser(m) + ", " +
           std::to_string(v.locations.size()) + ", " +
           (locations.empty() ? "0" : "(const struct __tasuki_xmp_variable[]){" + locations + "}") + ", 0, &" +
-          space + ", " + std::to_string(dimensions) + ", " +
-          std::to_string(loop.on_device ? TASUKI_XMP_DEVICE : 0) + ", " + place + ");";
-      result.behind += joined_with_old;
+          space + ", " + std::to_string(dimensions) + ", 0, " + place + ");";
+      result.behind += joined_with_old + " " + update("1");
     }
   }
   result.before += "{ " + begins;

@@ -28,37 +28,24 @@ constexpr const char* kCoarrayDeclarations =
     "struct __tasuki_xmp_coarray { void* pointer; unsigned long bytes, alignment; const void* image; "
     "unsigned "
     "long image_bytes; void (*compute)(void); unsigned flags; const char *name, *file; int line; void* "
-    "state[2]; }; "
-    "extern struct __tasuki_xmp_coarray* __start_tasuki_xmp[] __attribute__((visibility(\"hidden\"))); "
-    "extern struct __tasuki_xmp_coarray* __stop_tasuki_xmp[] __attribute__((visibility(\"hidden\"))); "
-    "void tasuki_xmp_register(struct __tasuki_xmp_coarray* const*, struct __tasuki_xmp_coarray* const*); ";
-constexpr const char* kRegisterCoarrays = "tasuki_xmp_register(__start_tasuki_xmp, __stop_tasuki_xmp); ";
+    "state[2]; }; ";
 
-constexpr const char* kNodesDeclarations =
-    "extern struct __tasuki_xmp_nodes* __start_tasuki_xmpnodes[] __attribute__((visibility(\"hidden\"))); "
-    "extern struct __tasuki_xmp_nodes* __stop_tasuki_xmpnodes[] __attribute__((visibility(\"hidden\"))); "
-    "void tasuki_xmp_register_nodes(struct __tasuki_xmp_nodes* const*, struct __tasuki_xmp_nodes* const*); ";
-constexpr const char* kRegisterNodes =
-    "tasuki_xmp_register_nodes(__start_tasuki_xmpnodes, __stop_tasuki_xmpnodes); ";
+// What registers the records of one kind, which stand in a section of their own. Where there may be none of them, the section is weak.
+struct Registration {
+  Registration(const std::string& type, const std::string& what, bool may_be_none = false) {
+    const std::string records = "struct __tasuki_xmp_" + type + "* ", name = "tasuki_xmp" + what;
+    const std::string call = "tasuki_xmp_register" + std::string(what.empty() ? "" : "_") + what;
+    const std::string attribute =
+        std::string("__attribute__((visibility(\"hidden\")") + (may_be_none ? ", weak" : "") + ")); ";
+    declarations = "extern " + records + "__start_" + name + "[] " + attribute + "extern " + records +
+                   "__stop_" + name + "[] " + attribute + "void " + call + "(" + records + "const*, " +
+                   records + "const*); ";
+    statement = call + "(__start_" + name + ", __stop_" + name + "); ";
+  }
+  std::string declarations, statement;
+};
 
-constexpr const char* kTemplatesDeclarations =
-    "extern struct __tasuki_xmp_template* __start_tasuki_xmptemplates[] "
-    "__attribute__((visibility(\"hidden\"))); "
-    "extern struct __tasuki_xmp_template* __stop_tasuki_xmptemplates[] "
-    "__attribute__((visibility(\"hidden\"))); "
-    "void tasuki_xmp_register_templates(struct __tasuki_xmp_template* const*, struct __tasuki_xmp_template* "
-    "const*); ";
-constexpr const char* kRegisterTemplates =
-    "tasuki_xmp_register_templates(__start_tasuki_xmptemplates, __stop_tasuki_xmptemplates); ";
-
-constexpr const char* kArraysDeclarations =
-    "extern struct __tasuki_xmp_array* __start_tasuki_xmparrays[] __attribute__((visibility(\"hidden\"), "
-    "weak)); "
-    "extern struct __tasuki_xmp_array* __stop_tasuki_xmparrays[] __attribute__((visibility(\"hidden\"), "
-    "weak)); "
-    "void tasuki_xmp_register_arrays(struct __tasuki_xmp_array* const*, struct __tasuki_xmp_array* const*); ";
-constexpr const char* kRegisterArrays =
-    "tasuki_xmp_register_arrays(__start_tasuki_xmparrays, __stop_tasuki_xmparrays); ";
+constexpr const char* kUseDeviceDeclaration = "void tasuki_xmp_use_device(void); ";
 
 // Behind the user's last line. Objects of the same program share the section, so each registers all of it.
 constexpr const char* kConstructor =
@@ -79,12 +66,14 @@ class Rewriter {
 
   std::string run(const CoarrayTokens& tokens, const CoarrayNames& names, Pragmas pragmas, bool checked,
                   Diagnostics* diagnostics) {
+    const bool uses_device =
+        pragmas.openacc && std::any_of(tokens.globals.begin(), tokens.globals.end(),
+                                       [](const GlobalDirective& d) { return d.on_device; });
     if (pragmas.openacc) acc_ = find_acc_regions(text_, tokens, analysis_, arrays_, names, diagnostics);
-    pragmas.openacc = false;
-    if (!change_names(pragmas, diagnostics)) return "";
+    if (!change_names({pragmas.openmp, false}, diagnostics)) return "";
     const auto token = [&](size_t i) { return edits_.part(text_.begin_of(i), text_.end_of(i)); };
     const Lowered lowered =
-        lower_coarrays(text_, tokens, analysis_, names, acc_, checked, token, diagnostics);
+        lower_coarrays(text_, tokens, analysis_, names, acc_, pragmas, checked, token, diagnostics);
     if (diagnostics->errors() > 0) return "";
     for (const Coindex& c : tokens.coindices)
       for (size_t i = c.colon; c.declares && i < c.end; i++) blank(i);
@@ -97,11 +86,22 @@ class Rewriter {
     }
     const bool records = !file_records().empty() || has_block_records();
     std::string declarations = lowering_declarations(), registers;
-    if (records) declarations += kCoarrayDeclarations, registers += kRegisterCoarrays;
+    const auto add = [&](const Registration& r) {
+      declarations += r.declarations;
+      registers += r.statement;
+    };
+    if (records) {
+      declarations += kCoarrayDeclarations;
+      add({"coarray", ""});
+    }
     if (lowered.global_view) declarations += global_declarations();
-    if (lowered.node_arrays) declarations += kNodesDeclarations, registers += kRegisterNodes;
-    if (lowered.templates) declarations += kTemplatesDeclarations, registers += kRegisterTemplates;
-    if (lowered.distributed_arrays) declarations += kArraysDeclarations, registers += kRegisterArrays;
+    if (lowered.node_arrays) add({"nodes", "nodes"});
+    if (lowered.templates) add({"template", "templates"});
+    if (lowered.distributed_arrays) add({"array", "arrays", true});
+    if (uses_device || !acc_.allocated.empty()) {
+      declarations += kUseDeviceDeclaration;
+      registers += "tasuki_xmp_use_device(); ";
+    }
     if (!registers.empty())
       registers =
           "static void __attribute__((constructor, used)) __tasuki_register(void) { " + registers + "}\n";

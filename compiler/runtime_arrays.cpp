@@ -147,17 +147,23 @@ class Finder {
     if (d.shape != Shape::array)
       return error(d.offset, quoted_name + " is not an array; only arrays live in cluster memory",
                    "declare it without dlm, or as an array of one element: " + d.name + "[1]");
-    ArrayDeclaration declaration{.declarator = declarator_of(text_, name), .what = &d};
-    declaration.is_extern = specifiers.is_extern;
-    declaration.initialised = declaration.declarator.equals != kNone;
-    declaration.is_definition = !specifiers.is_extern || declaration.initialised;
     Array& array = array_of(d);
     if (std::any_of(array.declarations.begin(), array.declarations.end(),
                     [&](const ArrayDeclaration& known) { return known.what == &d; }))
       return;  // dlm written twice
-    array.block_scope = d.function != kNone && !specifiers.is_extern;
-    if (!check_attributes(specifiers, &declaration, &array)) return;
-    array.declarations.push_back(std::move(declaration));
+    add(d, name, specifiers, {}, &array);
+  }
+
+  void add(const Declaration& d, size_t name, const Specifiers& specifiers, std::vector<size_t> blanks,
+           Array* array) {
+    ArrayDeclaration declaration{.declarator = declarator_of(text_, name), .what = &d};
+    declaration.is_extern = specifiers.is_extern;
+    declaration.initialised = declaration.declarator.equals != kNone;
+    declaration.is_definition = !specifiers.is_extern || declaration.initialised;
+    declaration.blanks = std::move(blanks);
+    array->block_scope = d.function != kNone && !specifiers.is_extern;
+    if (check_attributes(specifiers, &declaration, array))
+      array->declarations.push_back(std::move(declaration));
   }
 
   // The declaration whose declarator the codimensions end: the name stands before the brackets, in parentheses at most.
@@ -216,15 +222,9 @@ class Finder {
     if (d.shape == Shape::variable_array)
       return error(d.offset, quoted_name + " has a size that is known only at run time",
                    "use xmp_comalloc (xmp.h)");
-    ArrayDeclaration declaration{.declarator = declarator_of(text_, name), .what = &d};
-    declaration.is_extern = specifiers.is_extern;
-    declaration.initialised = declaration.declarator.equals != kNone;
-    declaration.is_definition = !specifiers.is_extern || declaration.initialised;
-    for (size_t i = c.colon; i < c.end; i++) declaration.blanks.push_back(i);
-    Array& array = array_of(d);
-    array.block_scope = d.function != kNone && !specifiers.is_extern;
-    if (!check_attributes(specifiers, &declaration, &array)) return;
-    array.declarations.push_back(std::move(declaration));
+    std::vector<size_t> codimensions;
+    for (size_t i = c.colon; i < c.end; i++) codimensions.push_back(i);
+    add(d, name, specifiers, std::move(codimensions), &array_of(d));
   }
 
   Array& array_of(const Declaration& d) {
@@ -358,7 +358,7 @@ class Finder {
   bool is_other_name(size_t token) const {
     const size_t before = text_.previous(token), after = text_.next(token);
     if (text_.is_any(before, ".", "->", "struct", "union", "enum", "goto")) return true;
-    if (text_.is(before, "&&") && !ends_operand(text_.previous(before)))
+    if (text_.is(before, "&&") && !text_.ends_operand(text_.previous(before)))
       return true;  // the address of a label
     if (text_.is(after, ":") && text_.is_any(before, ";", "{", "}", ":", ")")) return true;  // a label
     // asm("..." : [name] "=r"(x))
@@ -366,15 +366,6 @@ class Finder {
         text_.tokens()[text_.next(after)].kind == TokenKind::string)
       return true;
     return is_attribute_name(token) || is_old_parameter(token);
-  }
-
-  // Is "&&" behind this token a logical and?
-  bool ends_operand(size_t token) const {
-    if (token == kNone) return false;
-    const TokenKind kind = text_.tokens()[token].kind;
-    return kind == TokenKind::number || kind == TokenKind::character || kind == TokenKind::string ||
-           text_.is_any(token, ")", "]", "++", "--") ||
-           (text_.is_word(token) && !text_.is_any(token, "return", "case", "sizeof"));
   }
 
   // In __attribute__((name, name(argument))) only the arguments of some are expressions.

@@ -241,6 +241,14 @@ bool Text::is_assignment(size_t token) const {
   return is_any(token, "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=");
 }
 
+bool Text::ends_operand(size_t token) const {
+  if (token >= tokens_.size()) return false;
+  const TokenKind kind = tokens_[token].kind;
+  return kind == TokenKind::number || kind == TokenKind::character || kind == TokenKind::string ||
+         is_any(token, ")", "]", "++", "--") ||
+         (kind == TokenKind::word && !is_any(token, "return", "case", "sizeof", "else", "do"));
+}
+
 size_t Text::token_at(size_t offset) const {
   const size_t found = first_from(offset);
   return found != kNone && tokens_[found].offset == offset ? found : kNone;

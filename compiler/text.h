@@ -51,6 +51,8 @@ class Text {
   }
   // Is it = or one of its kin, such as +=?
   bool is_assignment(size_t token) const;
+  // Can an operand end with it? Then a & or ++ behind it is no prefix.
+  bool ends_operand(size_t token) const;
 
   // The neighbours that are no directives; kNone at the ends.
   size_t next(size_t token) const;

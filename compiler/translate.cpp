@@ -8,6 +8,7 @@
 
 #include "compiler/acc_regions.h"
 #include "compiler/analysis.h"
+#include "compiler/coarray_operand.h"
 #include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
 #include "compiler/dlm_tokens.h"
@@ -16,6 +17,7 @@
 #include "compiler/rewrite.h"
 #include "compiler/runtime_arrays.h"
 #include "compiler/text.h"
+#include "compiler/whole_arrays.h"
 #include "compiler/xmp_directives.h"
 
 namespace tasuki::cc {
@@ -62,6 +64,12 @@ class Translator {
               input_.path.c_str());
       return 1;
     }
+    if (result->is_xmp) {
+      const Text sections(std::move(bytes));
+      Diagnostics diagnostics(sections);
+      bytes = whole_arrays_as_descriptors(sections, &diagnostics);
+      if (diagnostics.errors() > 0) return 1;
+    }
     const Text text(std::move(bytes));
     if (has_directives(text)) {
       std::string expanded;
@@ -96,10 +104,17 @@ class Translator {
 
   int translate_coarrays(const Text& text, const CoarrayTokens& tokens, Translation* result) {
     Neutral neutral = neutral_text(text, tokens);
-    if (line_.openacc) hide_coarrays(text, tokens, &neutral);
-    if (const int failed = check_neutral(text, neutral)) return failed;
     Diagnostics diagnostics(text);
+    if (line_.openacc) {
+      if (!check_device_sets(text, &diagnostics)) return 1;
+      hide_coarrays(text, tokens, &neutral);
+    }
     Analysis analysis;
+    if (const int failed = check_neutral(text, neutral)) {
+      if (analyse(text, {}, neutral, line_.meaning, &analysis))
+        explain_arrays(text, tokens, analysis, &diagnostics);
+      return failed;
+    }
     if (!analyse(text, {}, neutral, line_.meaning, &analysis)) return 1;
     CoarrayNames names;
     const RuntimeArrays coarrays = find_coarrays(text, tokens, analysis, &names, &diagnostics);
@@ -109,6 +124,19 @@ class Translator {
         text, tokens, analysis, coarrays, names, {line_.openmp, line_.openacc}, line_.checked, &diagnostics);
     if (diagnostics.errors() > 0) return 1;
     return write_result(rewritten, result);
+  }
+
+  // C says of a:[2] = b only that it assigns to an array.
+  static void explain_arrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                             Diagnostics* diagnostics) {
+    for (const Coindex& c : tokens.coindices) {
+      if (c.declares || !text.is_assignment(text.skip_directives(c.end))) continue;
+      const auto type = analysis.types.find({text.begin_of(c.begin), text.end_of(c.end - 1)});
+      if (type != analysis.types.end() && type->second.shape == Shape::array)
+        diagnostics->note(text.begin_of(c.begin), "an array in another image is assigned to as a section: " +
+                                                      as_section(text, tokens, c.begin, c.end, type->second) +
+                                                      " = ..");
+    }
   }
 
   int write_result(const std::string& rewritten, Translation* result) {

@@ -64,6 +64,62 @@ int main(int argc, char** argv) {
 }
 """
 SAID = "1 2 27 0.5 5 ok\n"
+# The global view: the same directives in each file; one of them has the arrays.
+SPREAD_HEADER = """
+#include <stdio.h>
+#include <xmp.h>
+#define N 12
+#pragma xmp nodes p(*)
+#pragma xmp template t(0:N-1)
+#pragma xmp distribute t(block) onto p
+#pragma xmp template c(0:N-1,0:N-1)
+#pragma xmp distribute c(*,cyclic(2)) onto p
+extern double spread[N];
+#pragma xmp align spread[i] with t(i)
+#pragma xmp shadow spread[1]
+extern int dealt[N][N];
+#pragma xmp align dealt[i][j] with c(j,i)
+extern float *open;
+#pragma xmp align open[i] with t(i)
+void fill(void);
+int sum(void);
+"""
+SPREAD_ARRAYS = """
+#include "spread.h"
+double spread[N];
+int dealt[N][N];
+float *open;
+"""
+SPREAD_USES = """
+#include "spread.h"
+void fill(void) {
+  open = xmp_malloc(xmp_desc_of(open), N);
+#pragma xmp loop on t(i)
+  for (int i = 0; i < N; i++) spread[i] = i, open[i] = 100;
+#pragma xmp reflect (spread)
+#pragma xmp loop (i, j) on c(j,i)
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) dealt[i][j] = 1;
+}
+"""
+SPREAD_MAIN = """
+#include "spread.h"
+int main(void) {
+  int n = 0;
+  fill();
+#pragma xmp loop on t(i) reduction(+:n)
+  for (int i = 1; i < N; i++) n += (int)(spread[i - 1] + open[i]);
+#pragma xmp loop (i, j) on c(j,i) reduction(+:n)
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) n += dealt[i][j];
+  int all[N];
+#pragma xmp gmove
+  all[:] = dealt[3][:];
+  if (xmp_node_num() == 1) printf("%d %d\\n", n, all[N - 1]);
+  return 0;
+}
+"""
+SPREAD_SAID = "1299 1\n"
 
 
 def several_files():
@@ -79,6 +135,11 @@ def several_files():
     job_says("a program on it", cc("main.c", "-L.", "-lshared", "-Wl,-rpath,.", "-o", "program"), SAID)
     for options in ("-O2 -flto", "-O3 -fopenmp", "-fcheck=bounds -g", "-ffunction-sections -fdata-sections -Wl,--gc-sections", "-std=gnu99"):
         job_says(options, cc(*shlex.split(options), "arrays.c", "uses.c", "main.c", "-o", "program"), SAID)
+    write("spread.h", SPREAD_HEADER), write("spread.c", SPREAD_ARRAYS), write("spread_use.c", SPREAD_USES), write("spread_main.c", SPREAD_MAIN)
+    job_says("distributed arrays of several sources", cc("spread_use.c", "spread_main.c", "spread.c", "-o", "program"), SPREAD_SAID)
+    built = cc("-c", "-fcheck=bounds", "spread.c", "spread_use.c", "spread_main.c")
+    check("-c of several sources with distributed arrays", built.code == 0, built)
+    job_says("their objects", cc("spread_main.o", "spread.o", "spread_use.o", "-o", "program"), SPREAD_SAID)
     write("stage.c", "int a:[*];\nint main(void) { a:[1] = 2; return 0; }\n")
     check("-S", cc("-S", "stage.c").code == 0 and "tasuki_xmp_put" in pathlib.Path("stage.s").read_text())
     check("-E -o, and the preprocessed source", cc("-E", "stage.c", "-o", "stage.i").code == 0 and cc("stage.i", "-o", "staged").code == 0)
@@ -151,6 +212,88 @@ def checked_programs():
         check(f"{what} outside: code and message", seen.code != 0 and all(word in seen.err for word in named), seen)
 
 
+TRANSFORM = """#include <xmp.h>
+#include <stdlib.h>
+#pragma xmp nodes p[*]
+#pragma xmp template t[12]
+#pragma xmp distribute t[block] onto p
+#pragma xmp template c[12]
+#pragma xmp distribute c[cyclic] onto p
+#pragma xmp template tt[6][4]
+#pragma xmp distribute tt[block][*] onto p
+double v[12], w[12], x[6][4], y[6][4], z[4][6];
+float f[12];
+int i[12], far[12], plain[12], co[12]:[*];
+_Bool m[12];
+char odd[6][4];
+struct point { double x; } s[12];
+double *later;
+#pragma xmp align v[i] with t[i]
+#pragma xmp align w[i] with t[i]
+#pragma xmp align x[i][j] with tt[i][j]
+#pragma xmp align y[i][j] with tt[i][j]
+#pragma xmp align z[i][*] with tt[i][*]
+#pragma xmp align f[i] with t[i]
+#pragma xmp align i[i] with t[i]
+#pragma xmp align far[i] with c[i]
+#pragma xmp align m[i] with t[i]
+#pragma xmp align odd[i][j] with tt[i][j]
+#pragma xmp align s[i] with t[i]
+#pragma xmp align later[i] with t[i]
+int main(int argc, char** argv) {
+  const int wrong = atoi(argv[1]);
+#pragma xmp loop on t[k]
+  for (int k = 0; k < 12; k++) i[k] = wrong == 9 ? 12 : 11 - k, m[k] = 1;
+  xmp_gather(v[:], w[:], i[:]);
+"""
+TRANSFORMS = (("xmp_transpose(x[:][:], y[:][:], 0)", "xmp_transpose: dimension 1 of 'x' has 6 elements, and dimension 2 of 'y' has 4"),
+              ("xmp_transpose(x[:][:], v[:], 0)", "xmp_transpose: 'v' has 1 dimensions; the argument 'a' has 2"),
+              ("xmp_matmul(x[:][:], x[:][:], y[:][:])", "xmp_matmul: dimension 1 of 'y' has 6 elements, and dimension 2 of 'x' has 4"),
+              ("xmp_matmul(x[:][:], odd[:][:], z[:][:])", "xmp_matmul: the elements of 'x' and 'odd' are of different types"),
+              ("xmp_sort_up(v[:], f[:])", "xmp_sort_up: the elements of 'v' and 'f' are of different types"),
+              ("xmp_sort_down(s[:], s[:])", "xmp_sort_down: the elements of 's' are no real numbers"),
+              ("xmp_gather(v[:], w[:], w[:])", "xmp_gather: 'w' holds subscripts and must be an array of integers"),
+              ("xmp_gather(v[:], w[:], far[:])", "xmp_gather: 'far' must be aligned as 'v' is"),
+              ("", "xmp_gather: dimension 1 of 'w' goes from 0 to 11; the index array has 12"),
+              ("xmp_gather(v[:], w[:], i[:], i[:])", "xmp_gather: 'w' has 1 dimensions, and there are 2 index arrays"),
+              ("xmp_scatter(x[:][:], v[:], i[:])", "xmp_scatter: 'x' has 2 dimensions, and there are 1 index arrays"),
+              ("xmp_scatter(v[:], w[:], xmp_desc_of(t))", "xmp_scatter: the argument 'idx' is not the descriptor of a distributed array"),
+              ("xmp_pack(v[:], x[:][:])", "xmp_pack: 24 elements are selected, and 'v' has 12"),
+              ("xmp_pack(v[:], w[:], i[:])", "xmp_pack: the mask 'i' must be an array of _Bool"),
+              ("xmp_pack(v[:], co[:])", "xmp_pack: the argument 'a' is not the descriptor of a distributed array"),
+              ("xmp_unpack(x[:][:], v[:], m[:])", "xmp_unpack: 'm' has 1 dimensions, and 'x' has 2"),
+              ("xmp_sort_up(xmp_desc_of(later), v[:])", "xmp_sort_up: the distributed array 'later' has no memory yet; xmp_malloc gives it some"))
+
+
+def transformations():
+    """Arguments that do not fit: a message with the line of the call, and the end of the job."""
+    calls = [call for call, _ in TRANSFORMS]
+    write("transform.c", TRANSFORM + "".join(f"  if (wrong == {k}) {call or '0'};\n" for k, call in enumerate(calls, 1)) + "  return 0;\n}\n")
+    built = cc("transform.c", "-o", "transform")
+    if built.code != 0:
+        return check("transformational procedures", False, built)
+    seen = run(*launcher, 2, "./transform", 0)
+    check("transformational procedures whose arguments fit", seen.code == 0, seen)
+    first = TRANSFORM.count("\n")
+    for k, call in enumerate(calls, 1):
+        message = dict(TRANSFORMS)[call]
+        seen = run(*launcher, 2, "./transform", k)
+        check(call or "a subscript that is none", seen.code != 0 and f"transform.c:{first + k if call else first}: error: {message}" in seen.err, seen)
+    for call, message in (("xmp_sort_up(plain[:], v[:])", "'plain' is no node array, template, distributed array or coarray"),
+                          ("xmp_sort_up(v[0:12], w[:])", "'xmp_sort_up' takes whole arrays, and this is a part of one")):
+        write("wrong.c", TRANSFORM + f"  {call};\n  return 0;\n}}\n")
+        built = cc("wrong.c", "-o", "wrong")
+        check(call, built.code != 0 and f"wrong.c:{first + 1}:" in built.err and message in built.err, built)
+
+
+def advice():
+    """What the user's compiler does not know."""
+    for left, form in (("a:[2]", "a[:]:[image] = .."), ("m:[1]", "m[:][:]:[image] = .."), ("m[i]:[1]", "m[i][:]:[image] = ..")):
+        write("whole.c", f"int a[9]:[*], m[2][3]:[*], b[9];\nint main(void) {{\n  int i = 0;\n  {left} = b;\n  return i;\n}}\n")
+        built = cc("-c", "whole.c")
+        check(f"{left} = b", built.code != 0 and f"whole.c:4:3: note: an array in another image is assigned to as a section: {form}" in built.err, built)
+
+
 def nonblock():
     write("nb.c", "#include <xmp.h>\nint a[9]:[*], b[9];\nint main(void) {\n#pragma xmp nonblock\n  {\n    a[0:9]:[1] = b[:];\n  }\n"
           "#pragma xmp nonblock (remote)\n  a[0:9]:[1] = b[:];\n#pragma xmp wait_nonblock (local)\n#pragma xmp wait_nonblock\n  a[0:9]:[1] = b[:];\n  return 0;\n}\n")
@@ -160,4 +303,4 @@ def nonblock():
     check("wait_nonblock", "tasuki_xmp_wait_nonblock(1, " in text and "tasuki_xmp_wait_nonblock(0, " in text, text[-2000:])
 
 
-harness.main(sys.argv[1], sys.argv[2], (several_files, wrong_links, dependencies, checked_programs, nonblock))
+harness.main(sys.argv[1], sys.argv[2], (several_files, wrong_links, dependencies, checked_programs, transformations, advice, nonblock))

@@ -36,9 +36,9 @@ extern "C" {
 
 enum {
   XMP_STAT_SUCCESS = 0,
-  XMP_STAT_STOPPED_IMAGE = 1,      /* an image that takes part has left main or called exit */
-  XMP_STAT_LOCKED = 2,             /* lock: this image holds it already */
-  XMP_STAT_UNLOCKED = 3,           /* unlock: nobody holds it */
+  XMP_STAT_STOPPED_IMAGE = 1, /* an image that takes part, or holds the lock, has left main or called exit */
+  XMP_STAT_LOCKED = 2,        /* lock: this image holds it already */
+  XMP_STAT_UNLOCKED = 3,      /* unlock: nobody holds it */
   XMP_STAT_LOCKED_OTHER_IMAGE = 4, /* unlock: another image holds it */
   XMP_STAT_ERROR = 5               /* anything else: an image that is not there, no memory */
 };
@@ -116,6 +116,40 @@ int xmp_align_template(xmp_desc_t d, xmp_desc_t* dt);
 void xmp_get_primary_image_index(int count, const int* index, int* primary, xmp_desc_t d);
 /* ... and of the node array `d` in the executing set; 0 for those that are not in it. */
 void xmp_get_image_index(int count, const int* index, int* current, xmp_desc_t d);
+
+/* Transformational procedures (section 7.9). Arguments are descriptors of distributed arrays, in any distributions, with or without shadow (which
+ * is not renewed); in programs of tasukicc whole sections, x[:][:], stand for xmp_desc_of(x). Collective: all nodes that have parts of the
+ * arrays execute the call, with the same arguments. Arguments that do not fit end the job with a message and exit code 1. The result may be the
+ * same array as an operand. `x` and `a`, `v` and `a` have elements of one type, which may be a structure. Subscripts are from 0. */
+/* x[idx1[i]][idx2[i]].. = a[i] for all subscripts i of `a`. As many arrays of integers as `x` has dimensions, of the shape and alignment of `a`.
+ * Which value an element gets that is named twice is not defined. */
+void xmp_scatter(xmp_desc_t x, xmp_desc_t a, ...);
+/* x[i] = a[idx1[i]][idx2[i]].. for all subscripts i of `x`. As many arrays of integers as `a` has dimensions, of the shape and alignment of `x`. */
+void xmp_gather(xmp_desc_t x, xmp_desc_t a, ...);
+/* v[0], v[1], .. = the elements of `a` in their order (the last subscript varies fastest), or those for which the array `mask` of _Bool, of the
+ * shape and alignment of `a`, is true: xmp_pack(v, a) or xmp_pack(v, a, mask). `v` has one dimension and at least as many elements; the
+ * others keep their values. */
+void xmp_pack(xmp_desc_t v, xmp_desc_t a, xmp_desc_t mask, ...);
+/* The other way round: xmp_unpack(a, v) or xmp_unpack(a, v, mask). */
+void xmp_unpack(xmp_desc_t a, xmp_desc_t v, xmp_desc_t mask, ...);
+/* x[j][i] = a[i][j]. opt 1: `a` need not keep its values (it does). */
+void xmp_transpose(xmp_desc_t x, xmp_desc_t a, int opt);
+/* x = a b: matrices of numbers, M x N, M x K, K x N. Each node needs room for 32 MiB or 16 rows and columns of the factors, whatever is more,
+ * and for its elements of `x`. */
+void xmp_matmul(xmp_desc_t x, xmp_desc_t a, xmp_desc_t b);
+/* v1 = v2 sorted: arrays of real numbers with one dimension and equally many elements. What is no number comes last. */
+void xmp_sort_up(xmp_desc_t v1, xmp_desc_t v2);
+void xmp_sort_down(xmp_desc_t v1, xmp_desc_t v2);
+/* For their messages: where the call is; and the end of the arguments. */
+void tasuki_xmp_called_at(const char* file, int line);
+#define xmp_scatter(...) (tasuki_xmp_called_at(__FILE__, __LINE__), xmp_scatter(__VA_ARGS__, (xmp_desc_t)0))
+#define xmp_gather(...) (tasuki_xmp_called_at(__FILE__, __LINE__), xmp_gather(__VA_ARGS__, (xmp_desc_t)0))
+#define xmp_pack(...) (tasuki_xmp_called_at(__FILE__, __LINE__), xmp_pack(__VA_ARGS__, (xmp_desc_t)0))
+#define xmp_unpack(...) (tasuki_xmp_called_at(__FILE__, __LINE__), xmp_unpack(__VA_ARGS__, (xmp_desc_t)0))
+#define xmp_transpose(x, a, opt) (tasuki_xmp_called_at(__FILE__, __LINE__), xmp_transpose(x, a, opt))
+#define xmp_matmul(x, a, b) (tasuki_xmp_called_at(__FILE__, __LINE__), xmp_matmul(x, a, b))
+#define xmp_sort_up(v1, v2) (tasuki_xmp_called_at(__FILE__, __LINE__), xmp_sort_up(v1, v2))
+#define xmp_sort_down(v1, v2) (tasuki_xmp_called_at(__FILE__, __LINE__), xmp_sort_down(v1, v2))
 
 /* 1: what directives with async(id) have begun is complete; else 0 (section 7.4). */
 int xmp_test_async(int async_id);

@@ -8,6 +8,9 @@
 namespace tasuki::coarray {
 namespace {
 
+// A waiting image looks whether the one that holds the lock still runs.
+constexpr unsigned kTurnsOfTrust = 1000;
+
 template <typename T>
 T by_processor(T* at, int operation, T operand, T compare) {
   switch (operation) {
@@ -95,7 +98,7 @@ int64_t atomic(const Place& place, uint64_t bytes, int operation, int64_t operan
                     : apply<int32_t>(place, operation, operand, compare);
 }
 
-LockResult lock(const Place& place, int32_t me, bool try_only) {
+LockResult lock(const Place& place, int32_t me, bool try_only, Sync* sync) {
   const Place ticket = member(place, offsetof(xmp_lock_t, tasuki_ticket)),
               serving = member(place, offsetof(xmp_lock_t, tasuki_serving)),
               holder = member(place, offsetof(xmp_lock_t, tasuki_holder));
@@ -109,7 +112,13 @@ LockResult lock(const Place& place, int32_t me, bool try_only) {
   } else {
     const int64_t mine = atomic(ticket, 4, TASUKI_XMP_ATOMIC_ADD, 1, 0);
     Waiter waiter;
-    while (read(serving) != mine) waiter.turn();
+    for (unsigned turns = 1; read(serving) != mine; turns++) {
+      waiter.turn();
+      if (sync == nullptr || turns % kTurnsOfTrust != 0) continue;
+      const int64_t other = read(holder);
+      if (other != 0 && sync->has_ended(static_cast<int>(other) - 1) && read(holder) == other)
+        return LockResult::holder_ended;
+    }
   }
   atomic(holder, 4, TASUKI_XMP_ATOMIC_DEFINE, me, 0);
   return LockResult::done;

@@ -13,11 +13,11 @@ namespace tasuki::coarray {
 bool has_compare(const Place& place, uint64_t bytes);
 int64_t atomic(const Place& place, uint64_t bytes, int operation, int64_t operand, int64_t compare);
 
-enum class LockResult { done, not_acquired, held_by_me, held_by_other, not_held };
+enum class LockResult { done, not_acquired, held_by_me, held_by_other, not_held, holder_ended };
 
-// A ticket lock: those that wait get it in the order of their calls. `place` is of an xmp_lock_t, `me` any number but 0 that stands for
-// this image.
-LockResult lock(const Place& place, int32_t me, bool try_only);
+// A ticket lock: those that wait get it in the order of their calls. `place` is of an xmp_lock_t, `me` one more than this image's index
+// in all. With `sync` one that waits learns that the holder has ended.
+LockResult lock(const Place& place, int32_t me, bool try_only, Sync* sync = nullptr);
 LockResult unlock(const Place& place, int32_t me);
 
 }  // namespace tasuki::coarray

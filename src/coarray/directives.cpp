@@ -14,8 +14,11 @@ namespace {
 void await(int image, bool any_tag, int tag, Where where) {
   Runtime& r = runtime();
   r.transfers.complete();
-  if (!r.sync.wait(image, any_tag, tag))
-    fail(where, "wait: image %d has ended without this post", r.number_of(image));
+  if (r.sync.wait(image, any_tag, tag)) return;
+  if (image < 0) fail(where, "wait: all other images have ended, and there is no post");
+  if (image == r.teams.world().me)
+    fail(where, "wait: this image waits for a post of its own that it has not made");
+  fail(where, "wait: image %d has ended without this post", r.number_of(image));
 }
 
 // Locks and atomics order what comes before and after them, as all synchronization does.
@@ -31,7 +34,8 @@ void conclude(LockResult result, int* status, const char* what, int image, Where
                   {XMP_STAT_SUCCESS, ""},
                   {XMP_STAT_LOCKED, "this image holds the lock already"},
                   {XMP_STAT_LOCKED_OTHER_IMAGE, "another image holds the lock"},
-                  {XMP_STAT_UNLOCKED, "nobody holds the lock"}};
+                  {XMP_STAT_UNLOCKED, "nobody holds the lock"},
+                  {XMP_STAT_STOPPED_IMAGE, "the image that holds the lock has ended"}};
   const auto& outcome = outcomes[static_cast<int>(result)];
   if (status != nullptr)
     *status = outcome.status;
@@ -65,7 +69,7 @@ EXPORT void tasuki_xmp_lock(xmp_lock_t* lock_object, int image, int* acquired, i
   Runtime& r = runtime();
   const Place place = r.place(lock_object, sizeof *lock_object, image, {file, line});
   r.transfers.complete();
-  const LockResult result = lock(place, number_for_locks(r), acquired != nullptr);
+  const LockResult result = lock(place, number_for_locks(r), acquired != nullptr, &r.sync);
   if (acquired != nullptr) *acquired = result == LockResult::done ? 1 : 0;
   conclude(result, status, "lock", image, {file, line});
 }
@@ -135,7 +139,7 @@ EXPORT int tasuki_xmp_task_begin(const tasuki_xmp_nodes* nodes, const tasuki_xmp
     if (now[static_cast<size_t>(rank)] < 0)
       fail({file, line}, "a node of '%s' that is to execute this task does not execute the task around it",
            nodes->name);
-  return r.teams.enter(set.ranks) ? 1 : 0;
+  return r.teams.enter(set.ranks, {file, line}) ? 1 : 0;
 }
 
 EXPORT void tasuki_xmp_task_end(void) {

@@ -3,11 +3,32 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 
 namespace tasuki::coarray {
+namespace {
+
+std::atomic<bool> failed = false;
+
+// The process ends, even if the abort does not: its launcher then ends the others.
+void end_soon() {
+  sigset_t alarms;
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  signal(SIGALRM, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &alarms, nullptr);
+  alarm(20);
+}
+
+}  // namespace
+
+bool has_failed() {
+  return failed.load(std::memory_order_relaxed);
+}
 
 void fail(Where where, const char* format, ...) {
   char text[1024];
@@ -23,6 +44,8 @@ void fail(Where where, const char* format, ...) {
   fflush(stdout);
   // One write, so that lines of several images do not mix.
   if (write(STDERR_FILENO, text, static_cast<size_t>(length) + 1) < 0) perror("tasuki");
+  failed.store(true, std::memory_order_relaxed);
+  end_soon();
   int initialised = 0, finalised = 0;
   PMPI_Initialized(&initialised);
   PMPI_Finalized(&finalised);

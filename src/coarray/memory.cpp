@@ -70,9 +70,8 @@ void Memory::start(const Team& world) {
   const int wanted = setting_choice("TASUKI_COARRAY");
   windows_only_ = wanted == window;
   space_ = number_of_space();
-  uint64_t mine[2] = {space_, ~space_}, least[2];
-  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, world.comm);
-  if (wanted == automatic && space_ != 0 && least[0] == ~least[1]) {
+  const bool one_space = alike(world, space_);
+  if (wanted == automatic && space_ != 0 && one_space) {
     reach_ = Reach::space;
     return;
   }
@@ -153,6 +152,7 @@ Segment* Memory::allocate(const Team& team, uint64_t bytes, uint64_t alignment) 
   }
   segment->direct.assign(count, nullptr);
   for (size_t i = 0; i < count; i++) {
+    segment->home.push_back(parts[i].address);
     segment->displacement.push_back(static_cast<MPI_Aint>(parts[i].displacement));
     const bool here = static_cast<int>(i) == team.me;
     segment->near.push_back(reach_ == Reach::space ? char{1} : near_[static_cast<size_t>(team.ranks[i])]);

@@ -20,6 +20,7 @@ namespace tasuki::coarray {
 namespace {
 
 constexpr uint64_t kUsualAlignment = 64;
+constexpr const char* kAllocated = "an allocated coarray";
 
 // The pointer of a coarray, whatever its type: all pointers to objects have one representation here.
 void* value_of(const tasuki_xmp_coarray* record) {
@@ -99,16 +100,17 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
   }
   finalise_ = ours || initialised == 0;
   pid_ = getpid();
-  teams.start(MPI_COMM_WORLD);
+  teams.start(MPI_COMM_WORLD, &sync);
   const Team& world = teams.world();
   memory.start(world);
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   Waiter::set_crowded(memory.all_direct() && world.size() > cores);
   sync.start(&memory, world);
+  collectives.start(&memory, world);
   state_ = State::running;
-  give_memory();
+  Segment* coarrays = give_memory();
   for (const tasuki_xmp_nodes* record : nodes_) teams.nodes(*record);
-  arrays().start();
+  start_device({coarrays, arrays().start()});
   sync.barrier(world);
   static bool arranged = false;
   if (!arranged) atexit([] { runtime().end(); });
@@ -118,8 +120,9 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
       reaches[static_cast<int>(memory.reach())]);
 }
 
-// All coarrays of file scope in one segment, and those with device memory in another. Memory first, then what is known, then what needs the addresses.
-void Runtime::give_memory() {
+// All coarrays of file scope in one segment, and those with device memory in another, which is returned. Memory first, then what is known,
+// then what needs the addresses.
+Segment* Runtime::give_memory() {
   std::vector<Coarray> all;
   std::map<void*, size_t> known;
   for (tasuki_xmp_coarray* record : records_) {
@@ -131,10 +134,7 @@ void Runtime::give_memory() {
     coarray.alignment = std::max<uint64_t>(coarray.alignment, record->alignment);
     coarray.device = coarray.device || (record->flags & TASUKI_XMP_DEVICE) != 0;
   }
-  const uint64_t program = fingerprint(records_);
-  uint64_t mine[2] = {program, ~program}, least[2];
-  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, teams.world().comm);
-  if (least[0] != ~least[1])
+  if (!alike(teams.world(), fingerprint(records_)))
     fail({nullptr, 0}, "the images have different coarrays: all must run the same program");
   place_in_segment(all, false);
   Segment* mirrored = place_in_segment(all, true);
@@ -142,11 +142,23 @@ void Runtime::give_memory() {
     if (record->image != nullptr) memcpy(value_of(record), record->image, record->image_bytes);
   for (const tasuki_xmp_coarray* record : records_)
     if (record->compute != nullptr) record->compute();
-  if (mirrored == nullptr) return;
-  device.start(teams.world());
-  device.mirror(mirrored, &memory, teams.world());
+  return mirrored;
+}
+
+void Runtime::start_device(const std::vector<Segment*>& mirrored) {
+  const Team& world = teams.world();
+  if (!uses_device_ && std::count(mirrored.begin(), mirrored.end(), nullptr) == std::ssize(mirrored)) return;
+  device.start(world);
+  bool distant = uses_device_ && world.size() > 1;
+  for (Segment* segment : mirrored) {
+    if (segment == nullptr) continue;
+    to_device(segment);
+    const std::vector<char*>& direct = segment->mirror->direct;
+    distant = distant ||
+              (segment->mirror->window == nullptr && std::count(direct.begin(), direct.end(), nullptr) > 0);
+  }
   if (!device.apart()) return;
-  device_transfers.start(&memory, mirrored, teams.world());
+  device_transfers.start(&memory, distant, world);
   transfers.set_device(&device_transfers);
 }
 
@@ -176,7 +188,7 @@ Segment* Runtime::place_in_segment(const std::vector<Coarray>& all, bool mirrore
 }
 
 void Runtime::end() {
-  if (state_ != State::running || getpid() != pid_) return;
+  if (state_ != State::running || getpid() != pid_ || has_failed()) return;
   int finalised = 0;
   PMPI_Finalized(&finalised);
   if (finalised != 0)
@@ -184,10 +196,17 @@ void Runtime::end() {
   while (teams.nesting() > 0) teams.leave();  // exit() inside tasks
   asynchronous().wait_all();
   transfers.complete();
-  sync.stopped();
+  sync.stopped([this] { collectives.look(teams); });
+  collectives.stop_looking();
   state_ = State::ended;
   device_transfers.stop();
-  device.stop(&memory);
+  const auto has_mirror = [](const auto& segment) { return segment->mirror != nullptr; };
+  for (const auto& all = memory.segments(); device.apart();) {
+    const auto last = std::find_if(all.rbegin(), all.rend(), has_mirror);
+    if (last == all.rend()) break;
+    device.unmirror(last->get(), &memory);
+  }
+  device.stop();
   transfers.set_device(nullptr);
   transfers.stop();
   memory.release_all();
@@ -204,7 +223,7 @@ std::string Runtime::name_of(const void* p) const {
     const char* at = static_cast<const char*>(p);
     if (at >= begin && at < begin + record->bytes) return "the coarray '" + std::string(record->name) + "'";
   }
-  return "an allocated coarray";
+  return kAllocated;
 }
 
 void Runtime::no_image(int image, const char* what, Where where) const {
@@ -265,16 +284,30 @@ void Runtime::to_device(Place* place, const void* p, Where where) const {
 char* Runtime::device_address(const void* p, Where where) {
   const Segment* segment = memory.find(p, 0);
   if (segment == nullptr) return static_cast<char*>(const_cast<void*>(p));
+  // Clauses of OpenACC may have put a distributed array there; coarrays of file scope have a mirror, or no device memory.
+  if (segment->mirror == nullptr && name_of(p) == kAllocated) {
+    char* copy = device.apart() ? device_copy(p, 1) : static_cast<char*>(const_cast<void*>(p));
+    if (copy != nullptr) return copy;
+  }
   Place place = place_of(const_cast<Segment*>(segment), segment->team->me, p);
   to_device(&place, p, where);
   return place.direct;
 }
 
-void* Runtime::allocate(uint64_t bytes, Where where) {
+char* Runtime::device_copy(const void* p, uint64_t bytes) {
+  return device.address(memory.find(p, bytes), p, bytes);
+}
+
+void Runtime::release(Segment* segment) {
+  transfers.complete();
+  device.unmirror(segment, &memory);
+  device.forget(segment->begin, segment->bytes);
+  memory.release(segment);
+}
+
+void* Runtime::allocate(uint64_t bytes, bool on_device, Where where) {
   const Team& team = teams.current();
-  uint64_t mine[2] = {bytes, ~bytes}, least[2];
-  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, team.comm);
-  if (least[0] != ~least[1])
+  if (!alike(team, bytes))
     fail(where,
          "the images ask for different sizes of one coarray: %llu bytes here; allocate the largest in all",
          static_cast<unsigned long long>(bytes));
@@ -282,6 +315,7 @@ void* Runtime::allocate(uint64_t bytes, Where where) {
   if (segment == nullptr)
     fail(where, "no memory for a coarray of %llu bytes in each image",
          static_cast<unsigned long long>(bytes));
+  if (on_device) to_device(segment);
   return segment->begin;
 }
 
@@ -289,9 +323,9 @@ void Runtime::release(void* p, Where where) {
   if (p == nullptr) return;
   const auto& all = memory.segments();
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s->begin == p; });
-  if (found == all.end() || name_of(p) != "an allocated coarray")
+  if (found == all.end() || name_of(p) != kAllocated)
     fail(where, "xmp_cofree: %p is not what xmp_comalloc has returned", p);
-  memory.release(found->get());
+  release(found->get());
 }
 
 }  // namespace tasuki::coarray

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "os/cpu.h"
 
 namespace tasuki::coarray {
@@ -74,14 +76,14 @@ std::atomic<uint64_t>& Sync::met(int at, int by) {
 
 int Sync::barrier(const Team& team) {
   if (&team != world_) return barrier_of_part(team);
-  return shared_ != nullptr ? barrier_direct(false) : barrier_by_messages(false);
+  return shared_ != nullptr ? barrier_direct(nullptr) : barrier_by_messages(nullptr);
 }
 
-// The last to arrive moves the generation on.
-int Sync::barrier_direct(bool stopped) {
+// The last to arrive moves the generation on. `meanwhile` is of an image that has stopped.
+int Sync::barrier_direct(const std::function<void()>* meanwhile) {
   Control& c = control(0);
   const uint32_t mine = ++generation_;
-  if (stopped && control(world_->me).stopped.exchange(1, std::memory_order_release) == 0)
+  if (meanwhile != nullptr && control(world_->me).stopped.exchange(1, std::memory_order_release) == 0)
     c.stopped_in_all.fetch_add(1, std::memory_order_relaxed);
   if (c.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<uint32_t>(world_->size())) {
     c.arrived.store(0, std::memory_order_relaxed);
@@ -92,14 +94,17 @@ int Sync::barrier_direct(bool stopped) {
   }
   Waiter waiter;
   while (c.generation.load(std::memory_order_acquire) != mine) {
-    if (stopped) answer_late();
+    if (meanwhile != nullptr) {
+      answer_late();
+      (*meanwhile)();
+    }
     waiter.turn();
   }
   return c.result.load(std::memory_order_relaxed);
 }
 
-int Sync::barrier_by_messages(bool stopped) {
-  const int mine = stopped ? 1 : 0;
+int Sync::barrier_by_messages(const std::function<void()>* meanwhile) {
+  const int mine = meanwhile != nullptr ? 1 : 0;
   int all = 0;
   MPI_Request request;
   PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_SUM, world_->comm, &request);
@@ -107,7 +112,10 @@ int Sync::barrier_by_messages(bool stopped) {
   for (int done = 0;;) {
     PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done != 0) return all;
-    if (stopped) answer_late();
+    if (meanwhile != nullptr) {
+      answer_late();
+      (*meanwhile)();
+    }
     waiter.turn();
   }
 }
@@ -254,9 +262,9 @@ void Sync::settle_questions() {
   }
 }
 
-void Sync::stopped() {
+void Sync::stopped(const std::function<void()>& meanwhile) {
   for (;;) {
-    const int gone = shared_ != nullptr ? barrier_direct(true) : barrier_by_messages(true);
+    const int gone = shared_ != nullptr ? barrier_direct(&meanwhile) : barrier_by_messages(&meanwhile);
     if (gone == world_->size()) break;
   }
   // Asked before the last barrier.
@@ -342,11 +350,15 @@ void Sync::ask(int image) {
 }
 
 bool Sync::wait_by_messages(int image, bool any_tag, int tag) {
+  const auto others = static_cast<size_t>(world_->size()) - 1;
+  for (int i = 0; i < world_->size(); i++)
+    if (i == image || image < 0) ask(i);
   while (!take_message(image, any_tag, tag)) {
     Post arrived = {0, 0};
     MPI_Status status;
-    if (image >= 0 && ended_[static_cast<size_t>(image)] != 0) return false;
-    if (image >= 0) ask(image);
+    // What this image posts to itself is there at once.
+    if (image == world_->me || (image >= 0 && ended_[static_cast<size_t>(image)] != 0)) return false;
+    if (image < 0 && static_cast<size_t>(std::count(ended_.begin(), ended_.end(), 1)) == others) return false;
     const int source = image < 0 ? MPI_ANY_SOURCE : image;
     if (cores_for_all_) {
       PMPI_Recv(&arrived, 2, MPI_INT, source, kPostTag, world_->comm, &status);
@@ -388,16 +400,20 @@ bool Sync::wait(int image, bool any_tag, int tag) {
   if (image >= 0 && !any_tag && take_soon(image, tag)) return true;
   Waiter waiter;
   while (!take(image, any_tag, tag)) {
-    if (image >= 0 && image != world_->me && control(image).stopped.load(std::memory_order_acquire) != 0) {
-      // Its messages may still be on their way.
-      const bool all_heard = posts(world_->me, image).by_message.load(std::memory_order_acquire) ==
-                             messages_heard_[static_cast<size_t>(image)];
-      if (take(image, any_tag, tag)) return true;
-      if (all_heard) return false;
-    }
+    bool none = image < 0 || none_comes(image);
+    for (int i = 0; i < world_->size() && none && image < 0; i++) none = none_comes(i);
+    if (none) return take(image, any_tag, tag);
     waiter.turn();
   }
   return true;
+}
+
+// Are all posts of this image here? What it posts to itself is there at once; messages of one that has stopped may still be on their
+// way.
+bool Sync::none_comes(int image) {
+  return image == world_->me || (control(image).stopped.load(std::memory_order_acquire) != 0 &&
+                                 posts(world_->me, image).by_message.load(std::memory_order_acquire) ==
+                                     messages_heard_[static_cast<size_t>(image)]);
 }
 
 }  // namespace tasuki::coarray

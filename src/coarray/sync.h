@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -34,11 +35,13 @@ class Sync {
   bool has_come(int image, uint64_t meeting);
 
   void post(int image, int tag);
-  // -1: any. (Tags may be negative, hence the flag.) False: the image has stopped, and there is no such post of it.
+  // -1: any. (Tags may be negative, hence the flag.) False: there is no such post, and the image, or all others, have stopped.
   bool wait(int image, bool any_tag, int tag);
 
   // Called by an image that has left main: takes part until all images have.
-  void stopped();
+  void stopped(const std::function<void()>& meanwhile);
+  // Has this image left main? Of one that has, all that it has sent before is here then.
+  bool has_ended(int image);
 
  private:
   static constexpr int kTags = 16;
@@ -72,15 +75,15 @@ class Sync {
   bool take(int image, bool any_tag, int tag);
   bool take_message(int image, bool any_tag, int tag);
   bool wait_by_messages(int image, bool any_tag, int tag);
+  bool none_comes(int image);
   void ask(int image);
   void answer(int image);
   void settle_questions();
   bool take_soon(int image, int tag);
   void answer_late();
-  int barrier_direct(bool stopped);
-  int barrier_by_messages(bool stopped);
+  int barrier_direct(const std::function<void()>* meanwhile);
+  int barrier_by_messages(const std::function<void()>* meanwhile);
   int barrier_of_part(const Team& team);
-  bool has_ended(int image);
   void receive_posts();
 
   const Team* world_ = nullptr;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "coarray/sync.h"
+
 namespace tasuki::coarray {
 namespace {
 
@@ -10,6 +12,12 @@ Where of(const tasuki_xmp_nodes& record) {
 }
 
 }  // namespace
+
+bool alike(const Team& team, uint64_t value) {
+  uint64_t mine[2] = {value, ~value}, least[2];
+  PMPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, team.comm);
+  return least[0] == ~least[1];
+}
 
 MPI_Comm users_comm(const Team& team) {
   // By the name that programs use: what stands before the MPI library is to know it.
@@ -35,10 +43,14 @@ Team* Teams::make(MPI_Comm comm) {
   PMPI_Group_free(&members);
   team->index.assign(static_cast<size_t>(everyone), -1);
   for (int i = 0; i < count; i++) team->index[static_cast<size_t>(team->ranks[static_cast<size_t>(i)])] = i;
+  // The first image's rank, and which of the teams that it made this is.
+  team->id = (static_cast<uint64_t>(team->ranks[0]) << 32) + made_.size() + 1;
+  PMPI_Bcast(&team->id, 1, MPI_UINT64_T, 0, comm);
   return team;
 }
 
-void Teams::start(MPI_Comm comm) {
+void Teams::start(MPI_Comm comm, Sync* sync) {
+  sync_ = sync;
   MPI_Comm own;
   PMPI_Comm_dup(comm, &own);
   world_.reset(make(own));
@@ -55,20 +67,27 @@ void Teams::stop() {
   end(world_.get());
 }
 
-bool Teams::enter(const std::vector<int>& ranks) {
+bool Teams::enter(const std::vector<int>& ranks, Where where) {
   const int me = world_->ranks[static_cast<size_t>(world_->me)];
-  if (std::find(ranks.begin(), ranks.end(), me) == ranks.end()) return false;
+  const auto own = std::find(ranks.begin(), ranks.end(), me);
+  if (own == ranks.end()) return false;
   std::unique_ptr<Team>& team = made_[ranks];
   if (team == nullptr) {
-    MPI_Group all, members;
+    // The MPI library would wait for ever for one that has ended.
+    Team members;
+    members.ranks = ranks;
+    members.me = static_cast<int>(own - ranks.begin());
+    if (sync_->barrier(members) != 0)
+      fail(where, "one of the %d images that are to execute this together has ended", members.size());
+    MPI_Group all, group;
     MPI_Comm comm;
-    std::vector<int> own;
-    for (int rank : ranks) own.push_back(world_->index[static_cast<size_t>(rank)]);
+    std::vector<int> indices;
+    for (int rank : ranks) indices.push_back(world_->index[static_cast<size_t>(rank)]);
     PMPI_Comm_group(world_->comm, &all);
-    PMPI_Group_incl(all, static_cast<int>(own.size()), own.data(), &members);
-    PMPI_Comm_create_group(world_->comm, members, 0, &comm);
+    PMPI_Group_incl(all, static_cast<int>(indices.size()), indices.data(), &group);
+    PMPI_Comm_create_group(world_->comm, group, 0, &comm);
     PMPI_Group_free(&all);
-    PMPI_Group_free(&members);
+    PMPI_Group_free(&group);
     team.reset(make(comm));
   }
   stack_.push_back(current_);
@@ -82,10 +101,17 @@ void Teams::leave() {
   stack_.pop_back();
 }
 
-const Team* Teams::team_of(const std::vector<int>& ranks) {
+const Team* Teams::find(uint64_t id) const {
+  if (world_->id == id) return world_.get();
+  for (const auto& [ranks, team] : made_)
+    if (team->id == id) return team.get();
+  return nullptr;
+}
+
+const Team* Teams::team_of(const std::vector<int>& ranks, Where where) {
   for (const Team* known : {current_, world_.get()})
     if (ranks == known->ranks) return known;
-  if (!enter(ranks)) return nullptr;
+  if (!enter(ranks, where)) return nullptr;
   const Team* team = current_;
   leave();
   return team;

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
@@ -13,12 +14,15 @@
 namespace tasuki::coarray {
 
 struct Team {
-  MPI_Comm comm = MPI_COMM_NULL;   // the runtime's own
-  MPI_Comm users = MPI_COMM_NULL;  // see users_comm
-  std::vector<int> ranks;          // in MPI_COMM_WORLD, by index
-  std::vector<int> index;          // by rank in MPI_COMM_WORLD; -1: not a member
-  int me = 0;                      // index of this image
+  MPI_Comm comm = MPI_COMM_NULL;     // the runtime's own
+  MPI_Comm users = MPI_COMM_NULL;    // see users_comm
+  std::vector<int> ranks;            // in MPI_COMM_WORLD, by index
+  std::vector<int> index;            // by rank in MPI_COMM_WORLD; -1: not a member
+  int me = 0;                        // index of this image
+  uint64_t id = 0;                   // the same in all its images, and no other team's
+  mutable uint64_t collectives = 0;  // of the MPI library, begun by this image on this team (collectives.h)
   int size() const { return static_cast<int>(ranks.size()); }
+  int own_rank() const { return ranks[static_cast<size_t>(me)]; }  // in MPI_COMM_WORLD
 };
 
 // A node array with its nodes. The first dimension varies fastest.
@@ -28,21 +32,29 @@ struct NodeSet {
   bool all_in_order = false;  // they are 0, 1, 2, ..
 };
 
+// Have all images of the team the same value? Collective.
+bool alike(const Team& team, uint64_t value);
+
 // For collective operations of programs, and of the directives that are such; made at the first call, which is collective.
 MPI_Comm users_comm(const Team& team);
 
+class Sync;
+
 class Teams {
  public:
-  void start(MPI_Comm comm);
+  void start(MPI_Comm comm, Sync* sync);
   void stop();
 
   const Team& world() const { return *world_; }
   const Team& current() const { return *current_; }
-  // Both are called by the members only. enter() is collective when a set is met for the first time.
-  bool enter(const std::vector<int>& ranks);
+  // Both are called by the members only. enter() is collective when a set is met for the first time, and fails then if one of it has
+  // ended.
+  bool enter(const std::vector<int>& ranks, Where where = {nullptr, 0});
   void leave();
   // The team that enter() would enter; nullptr: this image is no member.
-  const Team* team_of(const std::vector<int>& ranks);
+  const Team* team_of(const std::vector<int>& ranks, Where where = {nullptr, 0});
+  // nullptr: none of this image's.
+  const Team* find(uint64_t id) const;
   int nesting() const { return static_cast<int>(stack_.size()); }
 
   // Resolved once and kept in the record.
@@ -56,6 +68,7 @@ class Teams {
   const NodeSet& resolve(const tasuki_xmp_nodes& record);
   Team* make(MPI_Comm comm);
 
+  Sync* sync_ = nullptr;
   std::unique_ptr<Team> world_;
   Team* current_ = nullptr;
   std::vector<Team*> stack_;

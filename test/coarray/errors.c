@@ -68,8 +68,25 @@ int main(int argc, char** argv) {
     if (strcmp(what, "gone") == 0) return 3;
   }
   if (strcmp(what, "gone status") == 0 && me == 1) return 3;
+  if (strcmp(what, "exit of all") == 0) xmp_exit(4);
   if (strcmp(what, "exit in task") == 0) return leave_task(me, &status);
   if (strcmp(what, "gone from task") == 0) return leave_task(me, NULL);
+  if (strcmp(what, "no post by any") == 0) {
+    /* What this image has posted to itself counts, and what the other has posted before its end. */
+    tasuki_xmp_post(me, 4, file, 12);
+    if (me == 1) tasuki_xmp_post(2, 5, file, 12);
+    if (me == 1) return 3;
+    for (int i = 0; i < 3; i++) tasuki_xmp_wait_any(file, 12);
+  }
+  if (strcmp(what, "no own post") == 0) tasuki_xmp_wait(me, 1, file, 12);
+  if (strncmp(what, "holder", 6) == 0) {
+    const int with_status = strcmp(what, "holder status") == 0;
+    if (me == 1) tasuki_xmp_lock(*locks, 2, NULL, NULL, file, 11);
+    xmp_sync_all(NULL);
+    if (me == 1) return 3;
+    tasuki_xmp_lock(*locks, 2, NULL, with_status ? &status : NULL, file, 12);
+    return status == XMP_STAT_STOPPED_IMAGE ? 0 : 5;
+  }
   if (strncmp(what, "no post", 7) == 0) {
     /* What was posted before the end is there. */
     const int many = strcmp(what, "no post of many") == 0 ? 40 : 2;

@@ -32,6 +32,9 @@ MISTAKES = {
     "gone from task": r"xmp_sync_all: 1 of the images it waits for has left main",
     "no post": r"prog\.c:12: error: wait: image 1 has ended without this post",
     "no post of many": r"prog\.c:12: error: wait: image 1 has ended without this post",
+    "no post by any": r"prog\.c:12: error: wait: all other images have ended, and there is no post",
+    "no own post": r"prog\.c:12: error: wait: this image waits for a post of its own that it has not made",
+    "holder": r"prog\.c:12: error: lock of image 2: the image that holds the lock has ended",
     "sizes": r"the images ask for different sizes",
     "memory": r"no memory for a coarray of 1152921504606846976 bytes",
     "free": r"xmp_cofree: 0x[0-9a-f]+ is not what xmp_comalloc has returned",
@@ -62,10 +65,15 @@ GLOBAL_MISTAKES = {
     "subscripts": r"prog\.c:12: error: dimension 1 of 'd' goes from 0 to 19; 18 to 22 are named",
     "parameter": r"prog\.c:12: error: the parameter 'later' is a distributed array",
     "gone": r"prog\.c:12: error: image 1, with which shadows are to be exchanged, has left main",
+    "gone from reduction": r"prog\.c:12: error: image 2 waits here for image 1, which has ended",
+    "gone from async": r"prog\.c:12: error: image 2 waits here for image 1, which has ended",
+    "gone from bcast": r"prog\.c:12: error: image 2 waits here for image 1, which has ended",
+    "gone from task": r"prog\.c:12: error: one of the 2 images that are to execute this together has ended",
+    "gone from gmove": r"prog\.c:12: error: gmove: an image that is to take part has left main",
     "twice": r"xmp_malloc: the distributed array 'later' has memory already",
 }
 # Programs that end in order: their own exit code.
-ENDINGS = {"": 0, "gone status": 3, "exit in task": 0}
+ENDINGS = {"": 0, "gone status": 3, "exit in task": 0, "exit of all": 4, "holder status": 3}
 
 
 def main():

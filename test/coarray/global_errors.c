@@ -65,6 +65,19 @@ int main(int argc, char** argv) {
   if (IS("elements")) move(&a, &b, 0, 5);
   if (IS("subscripts")) move(&a, &d, 18, 5);
   if (IS("parameter")) tasuki_xmp_array_parameter(&later, &x, file, 12);
+  if (strncmp(what, "gone from", 9) == 0) {
+    /* Image 1 takes part in the first of two. */
+    tasuki_xmp_reduction(TASUKI_XMP_SUM, &v, 0, NULL, NULL, 0, 0, file, 11);
+    if (me == 1) return 3;
+  }
+  if (IS("gone from reduction")) tasuki_xmp_reduction(TASUKI_XMP_SUM, &v, 0, NULL, NULL, 0, 0, file, 12);
+  if (IS("gone from async")) {
+    tasuki_xmp_reduction(TASUKI_XMP_SUM, &v, 0, NULL, NULL, TASUKI_XMP_ASYNC, 7, file, 12);
+    tasuki_xmp_wait_async(1, (const int[]){7}, NULL, file, 13);
+  }
+  if (IS("gone from bcast")) tasuki_xmp_bcast(1, &v, &on_first, NULL, 0, 0, file, 12);
+  if (IS("gone from task")) tasuki_xmp_task_begin_on(&on_both, file, 12);
+  if (IS("gone from gmove")) move(&a, &d, 0, 5);
   if (IS("gone") && me == 1) return 3;
   if (IS("gone")) tasuki_xmp_reflect(&a, NULL, 0, 0, file, 12);
   if (IS("twice")) {

@@ -17,6 +17,25 @@ static void store(double *x:[*], int n, int image) {
 }
 static int two(int (*f)[3]:[1][*], int image) { return (*f)[1]:[1][image]; }
 typedef struct { int n; double *data; } box;
+box boxes:[*];
+// Memory that a structure points to is in other images what it is here.
+static void containers(int image) {
+  box own = {4, xmp_comalloc(4 * sizeof(double))};
+  double *data:[*] = own.data;
+  data[1:3]:[image] = ME;
+  data[0]:[image] = own.n;
+  boxes = own;
+  xmp_sync_all(NULL);
+  CHECK(own.data[0] == 4 && own.data[3] == LEFT && own.data[1] == LEFT);
+  xmp_sync_all(NULL);
+  CHECK(boxes.n:[image] == 4 && boxes.data[1]:[image] == ME && data[2]:[image] == ME);
+  boxes.data[3]:[image] += 10;
+  boxes.data[0:2]:[image] = boxes.data[2:2]:[image];
+  xmp_sync_all(NULL);
+  CHECK(own.data[3] == LEFT + 10 && own.data[0] == LEFT && own.data[1] == LEFT + 10);
+  xmp_sync_all(NULL);
+  xmp_cofree(own.data);
+}
 int main(void) {
   const int r = RIGHT;
   a[0][:] = 2;
@@ -48,5 +67,6 @@ int main(void) {
   xmp_sync_all(NULL);
   xmp_cofree(grid);
   xmp_cofree(allocated);
+  containers(r);
   return 0;
 }

@@ -85,6 +85,7 @@ int main(void) {
   x = -s:[r] + ~b:[r] + !s:[r] + (int)d[0]:[r];
   CHECK(x == -9 - 3 + 0 + 3);
   CHECK(twice(({ int k = s:[r]; k + 1; })) == 20);
+  CHECK(sizeof(a:[r]) == sizeof a && sizeof a[0]:[r] == sizeof(int));
   goto label;
 label: s:[r] = 8;
   CHECK(s:[r] == 8);

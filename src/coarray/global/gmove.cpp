@@ -2,6 +2,7 @@
 // node has for itself.
 //
 // Budget: a gmove of the same sections as one of the last few computes nothing and allocates nothing, unless both sides overlap.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -74,15 +75,23 @@ struct Ground {
   bool distributed = false;
   Held held = {};
   char* base = nullptr;
+  bool device = false;
 };
 
 Ground ground_of(const tasuki_xmp_global_section& section, unsigned flags, Where where) {
   Ground ground;
   ground.distributed = section.array != nullptr;
-  if (ground.distributed)
+  if (ground.distributed) {
     ground.held = arrays().held(*section.array, flags | section.flags, where);
-  else
-    ground.base = static_cast<char*>(section.local->base);
+    return ground;
+  }
+  ground.base = static_cast<char*>(section.local->base);
+  ground.device = ((flags | section.flags) & TASUKI_XMP_DEVICE) != 0 && runtime().device.apart();
+  if (!ground.device) return ground;
+  ground.base = runtime().device_copy(ground.base, section.local->element);
+  if (ground.base == nullptr)
+    fail(where, "'%s' must be on the device for this; #pragma acc enter data or declare create comes first",
+         section.local->name);
   return ground;
 }
 
@@ -90,12 +99,18 @@ Place place_on(const Ground& ground, int rank, int64_t at, Where where) {
   if (ground.distributed) return place_in(ground.held, rank, at, where);
   Place place;
   place.direct = ground.base + at;
+  place.device = ground.device;
   return place;
+}
+
+// Others learn where it is when this node has come.
+bool is_told(const Ground& ground) {
+  return ground.distributed && ground.held.device && ground.held.segment->mirror == nullptr;
 }
 
 bool share_memory(const Ground& a, const Ground& b) {
   return a.distributed && b.distributed && a.held.segment == b.held.segment &&
-         a.held.offset < b.held.offset + b.held.geometry->bytes &&
+         a.held.device == b.held.device && a.held.offset < b.held.offset + b.held.geometry->bytes &&
          b.held.offset < a.held.offset + a.held.geometry->bytes;
 }
 
@@ -116,29 +131,24 @@ void check(const Side& to, const Side& from, Where where) {
 }
 
 const Plan& plan_for(const tasuki_xmp_global_section& to, const tasuki_xmp_global_section& from, bool pulls,
-                     bool same_memory, Where where) {
+                     bool same_memory, bool transposed, Where where) {
   static auto* known = new std::array<std::unique_ptr<Known>, 64>;
   const Team& current = runtime().teams.current();
   Key key;
   key.add(pulls ? 1 : 0);
   key.add(same_memory ? 1 : 0);
+  key.add(transposed ? 1 : 0);
   key.add(&current);
   key.add(to, where);
   key.add(from, where);
   std::unique_ptr<Known>& entry = (*known)[key.hash() % known->size()];
   if (entry != nullptr && key.fits() && entry->key == key) return entry->plan;
-  const Side left = side_of(to, where), right = side_of(from, where);
+  const Side left = side_of(to, where);
+  Side right = side_of(from, where);
+  if (transposed) std::reverse(right.paired.begin(), right.paired.end());
   check(left, right, where);
   entry = std::make_unique<Known>(Known{key, plan_of(left, right, pulls, same_memory, current.ranks)});
   return entry->plan;
-}
-
-Operand dense(char* memory, uint64_t bytes) {
-  Operand operand;
-  operand.place.direct = memory;
-  operand.extent.shape.block = bytes;
-  operand.extent.high = static_cast<int64_t>(bytes);
-  return operand;
 }
 
 class Move {
@@ -156,7 +166,7 @@ class Move {
       }
       const uint64_t element = from.extent.shape.bytes();
       const auto value = std::make_unique<char[]>(element);
-      transfers.copy(dense(value.get(), element), from, false, false);
+      transfers.copy(dense_operand(value.get(), element), from, false, false);
       transfers.fill(to, value.get(), element);
     }
     transfers.complete_local();
@@ -169,7 +179,7 @@ class Move {
     for (const Link& link : plan_.links) {
       const Operand from = source(link);
       const uint64_t bytes = from.extent.shape.bytes();
-      runtime().transfers.copy(dense(next, bytes), from, true, false);
+      runtime().transfers.copy(dense_operand(next, bytes), from, true, false);
       next += bytes;
     }
     runtime().transfers.complete_local();
@@ -181,7 +191,7 @@ class Move {
       if (plan_.single)
         runtime().transfers.fill(target(link), next, bytes);
       else
-        runtime().transfers.copy(target(link), dense(next, bytes), true, false);
+        runtime().transfers.copy(target(link), dense_operand(next, bytes), true, false);
       next += bytes;
     }
     runtime().transfers.complete_local();
@@ -206,10 +216,11 @@ class Move {
 };
 
 // What this node has stored is there, and all executing nodes are here.
-void together() {
+void together(Where where) {
   Runtime& r = runtime();
   r.transfers.complete();
-  r.sync.barrier(r.teams.current());
+  if (r.sync.barrier(r.teams.current()) != 0)
+    fail(where, "gmove: an image that is to take part has left main");
   r.transfers.complete();
 }
 
@@ -224,17 +235,18 @@ EXPORT void tasuki_xmp_gmove(const tasuki_xmp_global_section* to, const tasuki_x
   const bool out =
       (flags & TASUKI_XMP_OUT) != 0 && left.distributed && !left.held.geometry->space->everywhere;
   const bool in = (flags & TASUKI_XMP_IN) != 0;
-  const Plan& plan = plan_for(*to, *from, !out, share_memory(left, right), where);
+  const bool transposed = (flags & TASUKI_XMP_TRANSPOSED) != 0;
+  const Plan& plan = plan_for(*to, *from, !out, share_memory(left, right), transposed, where);
   Move move(plan, left, right, where);
   // Collective: what is read is ready when all are here, and may be changed when all have read it. With in and out the nodes outside
   // do not take part; the program sees to it that what they have is ready.
-  if (plan.remote && !in && !out) together();
+  if ((plan.remote && !in && !out) || is_told(left) || is_told(right)) together(where);
   if (plan.staged) {
     move.read();
-    together();
+    together(where);
     move.write();
   } else {
     move.copy();
   }
-  together();
+  together(where);
 }
