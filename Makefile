@@ -71,8 +71,9 @@ lint:
 format:
 	@git ls-files '*.h' '*.c' '*.cpp' | xargs clang-format -i
 
-# Rewrites the tables of docs/manual.md that the program itself prints.
+# Rewrites the tables of docs/manual.md that the program itself prints, and docs/status/xmp.md from what programs test.
 manual: build
+	@python3 compiler/test/status_test.py --update
 	@cmake -DTASUKI=$(abspath $(BUILD))/bin/tasuki -DMANUAL=docs/manual.md -DUPDATE=ON -P test/house/manual.cmake
 
 clean:

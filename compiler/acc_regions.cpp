@@ -1,72 +1,14 @@
 #include "compiler/acc_regions.h"
 
 #include <algorithm>
-#include <string_view>
 
+#include "compiler/pragma_line.h"
 #include "compiler/statements.h"
 
 namespace tasuki::cc {
 namespace {
 
-bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-bool is_compute(std::string_view construct) {
-  return one_of(construct, {"parallel", "kernels", "serial"});
-}
-bool copies(std::string_view clause) {
-  return one_of(clause, {"copy", "copyin", "copyout", "pcopy", "pcopyin", "pcopyout", "present_or_copy",
-                         "present_or_copyin", "present_or_copyout"});
-}
-bool is_data(std::string_view clause) {
-  return copies(clause) ||
-         one_of(clause, {"create", "pcreate", "present_or_create", "present", "no_create", "delete", "attach",
-                         "detach", "deviceptr", "device_resident", "link"});
-}
-bool is_private(std::string_view clause) {
-  return one_of(clause, {"private", "firstprivate", "reduction"});
-}
-
 constexpr const char* kDeclare = "write #pragma acc declare create(name) behind its declaration";
-
-// One directive, as tokens of its own text; offsets are those of the whole text.
-class Pragma {
- public:
-  explicit Pragma(const Text& text, size_t token)
-      : line_(std::string(text.spelling(token).substr(1)) + " "),
-        base_(text.begin_of(token) + 1),
-        token_(token) {}
-
-  const Text& line() const { return line_; }
-  size_t token() const { return token_; }
-  size_t offset(size_t i) const { return base_ + line_.begin_of(i); }
-  size_t end(size_t i) const { return base_ + line_.end_of(i); }
-  size_t count() const { return line_.tokens().size(); }
-  size_t match(size_t i) const { return line_.tokens()[i].match; }
-  std::string_view word(size_t i) const { return i < count() ? line_.spelling(i) : std::string_view(); }
-  bool is_acc() const { return word(0) == "pragma" && word(1) == "acc" && count() > 2; }
-  // "enter data" is enter.
-  std::string_view construct() const { return word(2); }
-
- private:
-  Text line_;
-  size_t base_, token_;
-};
-
-// Calls visit(first, last) for each item of the list behind a clause's "(", commas aside.
-template <typename Visit>
-void each_item(const Pragma& p, size_t open, Visit visit) {
-  size_t first = open + 1;
-  for (size_t i = open + 1; i <= p.match(open); i++) {
-    if (p.line().is(i, ",") || i == p.match(open)) {
-      if (first < i) visit(first, i - 1);
-      first = i + 1;
-    } else if (p.match(i) > i) {
-      i = p.match(i);
-    }
-  }
-}
 
 // A clause by its "(", and the items of its list that go, by their first token.
 using Leaving = std::pair<size_t, std::vector<size_t>>;
@@ -118,12 +60,22 @@ class Finder {
       if (text_.tokens()[i].kind == TokenKind::directive)
         if (Pragma p(text_, i); p.is_acc()) pragmas.push_back(std::move(p));
     find_operands();
+    find_distributed();
+    for (const GlobalDirective& d : tokens_.globals)
+      if (d.kind == GlobalKind::loop && d.on_device && d.reductions.empty())
+        error(text_.begin_of(d.name),
+              "'acc' of a loop says that its reduction is on the device; there is none",
+              "drop acc, or write reduction(..) before it");
     for (const Pragma& p : pragmas)
       if (p.construct() == "declare") declare(p);
     for (const Pragma& p : pragmas)
       if (is_compute(p.construct())) compute(p);
     for (const Pragma& p : pragmas)
       if (p.construct() == "host_data") host_data(p);
+    // Of the one device of an image.
+    for (const Pragma& p : pragmas)
+      if (p.construct() == "barrier_device")
+        result_.changes.push_back({p.offset(2), p.end(2), kNone, kNone, "wait", ""});
     for (const Pragma& p : pragmas)
       if (p.construct() != "declare" && p.construct() != "host_data") clauses(p);
     return std::move(result_);
@@ -147,6 +99,14 @@ class Finder {
     return d != nullptr ? d->entity : kNone;
   }
   bool is_coarray(size_t entity) const { return names_.codimensions.contains(entity); }
+  bool is_distributed(size_t entity) const { return entity != kNone && distributed_.contains(entity); }
+  void find_distributed() {
+    for (const GlobalDirective& d : tokens_.globals) {
+      if (d.kind != GlobalKind::align) continue;
+      const Declaration* known = analysis_.find(text_.spelling(d.what), text_.begin_of(d.what));
+      if (known != nullptr) distributed_.insert(known->entity);
+    }
+  }
 
   void replace(const Pragma& p, size_t first, size_t last, size_t array, std::string before,
                std::string after) {
@@ -159,21 +119,26 @@ class Finder {
   void declare(const Pragma& p) {
     std::vector<Leaving> out;
     bool any = false;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
+    each_clause(p, [&](size_t i) {
       out.emplace_back(i, std::vector<size_t>());
       each_item(p, i, [&](size_t first, size_t) {
         const size_t known = entity(p, first), array = coarrays_.find(known);
-        if (!is_coarray(known)) return;
+        const bool distributed = is_distributed(known);
+        if (!is_coarray(known) && !distributed) return;
         any = true;
         out.back().second.push_back(first);
         const std::string name(p.word(first));
         if (p.word(i - 1) != "create")
           error(
               p.offset(first),
-              "a coarray cannot stand in 'declare " + std::string(p.word(i - 1)) +
+              "a " + std::string(distributed ? "distributed array" : "coarray") +
+                  " cannot stand in 'declare " + std::string(p.word(i - 1)) +
                   "': its device memory is that of 'declare create', and begins with the values of the host",
               "write declare create(" + name + ")");
+        else if (distributed)
+          result_.distributed.insert(known);
+        else if (array == kNone && is_pointer_of_file(known))
+          result_.allocated.insert(known);
         else if (array == kNone)
           error(p.offset(first),
                 "'" + name + "' is no coarray of file scope; only those can be in device memory",
@@ -181,9 +146,15 @@ class Finder {
         else
           result_.device_arrays.insert(array);
       });
-      i = p.match(i);
-    }
+    });
     if (any) take_out(text_, p, out, &result_.changes);
+  }
+
+  bool is_pointer_of_file(size_t entity) const {
+    return std::any_of(analysis_.declarations.begin(), analysis_.declarations.end(),
+                       [&](const Declaration& d) {
+                         return d.entity == entity && d.what == Declares::variable && d.function == kNone;
+                       });
   }
 
   // ---- regions
@@ -207,6 +178,17 @@ class Finder {
     for (const Directive& d : tokens_.directives)
       if (d.word >= region.first && d.word < region.last)
         return error(text_.begin_of(d.name), "'#pragma xmp' cannot stand in " + where, advice);
+    const size_t begin = text_.skip_directives(region.first);
+    for (const GlobalDirective& d : tokens_.globals) {
+      if (d.word < region.first || d.word >= region.last) continue;
+      const std::string name = "'#pragma xmp " + std::string(text_.spelling(d.name)) + "'";
+      if (d.kind != GlobalKind::loop)
+        return error(text_.begin_of(d.name), name + " cannot stand in " + where, advice);
+      // Directly behind the directive it is the region's loop, and its reduction comes behind the region.
+      if (!d.reductions.empty() && d.word != begin)
+        return error(text_.begin_of(d.name), name + " with a reduction cannot stand in " + where,
+                     "write it directly behind #pragma acc parallel loop, with acc");
+    }
   }
 
   bool in_compute(size_t token) const {
@@ -231,25 +213,22 @@ class Finder {
     std::set<size_t> entities;
     std::vector<Leaving> out;
     bool conditional = false, any = false;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
+    each_clause(p, [&](size_t i) {
       conditional = conditional || p.word(i - 1) == "if";
-      if (p.word(i - 1) == "use_device") {
-        out.emplace_back(i, std::vector<size_t>());
-        each_item(p, i, [&](size_t first, size_t) {
-          const size_t known = entity(p, first), array = coarrays_.find(known);
-          if (known == kNone) return;  // the user's compiler has said so
-          entities.insert(known);
-          if (!is_coarray(known)) return;
-          any = true;
-          out.back().second.push_back(first);
-          if (array != kNone && !result_.device_arrays.contains(array))
-            error(p.offset(first), "the coarray '" + std::string(p.word(first)) + "' has no device memory",
-                  kDeclare);
-        });
-      }
-      i = p.match(i);
-    }
+      if (p.word(i - 1) != "use_device") return;
+      out.emplace_back(i, std::vector<size_t>());
+      each_item(p, i, [&](size_t first, size_t) {
+        const size_t known = entity(p, first), array = coarrays_.find(known);
+        if (known == kNone) return;  // the user's compiler has said so
+        entities.insert(known);
+        if (!is_coarray(known) && !is_distributed(known)) return;
+        any = true;
+        out.back().second.push_back(first);
+        if (array != kNone && !result_.device_arrays.contains(array))
+          error(p.offset(first), "the coarray '" + std::string(p.word(first)) + "' has no device memory",
+                kDeclare);
+      });
+    });
     if (any && conditional)
       return error(p.offset(2), "'if' cannot stand in a host_data directive with coarrays",
                    "write two statements, one in a host_data region and one without");
@@ -265,6 +244,7 @@ class Finder {
       if (reference == analysis_.references.end() || !entities.contains(reference->second)) continue;
       if (in_compute(i) || analysis_.is_unevaluated(offset)) continue;
       result_.device_names.insert(i);
+      if (is_distributed(reference->second)) continue;
       if (is_coarray(reference->second) && coarrays_.find(reference->second) == kNone)
         result_.device_pointers.insert(i);
     }
@@ -275,11 +255,9 @@ class Finder {
   void clauses(const Pragma& p) {
     const std::string_view construct = p.construct();
     std::set<size_t> listed;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
+    each_clause(p, [&](size_t i) {
       const std::string_view clause = p.word(i - 1);
-      const bool is_list = is_data(clause) || is_private(clause) || clause == "cache" ||
-                           construct == "cache" ||
+      const bool is_list = is_data(clause) || is_private(clause) ||
                            (construct == "update" && one_of(clause, {"self", "host", "device"}));
       if (clause == "cache" || construct == "cache")
         take_from_cache(p, i);
@@ -287,16 +265,16 @@ class Finder {
         list(p, i, &listed);
       else
         expression(p, i + 1, p.match(i));
-      i = p.match(i);
-    }
+    });
     if (is_compute(construct)) add_uses(p, listed);
   }
 
-  // The device keeps what it likes near; without a coarray it is as good.
+  // The device keeps what it likes near; without these arrays it is as good.
   void take_from_cache(const Pragma& p, size_t open) {
     std::vector<size_t> out;
     each_item(p, open, [&](size_t first, size_t) {
-      if (coarrays_.find(entity(p, first)) != kNone) out.push_back(first);
+      const size_t known = entity(p, first);
+      if (coarrays_.find(known) != kNone || is_distributed(known)) out.push_back(first);
     });
     if (!out.empty()) take_out(text_, p, {{open, out}}, &result_.changes);
   }
@@ -380,6 +358,7 @@ class Finder {
   const CoarrayNames& names_;
   Diagnostics& diagnostics_;
   std::vector<Region> compute_;
+  std::set<size_t> distributed_;  // entities of distributed arrays
   AccRegions result_;
 };
 
@@ -391,6 +370,35 @@ size_t AccRegions::read_by_host(size_t first, size_t last) const {
   return kNone;
 }
 
+bool check_device_sets(const Text& text, Diagnostics* diagnostics) {
+  const int before = diagnostics->errors();
+  for (size_t token = 0; token < text.tokens().size(); token++) {
+    if (text.tokens()[token].kind != TokenKind::directive) continue;
+    const Pragma p(text, token);
+    if (!p.is_acc()) continue;
+    const int known = diagnostics->errors();
+    const auto refuse = [&](size_t i, const std::string& advice) {
+      diagnostics->error(p.offset(i),
+                         "'" + std::string(p.word(i)) +
+                             "' is of XcalableACC's device sets, which are not there: each "
+                             "image has one device",
+                         advice);
+    };
+    if (p.construct() == "devices")
+      refuse(2, "start as many images as there are devices; ACC_DEVICE_NUM chooses one");
+    else if (p.construct() == "reflect")
+      refuse(2, "write #pragma xmp reflect (..) acc, for arrays that are distributed over images");
+    else
+      each_clause(p, [&](size_t open) {
+        const std::string_view clause = p.word(open - 1);
+        if (diagnostics->errors() > known) return;
+        if (one_of(clause, {"on_device", "layout"}) || (clause == "shadow" && p.construct() == "declare"))
+          refuse(open - 1, "distribute the array over images, with #pragma xmp align");
+      });
+  }
+  return diagnostics->errors() == before;
+}
+
 void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutral) {
   std::set<std::string_view> coarrays;
   for (const Coindex& c : tokens.coindices)
@@ -398,21 +406,19 @@ void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutr
   for (size_t token = 0; token < text.tokens().size(); token++) {
     if (text.tokens()[token].kind != TokenKind::directive) continue;
     const Pragma p(text, token);
+    if (p.is_acc() && p.construct() == "barrier_device") neutral->instead[token] = "#pragma acc wait";
     if (!p.is_acc() || p.construct() != "host_data") continue;
     std::vector<Leaving> out;
     bool any = false;
-    for (size_t i = 3; i < p.count(); i++) {
-      if (!p.line().is(i, "(")) continue;
-      if (p.word(i - 1) == "use_device") {
-        out.emplace_back(i, std::vector<size_t>());
-        each_item(p, i, [&](size_t first, size_t last) {
-          if (first != last || !coarrays.contains(p.word(first))) return;
-          out.back().second.push_back(first);
-          any = true;
-        });
-      }
-      i = p.match(i);
-    }
+    each_clause(p, [&](size_t i) {
+      if (p.word(i - 1) != "use_device") return;
+      out.emplace_back(i, std::vector<size_t>());
+      each_item(p, i, [&](size_t first, size_t last) {
+        if (first != last || !coarrays.contains(p.word(first))) return;
+        out.back().second.push_back(first);
+        any = true;
+      });
+    });
     if (!any) continue;
     std::vector<AccRegions::Change> changes;
     take_out(text, p, out, &changes);

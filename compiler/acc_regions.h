@@ -34,8 +34,12 @@ struct AccRegions {
   };
   std::vector<Change> changes;
   std::set<size_t> device_arrays;  // indices into RuntimeArrays::arrays
+  // Pointers to coarrays in declare create, by entity: what xmp_malloc gives them is in device memory.
+  std::set<size_t> allocated;
+  // Distributed arrays in declare create, by entity: they are in device memory as long as they live.
+  std::set<size_t> distributed;
 
-  // Names that stand for device memory, by token: of coarrays and of ordinary arrays.
+  // Names that stand for device memory, by token: of coarrays, distributed and ordinary arrays.
   std::set<size_t> device_names;
   // Those that begin an operand of a reference to another image or of an array assignment: the library gets their host address.
   std::set<size_t> operands;
@@ -52,6 +56,9 @@ struct AccRegions {
 AccRegions find_acc_regions(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
                             const RuntimeArrays& coarrays, const CoarrayNames& names,
                             Diagnostics* diagnostics);
+
+// Errors for what XcalableACC has for several devices of one node (chapter 3 of its specification); false: there are some.
+bool check_device_sets(const Text& text, Diagnostics* diagnostics);
 
 // The user's compiler takes no scalars in use_device, and no region for the device inside one of the host with the same name. Coarrays
 // have both, so the text that it checks holds none of them there.

@@ -68,9 +68,8 @@ class Lowering {
         ranges_.insert(ranges_.begin(), k);
     if (sections == static_cast<int>(ranges_.size()) && sections > 0) return true;
     error(d_.on.name,
-          "the template has " + std::to_string(ranges_.size()) +
-              (ranges_.size() == 1 ? " range" : " ranges") + " here, and the left side " +
-              std::to_string(sections) + (sections == 1 ? " section" : " sections"),
+          "the template has " + counted(ranges_.size(), "range") + " here, and the left side " +
+              counted(static_cast<size_t>(sections), "section"),
           "write a range of the template for each section");
     return false;
   }
@@ -173,10 +172,10 @@ class Lowering {
       *end = close + 1;
     }
     if (section != ranges_.size())
-      error(begin,
-            "this has " + std::to_string(section) + (section == 1 ? " section" : " sections") +
-                ", and the left side " + std::to_string(ranges_.size()),
-            "give all the same shape");
+      error(
+          begin,
+          "this has " + counted(section, "section") + ", and the left side " + std::to_string(ranges_.size()),
+          "give all the same shape");
     if (array != kNone && static_cast<int>(subscripts.size()) == names_.arrays[array].rank())
       return arrays_.element(array, subscripts, begin);
     std::string result(text_.spelling(begin));

@@ -38,10 +38,11 @@ struct Construct {
 class Lowering {
  public:
   Lowering(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis, const CoarrayNames& names,
-           const AccRegions& acc, bool checked, const std::function<std::string(size_t)>& token,
-           Diagnostics* diagnostics)
-      : in_{text, tokens,       analysis, names,
-            acc,  *diagnostics, checked,  [this](size_t a, size_t b) { return render(a, b); }},
+           const AccRegions& acc, Pragmas pragmas, bool checked,
+           const std::function<std::string(size_t)>& token, Diagnostics* diagnostics)
+      : in_{text,         tokens,  analysis,
+            names,        acc,     pragmas,
+            *diagnostics, checked, [this](size_t a, size_t b) { return render(a, b); }},
         text_(text),
         statements_(text, tokens),
         token_(token) {}
@@ -128,6 +129,7 @@ class Lowering {
     });
     for (const auto& [token, text] : lowered.insertions)
       result_.changes.push_back({text_.end_of(token), text_.end_of(token), text});
+    for (const PragmaChange& c : lowered.pragmas) result_.changes.push_back({c.begin, c.end, c.what});
     result_.templates = lowered.templates;
     result_.distributed_arrays = lowered.arrays;
     result_.global_view = lowered.used;
@@ -531,9 +533,9 @@ class Lowering {
 }  // namespace
 
 Lowered lower_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                       const CoarrayNames& names, const AccRegions& acc, bool checked,
+                       const CoarrayNames& names, const AccRegions& acc, Pragmas pragmas, bool checked,
                        const std::function<std::string(size_t)>& token, Diagnostics* diagnostics) {
-  return Lowering(text, tokens, analysis, names, acc, checked, token, diagnostics).run();
+  return Lowering(text, tokens, analysis, names, acc, pragmas, checked, token, diagnostics).run();
 }
 
 std::string lowering_declarations() {
@@ -572,7 +574,7 @@ std::string lowering_declarations() {
          "void tasuki_xmp_sync_images_all_on(const struct __tasuki_xmp_nodes*, const char*, int, int*); "
          "struct __tasuki_xmp_descriptor { int kind, dimensions; unsigned long element, size[7]; const char "
          "*name, *file; "
-         "int line; }; "
+         "int line; unsigned flags; }; "
          "void xmp_sync_all(int*); int xmp_this_image(void); ";
 }
 

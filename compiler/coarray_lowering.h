@@ -30,7 +30,7 @@ struct Lowered {
 
 // `token` gives the C for one token.
 Lowered lower_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                       const CoarrayNames& names, const AccRegions& acc, bool checked,
+                       const CoarrayNames& names, const AccRegions& acc, Pragmas pragmas, bool checked,
                        const std::function<std::string(size_t)>& token, Diagnostics* diagnostics);
 
 // Declarations of what the changes call.

@@ -10,6 +10,7 @@
 #include "compiler/analysis.h"
 #include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
+#include "compiler/pragma.h"
 #include "compiler/runtime_arrays.h"
 
 namespace tasuki::cc {
@@ -21,6 +22,7 @@ struct CoarrayText {
   const Analysis& analysis;
   const CoarrayNames& names;
   const AccRegions& acc;
+  Pragmas pragmas;
   Diagnostics& diagnostics;
   bool checked = false;  // -fcheck=bounds
   // The C for the tokens [first, last), on one line, with the references in them lowered.

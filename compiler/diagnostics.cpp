@@ -38,4 +38,12 @@ void Diagnostics::note(size_t offset, const std::string& what) {
   print(offset, "note", what);
 }
 
+std::string counted(size_t n, const std::string& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+std::string counted_are(size_t n, const std::string& noun) {
+  return counted(n, noun) + (n == 1 ? " is" : " are");
+}
+
 }  // namespace tasuki::cc

@@ -27,4 +27,8 @@ class Diagnostics {
   int errors_ = 0;
 };
 
+// "1 node", "2 nodes"; with a verb, "1 node is", "2 nodes are".
+std::string counted(size_t n, const std::string& noun);
+std::string counted_are(size_t n, const std::string& noun);
+
 }  // namespace tasuki::cc

@@ -147,7 +147,30 @@ std::string GlobalArrays::element(size_t array, const std::vector<std::string>& 
   return "(" + base + "[" + offset + "])";
 }
 
+std::string GlobalArrays::allocated(size_t array) const {
+  return "__tasuki_allocated(&" + names_.arrays[array].record() + ")";
+}
+
+std::string GlobalArrays::section(size_t array) const {
+  const DistributedArray& a = names_.arrays[array];
+  const std::string pointer = "__tasuki_p" + std::to_string(array);
+  return pointer + "[(" + a.element_type() + "*)" + a.record() + ".memory - " + pointer + ":" +
+         allocated(array) + "]";
+}
+
+// In a host_data region that names the array: the same on the device.
 std::string GlobalArrays::use(const ArrayUse& use) const {
+  const std::string here = use_here(use);
+  if (use.unevaluated || !in_.acc.is_address_of_device(use.token)) return here;
+  const auto device = [](const std::string& type, const std::string& address) {
+    return "((" + type + ")tasuki_xmp_device_address((const void*)" + address + "))";
+  };
+  if (use.opens.size() < names_.arrays[use.array].dimensions.size())
+    return device("__typeof__(" + here + ")", here);
+  return "(*" + device("__typeof__(&" + here + ")", "&" + here) + ")";
+}
+
+std::string GlobalArrays::use_here(const ArrayUse& use) const {
   const DistributedArray& a = names_.arrays[use.array];
   if (use.unevaluated) {
     std::string result = a.typed();
@@ -188,11 +211,12 @@ std::string GlobalArrays::locals(size_t array, std::set<std::string>* known) con
 
 std::map<size_t, std::string> GlobalArrays::function_locals() const {
   std::map<size_t, std::set<size_t>> used;
-  for (const ArrayUse& u : uses_) {
-    const DistributedArray& a = names_.arrays[u.array];
-    if (!u.unevaluated && u.function != kNone && a.of_file() && a.kind == Kind::array)
-      used[u.function].insert(u.array);
-  }
+  for (const std::vector<ArrayUse>* uses : {&uses_, &others_})
+    for (const ArrayUse& u : *uses) {
+      const DistributedArray& a = names_.arrays[u.array];
+      if (!u.unevaluated && u.function != kNone && a.of_file() && a.kind == Kind::array)
+        used[u.function].insert(u.array);
+    }
   std::map<size_t, std::string> result;
   for (const auto& [function, arrays] : used) {
     std::set<std::string> layouts;
@@ -205,10 +229,11 @@ std::map<size_t, std::string> GlobalArrays::function_locals() const {
 std::string GlobalArrays::loop_locals(const TokenRange& loop) const {
   std::set<size_t> used;
   std::set<std::string> layouts;
-  for (const ArrayUse& u : uses_)
-    if (u.token > loop.first && u.token < loop.last && !u.unevaluated &&
-        names_.arrays[u.array].kind == Kind::pointer)
-      used.insert(u.array);
+  for (const std::vector<ArrayUse>* uses : {&uses_, &others_})
+    for (const ArrayUse& u : *uses)
+      if (u.token > loop.first && u.token < loop.last && !u.unevaluated &&
+          names_.arrays[u.array].kind == Kind::pointer)
+        used.insert(u.array);
   std::string result;
   for (size_t array : used) result += locals(array, &layouts);
   return result;
@@ -267,8 +292,9 @@ std::string GlobalArrays::initialiser(size_t array) const {
   }
   return "{" + std::to_string(TASUKI_XMP_KIND_ARRAY) + ", " + std::to_string(a.rank()) + ", sizeof(" +
          a.part(a.rank()) + "), {" + extents + "}, &" + a.template_->record() + ", {" + with + "}, {" +
-         offsets + "}, {" + at_one + "}, {" + ones + "}, {" + (shadows.empty() ? "{0, 0}" : shadows) +
-         "}, 0, " + quoted(a.name) + ", " + in_.place(a.align->name) + "}";
+         offsets + "}, {" + at_one + "}, {" + ones + "}, {" + (shadows.empty() ? "{0, 0}" : shadows) + "}, " +
+         (in_.acc.distributed.contains(a.declaration->entity) ? std::to_string(TASUKI_XMP_DEVICE) : "0") +
+         ", " + quoted(a.name) + ", " + in_.place(a.align->name) + "}";
 }
 
 std::string GlobalArrays::define(size_t array) const {

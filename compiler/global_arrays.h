@@ -38,6 +38,16 @@ class GlobalArrays {
   void set_loops(const std::vector<TokenRange>& loops) { loops_ = loops; }
 
   const std::vector<ArrayUse>& uses() const { return uses_; }
+  // Another place, in a pragma, that needs what references use.
+  void note_use(size_t array, size_t token) {
+    others_.push_back({token, array, in_.analysis.function_at(text_.begin_of(token))});
+  }
+  // Does a reference there use copies of the record's members?
+  bool has_locals(size_t array, size_t token) const;
+  // This node's memory of it, from what references use; the number of elements there.
+  std::string section(size_t array) const;
+  std::string allocated(size_t array) const;
+
   std::string use(const ArrayUse& use) const;
   // An element, by its subscripts' text; `token` is where the array's name stands.
   std::string element(size_t array, const std::vector<std::string>& subscripts, size_t token) const;
@@ -54,7 +64,7 @@ class GlobalArrays {
 
  private:
   void find_uses();
-  bool has_locals(size_t array, size_t token) const;
+  std::string use_here(const ArrayUse& use) const;
   std::string locals(size_t array, std::set<std::string>* known) const;
   std::string field(size_t array, const char* field, int dimension, bool local) const;
   std::string stride(size_t array, int dimension, bool local) const;
@@ -67,7 +77,7 @@ class GlobalArrays {
   const CoarrayText& in_;
   const Text& text_;
   const GlobalNames& names_;
-  std::vector<ArrayUse> uses_;
+  std::vector<ArrayUse> uses_, others_;
   // By array and dimension, the first array and its dimension with the same stride.
   std::vector<std::vector<std::pair<size_t, int>>> strides_;
   std::vector<TokenRange> loops_;

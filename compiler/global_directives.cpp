@@ -24,6 +24,8 @@ constexpr Known kKnown[] = {
     {"array", GlobalKind::array, "array on t[0:n], before an array assignment"},
     {"reflect", GlobalKind::reflect,
      "reflect (a) width(1,/periodic/1:0) async(1); all but (a) may be left out"},
+    {"reflect_init", GlobalKind::reflect_init, "reflect_init (a) width(1,/periodic/1:0) acc"},
+    {"reflect_do", GlobalKind::reflect_do, "reflect_do (a) async(1) acc"},
     {"reduce_shadow", GlobalKind::reduce_shadow, "reduce_shadow (a) width(1,1)"},
     {"gmove", GlobalKind::gmove, "gmove, gmove in or gmove out, before an assignment"},
     {"reduction", GlobalKind::reduction, "reduction(+:s) on t(:), with +, *, &, |, ^, &&, ||, max or min"},
@@ -79,6 +81,8 @@ class Reader {
       case GlobalKind::reduction:
         return reduction() && clauses();
       case GlobalKind::reflect:
+      case GlobalKind::reflect_init:
+      case GlobalKind::reflect_do:
       case GlobalKind::reduce_shadow:
       case GlobalKind::bcast:
       case GlobalKind::wait_async:
@@ -299,10 +303,11 @@ class Reader {
         d_.has_from = true;
         if (!in_.reference(&d_.from, kOn, false, true)) return false;
       } else if (in_.is("async") && d_.async.empty() &&
-                 of({K::reflect, K::reduce_shadow, K::gmove, K::reduction, K::bcast})) {
+                 of({K::reflect, K::reflect_init, K::reflect_do, K::reduce_shadow, K::gmove, K::reduction,
+                     K::bcast})) {
         in_.advance();
         if (!in_.in_parentheses(&d_.async, "a number")) return false;
-      } else if (in_.is("width") && !d_.has_widths && of({K::reflect, K::reduce_shadow})) {
+      } else if (in_.is("width") && !d_.has_widths && of({K::reflect, K::reflect_init, K::reduce_shadow})) {
         in_.advance();
         if (!widths("periodic")) return false;
       } else if ((in_.is("expand") || in_.is("margin")) && d_.kind == K::loop && !d_.has_widths) {
@@ -312,7 +317,7 @@ class Reader {
       } else if (in_.is("reduction") && d_.kind == K::loop) {
         in_.advance();
         if (!reduction()) return false;
-      } else if (in_.is("orthogonal") && of({K::reflect, K::reduce_shadow})) {
+      } else if (in_.is("orthogonal") && of({K::reflect, K::reflect_init, K::reduce_shadow})) {
         in_.advance();
         d_.orthogonal = true;
       } else if (in_.is("nocomm") && of({K::task, K::loop, K::array})) {
@@ -324,10 +329,15 @@ class Reader {
       } else if (in_.is("out") && d_.kind == K::gmove && !d_.in) {
         in_.advance();
         d_.out = true;
-      } else if (in_.is("acc") && of({K::reflect, K::reduce_shadow, K::gmove, K::reduction, K::bcast,
-                                      K::barrier, K::wait_async, K::loop})) {
+      } else if (in_.is("acc") && !d_.on_device &&
+                 of({K::reflect, K::reflect_init, K::reflect_do, K::reduce_shadow, K::gmove, K::reduction,
+                     K::bcast, K::barrier, K::wait_async, K::loop})) {
         in_.advance();
         d_.on_device = true;
+        if (d_.kind == K::gmove && in_.is("(") && !names_on_device()) return false;
+      } else if (in_.is("from_device") && d_.kind == K::bcast) {
+        d_.from_device = in_.at;
+        in_.at = in_.end;  // an error later on
       } else if (in_.is("host") &&
                  of({K::reflect, K::reduce_shadow, K::gmove, K::reduction, K::bcast, K::barrier})) {
         in_.advance();  // what there is without acc
@@ -336,6 +346,16 @@ class Reader {
       }
     }
     return true;
+  }
+
+  bool names_on_device() {
+    do {
+      in_.advance();
+      size_t name = kNone;
+      if (!word(&name, "the name of a variable in the assignment")) return false;
+      d_.device_names.push_back(name);
+    } while (in_.is(","));
+    return in_.take(")");
   }
 
   DirectiveReader in_;

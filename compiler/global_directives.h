@@ -25,6 +25,8 @@ enum class GlobalKind {
   tasks,
   array,
   reflect,
+  reflect_init,
+  reflect_do,
   reduce_shadow,
   gmove,
   reduction,
@@ -75,11 +77,13 @@ struct GlobalDirective {
   bool is_margin = false, has_widths = false;
   std::vector<size_t> indices = {};  // of loop
   std::vector<Reduction> reductions = {};
-  std::vector<TokenRange> variables = {};  // of bcast, reflect, reduce_shadow; numbers of wait_async
+  std::vector<TokenRange> variables = {};  // of bcast, reflect and kin, reduce_shadow; numbers of wait_async
   NodesReference from = {};                // of bcast; the array of local_alias
   bool has_from = false;
   TokenRange async = {};
   bool in = false, out = false, orthogonal = false, no_communication = false, on_device = false;
+  std::vector<size_t> device_names = {};  // gmove acc(a): only these are on the device
+  size_t from_device = kNone;             // of bcast
 
   bool in_function = false;
   size_t body = kNone;  // between a function's parameters and its body: the body's "{"

@@ -6,8 +6,10 @@
 #include "compiler/array_directive.h"
 #include "compiler/global_arrays.h"
 #include "compiler/gmove.h"
+#include "compiler/loop_exits.h"
 #include "compiler/loop_lowering.h"
 #include "compiler/node_sets.h"
+#include "compiler/pragma_line.h"
 #include "compiler/reductions.h"
 #include "compiler/statements.h"
 #include "tasuki/xmp_global.h"
@@ -28,6 +30,10 @@ class Lowering {
 
   GlobalLowered run(const std::shared_ptr<Lowering>& self) {
     find_loops();
+    GlobalPragmas pragmas = lower_global_pragmas(in_, names_, statements_, &arrays_);
+    result_.pragmas = std::move(pragmas.changes);
+    openers_ = std::move(pragmas.openers);
+    closers_ = std::move(pragmas.closers);
     for (const ArrayUse& use : arrays_.uses())
       replace(use.token, use.end, [self, &use] { return self->arrays_.use(use); });
     for (const auto& [token, what] : arrays_.declared_names()) {
@@ -43,6 +49,14 @@ class Lowering {
       if (d.kind != GlobalKind::loop) add(d, self);
     for (const GlobalDirective& d : in_.tokens.globals)
       if (d.kind == GlobalKind::loop) add(d, self);
+    // Behind one token, what ends there comes first, the innermost before what is around it.
+    std::stable_sort(closers_.begin(), closers_.end(),
+                     [](const Border& a, const Border& b) { return a.word > b.word; });
+    std::stable_sort(openers_.begin(), openers_.end(),
+                     [](const Border& a, const Border& b) { return a.word < b.word; });
+    for (const std::vector<Border>* borders : {&closers_, &openers_})
+      for (const Border& b : *borders) result_.insertions.emplace_back(b.token, b.text);
+    check_loop_exits(in_, statements_, divided_);
     for (const ArrayUse& use : arrays_.uses()) check_sections(use);
     result_.arrays = arrays_.any_of_file();
     result_.templates = std::any_of(names_.templates.begin(), names_.templates.end(),
@@ -125,24 +139,37 @@ class Lowering {
     const std::vector<const GlobalDirective*> outer = loops_around(d.word);
     const LoweredLoop lowered = lower_loop(in_, names_, statements_, d, outer, locals);
     // What stands before a loop may be part of it for other compilers: #pragma omp for, #pragma acc loop.
-    const size_t before = pragma_before(d.word) ? text_.previous(d.word) : kNone;
-    if (before != kNone) result_.insertions.emplace_back(before, " " + lowered.before);
+    const size_t before = place_before(d.word);
+    if (before != kNone) openers_.push_back({d.word, before, on_own_line(before, " " + lowered.before)});
     replace(d.word, d.end + 1, [text = before != kNone ? "" : lowered.before] { return text; });
+    divided_.insert(divided_.end(), lowered.divided.begin(), lowered.divided.end());
     for (const LoweredLoop::Piece& piece : lowered.headers)
       replace(piece.first, piece.last, [text = piece.text] { return text; });
-    for (const auto& [end, text] : lowered.behind) result_.insertions.emplace_back(end - 1, text);
+    for (const auto& [end, text] : lowered.behind) closers_.push_back({d.word, end - 1, text});
   }
 
-  // Is there a pragma between this token and the one before it?
-  bool pragma_before(size_t token) const {
-    for (size_t i = token; i-- > 0 && text_.tokens()[i].kind == TokenKind::directive;)
-      if (text_.spelling(i).find("pragma") != std::string_view::npos) return true;
-    return false;
+  // The token that is before all pragmas of the statement that a directive stands before; kNone if there are no pragmas before it.
+  size_t place_before(size_t word) const {
+    bool any = false;
+    size_t i = word - 1;
+    for (; i > 0 && text_.tokens()[i].kind == TokenKind::directive; i--) {
+      const Pragma p(text_, i);
+      if (p.word(0) == "pragma" && stands_alone(p)) break;
+      any = any || p.word(0) == "pragma";
+    }
+    return any ? i : kNone;
+  }
+
+  // Text behind a line that has to end.
+  std::string on_own_line(size_t token, const std::string& text) const {
+    if (text_.tokens()[token].kind != TokenKind::directive) return text;
+    const Place place = text_.place(text_.begin_of(token));
+    return "\n" + text + "\n# " + std::to_string(place.line + 1) + " " + quoted(place.file);
   }
 
   void add_task(const GlobalDirective& d) {
     const size_t end = statements_.end_of(d.end + 1);
-    result_.insertions.emplace_back(end - 1, d.has_on ? " } }" : " }");
+    closers_.push_back({d.word, end - 1, d.has_on ? " } }" : " }"});
   }
 
   // ---- what directives become
@@ -172,6 +199,8 @@ class Lowering {
       case GlobalKind::bcast:
         return bcast(d);
       case GlobalKind::reflect:
+      case GlobalKind::reflect_init:
+      case GlobalKind::reflect_do:
       case GlobalKind::reduce_shadow:
         return shadows(d);
       case GlobalKind::wait_async:
@@ -249,17 +278,14 @@ class Lowering {
       return "";
     }
     const Template& t = *space.template_;
-    if (!d.formats.empty() && static_cast<int>(d.formats.size()) != t.dimensions()) {
+    bool same = d.formats.empty() || static_cast<int>(d.formats.size()) == t.dimensions();
+    for (size_t k = 0; same && k < d.formats.size(); k++)
+      same = d.formats[k].format == t.format(static_cast<int>(k));
+    if (!same) {
       error(d.on.name, "the formats are not those of the distribute directive",
             "repeat them, with gblock(array)");
       return "";
     }
-    for (int k = 0; k < t.dimensions() && !d.formats.empty(); k++)
-      if (d.formats[static_cast<size_t>(k)].format != t.format(k)) {
-        error(d.on.name, "the formats are not those of the distribute directive",
-              "repeat them, with gblock(array)");
-        return "";
-      }
     const std::vector<Distribution>& formats =
         d.formats.empty() && t.distributed != nullptr ? t.distributed->formats : d.formats;
     return "tasuki_xmp_template_fix(&" + t.record() + ", (const struct __tasuki_xmp_template_dimension[])" +
@@ -290,7 +316,9 @@ class Lowering {
 
   std::string barrier(const GlobalDirective& d) {
     const std::string set = set_of(d);
-    return set == "0" ? "xmp_sync_all((void*)0);" : "tasuki_xmp_barrier_on(" + set + ", " + place(d) + ");";
+    const std::string wait = d.on_device ? "tasuki_xmp_device_wait(); " : "";
+    if (set == "0") return wait + "xmp_sync_all((void*)0);";
+    return wait + "tasuki_xmp_barrier_on(" + set + ", " + place(d) + ");";
   }
 
   static std::string flags(const GlobalDirective& d) {
@@ -318,6 +346,11 @@ class Lowering {
 
   std::string bcast(const GlobalDirective& d) {
     std::string variables, from = "0";
+    if (d.from_device != kNone) {
+      error(d.from_device, "there are no sets of devices: each image has one device",
+            "drop the clause; from says which node's device it is");
+      return "";
+    }
     for (const TokenRange& v : d.variables)
       variables += (variables.empty() ? "" : ", ") + variable_of(in_, names_, v, false);
     if (d.has_from) {
@@ -347,10 +380,8 @@ class Lowering {
       }
       if (d.has_widths && d.widths.size() != a.dimensions.size()) {
         error(v.first,
-              "'" + a.name + "' has " + std::to_string(a.dimensions.size()) +
-                  (a.dimensions.size() == 1 ? " dimension, and " : " dimensions, and ") +
-                  std::to_string(d.widths.size()) + (d.widths.size() == 1 ? " width is" : " widths are") +
-                  " given",
+              "'" + a.name + "' has " + counted(a.dimensions.size(), "dimension") + ", and " +
+                  counted_are(d.widths.size(), "width") + " given",
               "write a width for each of its dimensions");
         continue;
       }
@@ -364,11 +395,16 @@ class Lowering {
         if (variable.empty()) continue;
         type = "((const struct __tasuki_xmp_variable)" + variable + ").type, ";
       }
-      result +=
-          std::string(d.kind == GlobalKind::reflect ? "tasuki_xmp_reflect(&" : "tasuki_xmp_reduce_shadow(&") +
-          a.record() + ", " + type +
-          (widths.empty() ? "0" : "(const struct __tasuki_xmp_width[]){" + widths + "}") + ", " + tail(d) +
-          "); ";
+      const std::string name = d.kind == GlobalKind::reduce_shadow  ? "reduce_shadow"
+                               : d.kind == GlobalKind::reflect_init ? "reflect_init"
+                                                                    : "reflect";
+      if (d.kind == GlobalKind::reflect_do) {
+        result += "tasuki_xmp_reflect_do(&" + a.record() + ", " + tail(d) + "); ";
+        continue;
+      }
+      result += "tasuki_xmp_" + name + "(&" + a.record() + ", " + type +
+                (widths.empty() ? "0" : "(const struct __tasuki_xmp_width[]){" + widths + "}") + ", " +
+                tail(d) + "); ";
     }
     return "{ " + result + "}";
   }
@@ -424,7 +460,8 @@ class Lowering {
     }
     return "({ static const struct __tasuki_xmp_descriptor __tasuki_d = {" +
            std::to_string(TASUKI_XMP_KIND_COARRAY) + ", " + std::to_string(d.rank) + ", sizeof(" + part +
-           "), {" + (sizes.empty() ? "0" : sizes) + "}, " + quoted(d.name) + ", " + in_.place(name) +
+           "), {" + (sizes.empty() ? "0" : sizes) + "}, " + quoted(d.name) + ", " + in_.place(name) + ", " +
+           std::to_string(in_.acc.allocated.contains(d.entity) ? TASUKI_XMP_DEVICE : 0) +
            "}; (const void*)&__tasuki_d; })";
   }
 
@@ -436,7 +473,9 @@ class Lowering {
   GlobalArrays arrays_;
   std::vector<std::pair<TokenRange, const GlobalDirective*>> loops_;
   std::vector<TokenRange> outermost_;
+  std::vector<TokenRange> divided_;                   // loops of all directives, [for, behind the loop)
   std::vector<TokenRange> statements_with_sections_;  // behind gmove and array
+  std::vector<Border> openers_, closers_;
   GlobalLowered result_;
 };
 

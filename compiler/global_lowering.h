@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/coarray_operand.h"
+#include "compiler/global_pragmas.h"
 
 namespace tasuki::cc {
 
@@ -24,6 +25,7 @@ struct Replacement {
 struct GlobalLowered {
   // Text behind a token.
   std::vector<std::pair<size_t, std::string>> insertions = {};
+  std::vector<PragmaChange> pragmas = {};
   bool templates = false, arrays = false;  // of file scope: some are to be registered
   bool used = false;                       // anything at all
 };

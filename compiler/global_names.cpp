@@ -9,10 +9,6 @@
 namespace tasuki::cc {
 namespace {
 
-std::string plural(size_t n, const std::string& noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
-
 class Finder {
  public:
   explicit Finder(const CoarrayText& in) : in_(in), text_(in.text) {}
@@ -106,9 +102,8 @@ class Finder {
     if (static_cast<int>(d.formats.size()) != t->dimensions())
       return error(d.on.name,
                    "the template '" + t->name + "' has " +
-                       plural(static_cast<size_t>(t->dimensions()), "dimension") + ", and " +
-                       plural(d.formats.size(), "format") + (d.formats.size() == 1 ? " is" : " are") +
-                       " given",
+                       counted(static_cast<size_t>(t->dimensions()), "dimension") + ", and " +
+                       counted_are(d.formats.size(), "format") + " given",
                    "write block, cyclic, gblock or * for each of its dimensions");
     const NodeArray* nodes = names_.find_nodes(text_.spelling(d.onto), d.onto);
     if (nodes == nullptr)
@@ -119,8 +114,8 @@ class Finder {
     if (distributed != nodes->dimensions())
       return error(d.onto,
                    "the node array '" + nodes->name + "' has " +
-                       plural(static_cast<size_t>(nodes->dimensions()), "dimension") + ", and " +
-                       plural(static_cast<size_t>(distributed), "dimension") + " of '" + t->name + "' " +
+                       counted(static_cast<size_t>(nodes->dimensions()), "dimension") + ", and " +
+                       counted(static_cast<size_t>(distributed), "dimension") + " of '" + t->name + "' " +
                        (distributed == 1 ? "is" : "are") + " distributed",
                    "write as many formats other than * as the node array has dimensions");
     t->distributed = &d;
@@ -144,9 +139,8 @@ class Finder {
     if (t == nullptr) return;
     if (static_cast<int>(d.sources.size()) != declaration->rank)
       return error(d.what,
-                   "'" + name + "' has " + plural(static_cast<size_t>(declaration->rank), "dimension") +
-                       ", and " + plural(d.sources.size(), "bracket") +
-                       (d.sources.size() == 1 ? " is" : " are") + " given",
+                   "'" + name + "' has " + counted(static_cast<size_t>(declaration->rank), "dimension") +
+                       ", and " + counted_are(d.sources.size(), "bracket") + " given",
                    "write a variable, * or : for each of its dimensions");
     if (!check_subscripts(*t, d.on)) return;
     if (declaration->initialiser.end > 0)
@@ -190,9 +184,8 @@ class Finder {
   bool check_subscripts(const Template& t, const NodesReference& r) {
     if (static_cast<int>(r.subscripts.size()) == t.dimensions()) return true;
     error(r.name,
-          "the template '" + t.name + "' has " + plural(static_cast<size_t>(t.dimensions()), "dimension") +
-              ", and " + plural(r.subscripts.size(), "subscript") +
-              (r.subscripts.size() == 1 ? " is" : " are") + " given",
+          "the template '" + t.name + "' has " + counted(static_cast<size_t>(t.dimensions()), "dimension") +
+              ", and " + counted_are(r.subscripts.size(), "subscript") + " given",
           "write a subscript, * or : for each of its dimensions");
     return false;
   }
@@ -262,8 +255,8 @@ class Finder {
       return error(d.what, "'" + name + "' has a shadow already", "drop one of the two");
     if (d.widths.size() != a.dimensions.size())
       return error(d.what,
-                   "'" + name + "' has " + plural(a.dimensions.size(), "dimension") + ", and " +
-                       plural(d.widths.size(), "width") + (d.widths.size() == 1 ? " is" : " are") + " given",
+                   "'" + name + "' has " + counted(a.dimensions.size(), "dimension") + ", and " +
+                       counted_are(d.widths.size(), "width") + " given",
                    "write a width for each of its dimensions; 0 for none");
     for (size_t k = 0; k < d.widths.size(); k++)
       if (!d.widths[k].full && a.format(static_cast<int>(k)) == Format::cyclic && !zero(d.widths[k]))

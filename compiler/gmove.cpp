@@ -1,5 +1,7 @@
 #include "compiler/gmove.h"
 
+#include <algorithm>
+
 #include "compiler/node_sets.h"
 #include "tasuki/xmp_global.h"
 
@@ -22,16 +24,19 @@ class Gmove {
       return refuse(first_);
     left_ = read(first_);
     if (!left_.good) return "";
+    mark_device(&left_);
     const size_t equals = text_.skip_directives(left_.end), right = text_.next(equals);
     if (!text_.is(equals, "=") || right == kNone || right >= end_) return refuse(first_);
     if (is_place(right)) {
       right_ = read(right);
       if (!right_.good) return "";
-      if (right_.array == kNone && right_.local.rank == 0) return from_value(right);
+      mark_device(&right_);
+      if (!names_fit()) return "";
+      if (right_.array == kNone && right_.local.rank == 0 && !right_.device) return from_value(right);
       return between();
     }
     if (in_.tokens.has_section(right, end_)) return refuse(right);
-    return from_value(right);
+    return names_fit() ? from_value(right) : "";
   }
 
  private:
@@ -40,8 +45,32 @@ class Gmove {
     size_t array = kNone;
     std::string section = {};  // a pointer to it
     Operand local = {};
-    bool good = false;
+    bool good = false, device = false;
   };
+
+  // acc: both variables; acc(a): those that are named.
+  void mark_device(Side* side) const {
+    const auto is_named = [&](size_t name) { return text_.spelling(name) == text_.spelling(side->begin); };
+    side->device = d_.on_device && (d_.device_names.empty() ||
+                                    std::any_of(d_.device_names.begin(), d_.device_names.end(), is_named));
+    // The flags are the last member.
+    if (side->device)
+      side->section.replace(side->section.size() - 2, 2, std::to_string(TASUKI_XMP_DEVICE) + "}");
+  }
+
+  bool names_fit() const {
+    for (size_t name : d_.device_names) {
+      const auto is = [&](const Side& side) {
+        return side.begin != kNone && text_.spelling(name) == text_.spelling(side.begin);
+      };
+      if (is(left_) || is(right_)) continue;
+      const std::string quoted_name = "'" + std::string(text_.spelling(name)) + "'";
+      in_.diagnostics.error(text_.begin_of(name), quoted_name + " is on neither side of the assignment",
+                            "name one of its variables, or write acc for both");
+      return false;
+    }
+    return true;
+  }
 
   std::string refuse(size_t token) {
     in_.diagnostics.error(text_.begin_of(token),
@@ -85,9 +114,8 @@ class Gmove {
     side.good = dimension == a.rank();
     if (!side.good)
       in_.diagnostics.error(text_.begin_of(begin),
-                            "'" + a.name + "' has " + std::to_string(a.rank()) + " dimensions, and " +
-                                std::to_string(dimension) +
-                                (dimension == 1 ? " subscript is" : " subscripts are") + " given",
+                            "'" + a.name + "' has " + counted(a.dimensions.size(), "dimension") + ", and " +
+                                counted_are(static_cast<size_t>(dimension), "subscript") + " given",
                             "write an index or a section for each, such as [:]");
     side.section = "&(const struct __tasuki_xmp_global_section){&" + a.record() + ", 0, " +
                    std::to_string(a.rank()) + ", (const struct __tasuki_xmp_triplet[]){" + triplets + "}, 0}";
@@ -96,7 +124,6 @@ class Gmove {
 
   std::string call(const std::string& to, const std::string& from, bool lasting) const {
     unsigned flags = 0;
-    if (d_.on_device) flags |= TASUKI_XMP_DEVICE;
     if (d_.in) flags |= TASUKI_XMP_IN;
     if (d_.out) flags |= TASUKI_XMP_OUT;
     const bool async = !d_.async.empty() && lasting;

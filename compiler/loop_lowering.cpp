@@ -5,6 +5,7 @@
 
 #include "compiler/declarator.h"
 #include "compiler/for_header.h"
+#include "compiler/global_pragmas.h"
 #include "compiler/node_sets.h"
 #include "compiler/reductions.h"
 #include "tasuki/xmp_global.h"
@@ -45,7 +46,11 @@ class Lowering {
       return {};
     }
     if (!check_widths() || !find_loops() || !classify()) return {};
-    return by_condition_ ? conditional(locals) : divide(locals);
+    if (!check_pragmas()) return {};
+    LoweredLoop result = by_condition_ ? conditional(locals) : divide(locals);
+    for (const Loop& l : loops_)
+      if (l.divided || by_condition_) result.divided.push_back({l.head.keyword, l.end});
+    return result;
   }
 
  private:
@@ -129,6 +134,31 @@ class Lowering {
       error(d_.name, "expand and margin are for subscripts of the form i, i+n or i-n of a template",
             "drop the clause, or write such subscripts");
       return false;
+    }
+    return true;
+  }
+
+  // OpenMP and OpenACC divide loops of one form, with nothing between those that they divide together.
+  bool check_pragmas() {
+    for (const Loop& outer : loops_) {
+      LoopPragma pragma = loop_pragma_before(in_, outer.head.keyword);
+      if (pragma.token == kNone && outer.head.keyword == first_) pragma = loop_pragma_before(in_, d_.word);
+      if (pragma.token == kNone) continue;
+      for (const Loop& l : loops_) {
+        if (l.head.keyword < outer.head.keyword || l.head.keyword >= outer.end) continue;
+        int depth = 0;
+        for (size_t i = outer.head.keyword; i < l.head.keyword; i++) depth += text_.is(i, "for") ? 1 : 0;
+        if (depth >= pragma.loops || !(by_condition_ || (l.divided && (l.several || !l.hoisted)))) continue;
+        const char* why = by_condition_ ? "it becomes a condition in each iteration"
+                          : !l.several  ? "its bounds are known in the loop around it only"
+                          : l.head.upwards()
+                              ? "a cyclic distribution, or margin, gives each node several parts of it"
+                              : "it runs downwards";
+        error(l.head.keyword, std::string("OpenMP and OpenACC cannot divide this loop once more: ") + why,
+              "write the pragma before a loop that #pragma xmp does not divide, or divide it in blocks, "
+              "upwards");
+        return false;
+      }
     }
     return true;
   }

@@ -28,6 +28,7 @@ struct LoweredLoop {
   std::vector<Piece> headers = {};  // for (..)
   // Text behind the statement that ends before this token.
   std::vector<std::pair<size_t, std::string>> behind = {};
+  std::vector<TokenRange> divided = {};  // the loops that nodes execute parts of, [for, behind the loop)
 };
 
 // `outer`: the loop directives around it. `locals` stand at its beginning.

@@ -49,9 +49,8 @@ NodeSpace find_space(const CoarrayText& in, const GlobalNames& names, const Node
   const size_t wanted = static_cast<size_t>(space.dimensions()), given = r.subscripts.size();
   if (given == 0 || given == wanted) return space;
   in.diagnostics.error(in.text.begin_of(r.name),
-                       "'" + name + "' has " + std::to_string(wanted) +
-                           (wanted == 1 ? " dimension" : " dimensions") + ", and " + std::to_string(given) +
-                           (given == 1 ? " subscript is" : " subscripts are") + " given",
+                       "'" + name + "' has " + counted(wanted, "dimension") + ", and " +
+                           counted_are(given, "subscript") + " given",
                        "write a subscript, a range or * for each of its dimensions");
   return {};
 }

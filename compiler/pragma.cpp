@@ -1,34 +1,11 @@
 #include "compiler/pragma.h"
 
 #include <algorithm>
-#include <string_view>
 
-#include "compiler/rewrite.h"
+#include "compiler/pragma_line.h"
 
 namespace tasuki::cc {
 namespace {
-
-bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// Clauses and directives whose list makes copies of a variable, or hands it elsewhere.
-bool makes_copies(std::string_view clause) {
-  return one_of(clause, {"private", "firstprivate", "lastprivate", "reduction", "in_reduction",
-                         "task_reduction", "linear", "copyin", "copyprivate", "threadprivate", "inclusive",
-                         "exclusive", "allocate", "uniform"});
-}
-bool goes_to_device(std::string_view clause, bool acc) {
-  if (acc)
-    return one_of(clause, {"copy", "copyin", "copyout", "create", "present", "deviceptr", "delete", "attach",
-                           "detach", "host", "device", "self", "use_device", "cache", "declare", "link",
-                           "device_resident", "no_create"});
-  return one_of(clause, {"map", "to", "from", "link", "enter", "target", "is_device_ptr", "use_device_ptr",
-                         "use_device_addr", "has_device_addr"});
-}
-bool wants_variable(std::string_view clause) {
-  return one_of(clause, {"shared", "aligned", "nontemporal", "flush"});
-}
 
 class PragmaReader {
  public:

@@ -11,7 +11,11 @@
 
 namespace tasuki::cc {
 
-struct Pragmas;
+// Which pragmas the user's compiler will obey.
+struct Pragmas {
+  bool openmp = false;
+  bool openacc = false;
+};
 
 struct PragmaUse {
   size_t begin, end;  // offsets of the name

@@ -171,7 +171,14 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
                         old = "__tasuki_v" + id, all = "__tasuki_a" + id, n = "__tasuki_n" + id,
                         place = in.place(loop.name);
       std::string joined_with_old;
-      if (is_private(in, v.variable)) {
+      // acc: what the region has on the device is brought to the host for this, and goes back.
+      const auto update = [&](const char* to_device) {
+        return loop.on_device ? "tasuki_xmp_device_update(" + m.data + ", sizeof(" + m.element + ") * (" +
+                                    m.count + "), " + to_device + "); "
+                              : std::string();
+      };
+      // What OpenACC has on the device is found by the variable itself.
+      if (!loop.on_device && is_private(in, v.variable)) {
         // A variable of the same name, whose address nobody has.
         const std::string name(in.text.spelling(v.variable.first));
         result.before += m.element + "* const " + all + " = &" + name + "; " + m.element + " " + old + "; ";
@@ -185,11 +192,11 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
       } else if (operation.identity != nullptr) {
         // The elements one by one; a single variable is an array of one.
         const std::string each = "for (unsigned long __tasuki_q = 0; __tasuki_q < " + n + "; __tasuki_q++) ";
-        result.before += m.element + "* const " + all + " = " + m.data + "; const unsigned long " + n +
-                         " = " + m.count + "; " + m.element + "* const " + old + " = tasuki_xmp_temporary(" +
-                         n + ", sizeof *" + old + ", " + place + "); " + each + old +
-                         "[__tasuki_q] = " + all + "[__tasuki_q], " + all +
-                         "[__tasuki_q] = " + operation.identity + "; ";
+        result.before += update("0") + m.element + "* const " + all + " = " + m.data +
+                         "; const unsigned long " + n + " = " + m.count + "; " + m.element + "* const " +
+                         old + " = tasuki_xmp_temporary(" + n + ", sizeof *" + old + ", " + place + "); " +
+                         each + old + "[__tasuki_q] = " + all + "[__tasuki_q], " + all +
+                         "[__tasuki_q] = " + operation.identity + "; " + update("1");
         joined_with_old = " " + each + all + "[__tasuki_q] = " + old + "[__tasuki_q] " + join_of(r) + " " +
                           all + "[__tasuki_q]; tasuki_xmp_release(" + old + ");";
       }
@@ -197,13 +204,12 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
       for (const TokenRange& l : v.locations)
         locations += (locations.empty() ? "" : ", ") + variable_of(in, names, l, false);
       result.behind +=
-          " tasuki_xmp_loop_reduction(" + std::to_string(operation.operation) +
+          " " + update("0") + "tasuki_xmp_loop_reduction(" + std::to_string(operation.operation) +
           ", &(const struct __tasuki_xmp_variable)" + initialiser(m) + ", " +
           std::to_string(v.locations.size()) + ", " +
           (locations.empty() ? "0" : "(const struct __tasuki_xmp_variable[]){" + locations + "}") + ", 0, &" +
-          space + ", " + std::to_string(dimensions) + ", " +
-          std::to_string(loop.on_device ? TASUKI_XMP_DEVICE : 0) + ", " + place + ");";
-      result.behind += joined_with_old;
+          space + ", " + std::to_string(dimensions) + ", 0, " + place + ");";
+      result.behind += joined_with_old + " " + update("1");
     }
   }
   result.before += "{ " + begins;

@@ -45,6 +45,8 @@ struct Registration {
   std::string declarations, statement;
 };
 
+constexpr const char* kUseDeviceDeclaration = "void tasuki_xmp_use_device(void); ";
+
 // Behind the user's last line. Objects of the same program share the section, so each registers all of it.
 constexpr const char* kConstructor =
     "static void __attribute__((constructor, used)) __tasuki_register(void) { "
@@ -64,12 +66,14 @@ class Rewriter {
 
   std::string run(const CoarrayTokens& tokens, const CoarrayNames& names, Pragmas pragmas, bool checked,
                   Diagnostics* diagnostics) {
+    const bool uses_device =
+        pragmas.openacc && std::any_of(tokens.globals.begin(), tokens.globals.end(),
+                                       [](const GlobalDirective& d) { return d.on_device; });
     if (pragmas.openacc) acc_ = find_acc_regions(text_, tokens, analysis_, arrays_, names, diagnostics);
-    pragmas.openacc = false;
-    if (!change_names(pragmas, diagnostics)) return "";
+    if (!change_names({pragmas.openmp, false}, diagnostics)) return "";
     const auto token = [&](size_t i) { return edits_.part(text_.begin_of(i), text_.end_of(i)); };
     const Lowered lowered =
-        lower_coarrays(text_, tokens, analysis_, names, acc_, checked, token, diagnostics);
+        lower_coarrays(text_, tokens, analysis_, names, acc_, pragmas, checked, token, diagnostics);
     if (diagnostics->errors() > 0) return "";
     for (const Coindex& c : tokens.coindices)
       for (size_t i = c.colon; c.declares && i < c.end; i++) blank(i);
@@ -94,6 +98,8 @@ class Rewriter {
     if (lowered.node_arrays) add({"nodes", "nodes"});
     if (lowered.templates) add({"template", "templates"});
     if (lowered.distributed_arrays) add({"array", "arrays", true});
+    if (uses_device || !acc_.allocated.empty())
+      declarations += kUseDeviceDeclaration, registers += "tasuki_xmp_use_device(); ";
     if (!registers.empty())
       registers =
           "static void __attribute__((constructor, used)) __tasuki_register(void) { " + registers + "}\n";

@@ -15,16 +15,11 @@
 #include "compiler/analysis.h"
 #include "compiler/coarray_tokens.h"
 #include "compiler/diagnostics.h"
+#include "compiler/pragma.h"
 #include "compiler/runtime_arrays.h"
 #include "compiler/text.h"
 
 namespace tasuki::cc {
-
-// Which pragmas the user's compiler will obey.
-struct Pragmas {
-  bool openmp = false;
-  bool openacc = false;
-};
 
 std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
                     const RuntimeArrays& arrays, Pragmas pragmas, Diagnostics* diagnostics);

@@ -97,8 +97,11 @@ class Translator {
 
   int translate_coarrays(const Text& text, const CoarrayTokens& tokens, Translation* result) {
     Neutral neutral = neutral_text(text, tokens);
-    if (line_.openacc) hide_coarrays(text, tokens, &neutral);
     Diagnostics diagnostics(text);
+    if (line_.openacc) {
+      if (!check_device_sets(text, &diagnostics)) return 1;
+      hide_coarrays(text, tokens, &neutral);
+    }
     Analysis analysis;
     if (const int failed = check_neutral(text, neutral)) {
       if (analyse(text, {}, neutral, line_.meaning, &analysis)) explain(text, tokens, analysis, &diagnostics);

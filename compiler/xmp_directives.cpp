@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "compiler/edits.h"
 #include "compiler/global_directives.h"
@@ -223,6 +224,107 @@ std::string with_directive_arguments(const Text& text, const std::vector<std::st
   return result + text.bytes().substr(done);
 }
 
+namespace {
+
+// The pieces between commas, or between double colons, that stand in no brackets.
+std::vector<std::string> pieces(std::string_view text, std::string_view separator) {
+  std::vector<std::string> result(1);
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); i++) {
+    if (text[i] == '(' || text[i] == '[') depth++;
+    if (text[i] == ')' || text[i] == ']') depth--;
+    if (depth == 0 && text.substr(i, separator.size()) == separator) {
+      result.emplace_back();
+      i += separator.size() - 1;
+    } else {
+      result.back() += text[i];
+    }
+  }
+  return result;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+// The word that a text begins with.
+std::string_view first_word(std::string_view text) {
+  size_t end = 0;
+  while (end < text.size() && is_word_character(text[end])) end++;
+  return text.substr(0, end);
+}
+
+// A combined directive: attributes, `::`, and what each of them is said of.
+//
+//     template, distribute (block) onto p :: t(0:N-1), u(0:M-1)        template t(0:N-1), distribute t(block) onto p, template u..
+//     align (i,j) with t(j,i), shadow (1,0) :: a, b                    align a[i][j] with t(j,i), shadow a[1][0], align b..
+class Combined {
+ public:
+  Combined(std::string_view attributes, std::string_view declared) : declared_(declared) {
+    for (const std::string& a : pieces(attributes, ",")) attributes_.emplace_back(trimmed(a));
+  }
+
+  // What is wrong with it; empty: nothing.
+  std::string problem() const {
+    std::set<std::string_view> known;
+    for (const std::string& a : attributes_) {
+      const std::string_view name = first_word(a);
+      const std::string quoted_name = "'" + std::string(name) + "'";
+      if (rank(name) < 0) return quoted_name + " is no attribute of a combined directive";
+      if (!known.insert(name).second) return "the attribute " + quoted_name + " stands here twice";
+      if (rank(name) / 2 != rank(first_word(attributes_.front())) / 2)
+        return "the attributes '" + std::string(first_word(attributes_.front())) + "' and " + quoted_name +
+               " are not of the same thing";
+    }
+    for (const std::string& d : pieces(declared_, ","))
+      if (first_word(trimmed(d)).empty()) return "a name is missing behind '::'";
+    return "";
+  }
+
+  std::vector<std::string> directives() {
+    std::sort(attributes_.begin(), attributes_.end(), [](const std::string& a, const std::string& b) {
+      return rank(first_word(a)) < rank(first_word(b));
+    });
+    std::vector<std::string> result;
+    for (const std::string& d : pieces(declared_, ","))
+      for (const std::string& a : attributes_) result.push_back(directive(a, trimmed(d)));
+    return result;
+  }
+
+ private:
+  // In the order in which the directives are wanted; two together can be said of one thing.
+  static int rank(std::string_view name) {
+    static constexpr std::string_view kNames[] = {"nodes", "", "template", "distribute", "align", "shadow"};
+    const auto found = std::find(std::begin(kNames), std::end(kNames), name);
+    return name.empty() || found == std::end(kNames) ? -1 : static_cast<int>(found - std::begin(kNames));
+  }
+
+  static std::string directive(const std::string& attribute, std::string_view declared) {
+    const std::string_view name = first_word(attribute);
+    std::string arguments(trimmed(std::string_view(attribute).substr(name.size())));
+    std::string result(name);
+    result += ' ';
+    if (rank(name) <= rank("template")) return result + std::string(declared) + arguments;
+    result += first_word(declared);
+    if (rank(name) <= rank("distribute") || !arguments.starts_with("(")) return result + arguments;
+    // Arrays have brackets.
+    size_t end = 0;
+    for (int depth = 0; end < arguments.size(); end++) {
+      if (arguments[end] == '(' || arguments[end] == '[') depth++;
+      if ((arguments[end] == ')' || arguments[end] == ']') && --depth == 0) break;
+    }
+    for (const std::string& piece : pieces(arguments.substr(1, end - 1), ",")) result += "[" + piece + "]";
+    return result + (end < arguments.size() ? arguments.substr(end + 1) : "");
+  }
+
+  std::vector<std::string> attributes_;
+  std::string declared_;
+};
+
+}  // namespace
+
 std::string directives_as_words(const Text& text, Diagnostics* diagnostics) {
   std::string result;
   size_t done = 0;
@@ -235,32 +337,35 @@ std::string directives_as_words(const Text& text, Diagnostics* diagnostics) {
     while (end < directive.size() && is_word_character(directive[end])) end++;
     const std::string name(begin < directive.size() ? directive.substr(begin, end - begin) : "");
     const size_t offset = text.begin_of(i) + (name.empty() ? 0 : begin);
-    const std::string directives = "docs/status/xmp.md lists what there is";
+    const std::string see = "docs/status/xmp.md lists what there is";
     if (is_unsupported(name))
-      diagnostics->error(offset, "'#pragma xmp " + name + "' is not supported", directives);
+      diagnostics->error(offset, "'#pragma xmp " + name + "' is not supported", see);
     else if (!known_directives().contains(name) && !is_global_directive(name))
       diagnostics->error(
           offset,
           name.empty() ? "'#pragma xmp' without a directive" : "'" + name + "' is no directive of XcalableMP",
-          directives);
+          see);
     else if (directive.find(';', body) != std::string_view::npos)
       diagnostics->error(text.begin_of(i) + begin, "a directive holds no ';'",
                          "a directive ends with its line");
     result.append(text.bytes(), done, text.begin_of(i) - done);
-    // Blanks at the end of the line leave the columns of the words to the search (Text::column).
-    const std::string begin_of_directive = std::string(kDirectiveWord) + " ";
-    result += begin_of_directive;
-    size_t depth = 0;
-    for (char c : directive.substr(body)) {
-      if (c == '(' || c == '[') depth++;
-      if ((c == ')' || c == ']') && depth > 0) depth--;
+    const std::string_view words = directive.substr(std::min(begin, directive.size()));
+    std::vector<std::string> all = {std::string(words)};
+    if (const std::vector<std::string> parts = pieces(words, "::"); parts.size() == 2 && name != "coarray") {
+      Combined combined(parts[0], parts[1]);
+      const std::string problem = combined.problem();
+      if (!problem.empty())
+        diagnostics->error(offset, problem,
+                           "write template, distribute (block) onto p :: t(0:N-1), or align (i) with t(i), "
+                           "shadow (1) :: a, b");
+      all = problem.empty() ? combined.directives() : std::vector<std::string>();
+    } else if (name == "nodes" || name == "template") {
       // nodes p(2), q(4): one directive each.
-      if (c == ',' && depth == 0 && (name == "nodes" || name == "template"))
-        result += " ; " + begin_of_directive + name;
-      else
-        result += c;
+      all = pieces(words, ",");
+      for (size_t k = 1; k < all.size(); k++) all[k].insert(0, name + " ");
     }
-    result += " ;";
+    // Blanks at the end of the line leave the columns of the words to the search (Text::column).
+    for (const std::string& one : all) result += std::string(kDirectiveWord) + " " + one + " ; ";
     done = text.end_of(i);
   }
   result.append(text.bytes(), done);

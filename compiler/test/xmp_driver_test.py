@@ -64,6 +64,62 @@ int main(int argc, char** argv) {
 }
 """
 SAID = "1 2 27 0.5 5 ok\n"
+# The global view: the same directives in each file; one of them has the arrays.
+SPREAD_HEADER = """
+#include <stdio.h>
+#include <xmp.h>
+#define N 12
+#pragma xmp nodes p(*)
+#pragma xmp template t(0:N-1)
+#pragma xmp distribute t(block) onto p
+#pragma xmp template c(0:N-1,0:N-1)
+#pragma xmp distribute c(*,cyclic(2)) onto p
+extern double spread[N];
+#pragma xmp align spread[i] with t(i)
+#pragma xmp shadow spread[1]
+extern int dealt[N][N];
+#pragma xmp align dealt[i][j] with c(j,i)
+extern float *open;
+#pragma xmp align open[i] with t(i)
+void fill(void);
+int sum(void);
+"""
+SPREAD_ARRAYS = """
+#include "spread.h"
+double spread[N];
+int dealt[N][N];
+float *open;
+"""
+SPREAD_USES = """
+#include "spread.h"
+void fill(void) {
+  open = xmp_malloc(xmp_desc_of(open), N);
+#pragma xmp loop on t(i)
+  for (int i = 0; i < N; i++) spread[i] = i, open[i] = 100;
+#pragma xmp reflect (spread)
+#pragma xmp loop (i, j) on c(j,i)
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) dealt[i][j] = 1;
+}
+"""
+SPREAD_MAIN = """
+#include "spread.h"
+int main(void) {
+  int n = 0;
+  fill();
+#pragma xmp loop on t(i) reduction(+:n)
+  for (int i = 1; i < N; i++) n += (int)(spread[i - 1] + open[i]);
+#pragma xmp loop (i, j) on c(j,i) reduction(+:n)
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) n += dealt[i][j];
+  int all[N];
+#pragma xmp gmove
+  all[:] = dealt[3][:];
+  if (xmp_node_num() == 1) printf("%d %d\\n", n, all[N - 1]);
+  return 0;
+}
+"""
+SPREAD_SAID = "1299 1\n"
 
 
 def several_files():
@@ -79,6 +135,11 @@ def several_files():
     job_says("a program on it", cc("main.c", "-L.", "-lshared", "-Wl,-rpath,.", "-o", "program"), SAID)
     for options in ("-O2 -flto", "-O3 -fopenmp", "-fcheck=bounds -g", "-ffunction-sections -fdata-sections -Wl,--gc-sections", "-std=gnu99"):
         job_says(options, cc(*shlex.split(options), "arrays.c", "uses.c", "main.c", "-o", "program"), SAID)
+    write("spread.h", SPREAD_HEADER), write("spread.c", SPREAD_ARRAYS), write("spread_use.c", SPREAD_USES), write("spread_main.c", SPREAD_MAIN)
+    job_says("distributed arrays of several sources", cc("spread_use.c", "spread_main.c", "spread.c", "-o", "program"), SPREAD_SAID)
+    built = cc("-c", "-fcheck=bounds", "spread.c", "spread_use.c", "spread_main.c")
+    check("-c of several sources with distributed arrays", built.code == 0, built)
+    job_says("their objects", cc("spread_main.o", "spread.o", "spread_use.o", "-o", "program"), SPREAD_SAID)
     write("stage.c", "int a:[*];\nint main(void) { a:[1] = 2; return 0; }\n")
     check("-S", cc("-S", "stage.c").code == 0 and "tasuki_xmp_put" in pathlib.Path("stage.s").read_text())
     check("-E -o, and the preprocessed source", cc("-E", "stage.c", "-o", "stage.i").code == 0 and cc("stage.i", "-o", "staged").code == 0)

@@ -23,7 +23,7 @@ parser.add_argument("--tasuki"), parser.add_argument("names", nargs="*")
 given = parser.parse_args()
 here = pathlib.Path(__file__).resolve().parent / "xmp"
 tasukicc = str(pathlib.Path(given.tree).resolve() / "bin" / "tasukicc")
-environment = {**os.environ, "MPICC": given.mpicc, "LC_ALL": "C"}
+environment = {**os.environ, "MPICC": given.mpicc, "LC_ALL": "C", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
 if os.getuid() == 0:
     environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 failures = []

@@ -70,6 +70,7 @@ struct tasuki_xmp_descriptor {
   const char* name;
   const char* file;
   int line;
+  unsigned flags; /* TASUKI_XMP_DEVICE: what xmp_malloc gives it is in device memory, too */
 };
 enum { TASUKI_XMP_KIND_NODES = 1, TASUKI_XMP_KIND_COARRAY = 2 };
 

@@ -100,7 +100,6 @@ struct tasuki_xmp_array {
   void* memory; /* this node's elements, with shadow, dense; NULL: before xmp_malloc */
   long long
       allocated[TASUKI_XMP_DIMENSIONS]; /* elements in each dimension of `memory`: the same on all nodes */
-  void* device;                         /* the same on the device */
   void* state[4];                       /* zero at first */
 };
 
@@ -147,6 +146,16 @@ int tasuki_xmp_task_begin_on(const struct tasuki_xmp_on* on, const char* file, i
 /* Without entering: `nocomm`. Local. */
 int tasuki_xmp_executes(const struct tasuki_xmp_on* on, const char* file, int line);
 void tasuki_xmp_barrier_on(const struct tasuki_xmp_on* on, const char* file, int line);
+
+/* ---- XcalableACC: memory on a device. Clauses of OpenACC bring variables and distributed arrays there, or TASUKI_XMP_DEVICE in an array's record:
+ * then it is there as long as the array. */
+
+/* In the constructor: the program uses device memory for more than coarrays of file scope. Local. */
+void tasuki_xmp_use_device(void);
+/* barrier acc: all that OpenACC has begun on this node's device is done. Local. */
+void tasuki_xmp_device_wait(void);
+/* The bytes' copy on the device, if there is one, becomes what the host has (to_device 1), or the other way round. Local. */
+void tasuki_xmp_device_update(void* data, size_t bytes, int to_device);
 
 /* ---- loops */
 
@@ -230,7 +239,7 @@ enum tasuki_xmp_type {
   TASUKI_XMP_COMPLEX_LONG_DOUBLE
 };
 
-/* Flags of what follows: TASUKI_XMP_DEVICE (acc: the memory on the device), and: */
+/* Flags of what follows: TASUKI_XMP_DEVICE (acc: the memory on the device; it is an error if it is not there), and: */
 enum {
   TASUKI_XMP_ASYNC = 256,      /* async(id): goes on behind the call until tasuki_xmp_wait_async(id) */
   TASUKI_XMP_IN = 512,         /* gmove in: the nodes that have the left side fetch */
@@ -272,8 +281,13 @@ struct tasuki_xmp_width {
 };
 void tasuki_xmp_reflect(const struct tasuki_xmp_array* a, const struct tasuki_xmp_width* width,
                         unsigned flags, int async, const char* file, int line);
-/* reduce_shadow: owners add up what the shadows of others hold. `type` (enum tasuki_xmp_type) is that of the elements. XcalableACC: reflect_do is
- * reflect; what it needs is kept from the first time, so that reflect_init is nothing. */
+/* XcalableACC: reflect_do is a reflect as the array's last reflect_init says it, which finds out what it needs. The flags and the number of
+ * async are those of reflect_do. */
+void tasuki_xmp_reflect_init(const struct tasuki_xmp_array* a, const struct tasuki_xmp_width* width,
+                             unsigned flags, int async, const char* file, int line);
+void tasuki_xmp_reflect_do(const struct tasuki_xmp_array* a, unsigned flags, int async, const char* file,
+                           int line);
+/* reduce_shadow: owners add up what the shadows of others hold. `type` (enum tasuki_xmp_type) is that of the elements. */
 void tasuki_xmp_reduce_shadow(const struct tasuki_xmp_array* a, int type,
                               const struct tasuki_xmp_width* width, unsigned flags, int async,
                               const char* file, int line);
@@ -286,7 +300,7 @@ struct tasuki_xmp_global_section {
   const struct tasuki_xmp_section* local; /* where array is NULL */
   int dimensions;
   const struct tasuki_xmp_triplet* subscript; /* of each dimension of `array` */
-  unsigned flags;                             /* TASUKI_XMP_DEVICE: its memory on the device, `acc(name)` */
+  unsigned flags; /* TASUKI_XMP_DEVICE: its memory on the device; `local` is the host's all the same */
 };
 /* Done on return with async, too. */
 void tasuki_xmp_gmove(const struct tasuki_xmp_global_section* to,

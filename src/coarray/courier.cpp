@@ -12,7 +12,7 @@
 namespace tasuki::coarray {
 
 struct Courier::Order {
-  uint64_t offset, bytes;
+  uint64_t address, span, bytes;  // of the host, there
   Shape shape;
   bool put;
 };
@@ -34,12 +34,10 @@ int32_t word(const Place& place, int operation, int32_t value) {
 
 }  // namespace
 
-void Courier::start(Memory* memory, Transfers* transfers, Device* device, Segment* mirrored,
-                    const Team& world) {
+void Courier::start(Memory* memory, Transfers* transfers, Device* device, const Team& world) {
   memory_ = memory;
   transfers_ = transfers;
   device_ = device;
-  mirrored_ = mirrored;
   me_ = world.me + 1;
   next_box_ = world.me % kBoxes;
   boxes_ = memory->allocate(world, kBoxes * sizeof(Box), alignof(Box));
@@ -68,9 +66,15 @@ bool Courier::serve_once() {
     const int32_t wanted = __atomic_load_n(&box.wanted, __ATOMIC_ACQUIRE);
     if (wanted == box.done) continue;
     const Order& order = box.order;
-    const Bytes there = {mirrored_->mirror->begin + order.offset, true}, here = {box.bytes, false};
-    Shape dense;
-    dense.block = order.bytes;
+    char* address = device_->known_address(
+        reinterpret_cast<const char*>(static_cast<uintptr_t>(order.address)), order.span);
+    if (address == nullptr)
+      fail({nullptr, 0},
+           "another node wants memory of this one's device that is not there; what nodes that do not execute "
+           "a "
+           "directive have on their devices must stand in #pragma acc declare create(name)");
+    const Bytes there = {address, true}, here = {box.bytes, false};
+    const Shape dense = dense_shape(order.bytes);
     if (order.put)
       device_->copy(there, order.shape, here, dense);
     else
@@ -96,16 +100,18 @@ void Courier::part(const Place& place, const Shape& shape, Bytes here, bool put)
   }
   Order order;
   memset(static_cast<void*>(&order), 0, sizeof order);
-  order.offset = place.offset;
+  order.address = place.segment->home[static_cast<size_t>(place.target)] + place.offset;
   order.bytes = shape.bytes();
+  order.span = shape.block;
+  for (int i = 0; i < shape.depth; i++)
+    order.span += static_cast<uint64_t>((shape.levels[i].count - 1) * shape.levels[i].stride);
   order.shape = shape;
   order.put = put;
   if (put) {
     const char* bytes = here.at;
     if (here.device) {
       char* staged = device_->pinned(2 * kPart) + (&open - open_) * kPart;
-      Shape dense;
-      dense.block = order.bytes;
+      const Shape dense = dense_shape(order.bytes);
       device_->copy({staged, false}, dense, here, dense);
       bytes = staged;
     }
@@ -127,8 +133,7 @@ void Courier::finish(Open* open) {
     char* bytes = open->here.device ? device_->pinned(2 * kPart) : open->here.at;
     transfers_->get(bytes, at(open->box->bytes), open->bytes, false);
     if (open->here.device) {
-      Shape dense;
-      dense.block = open->bytes;
+      const Shape dense = dense_shape(open->bytes);
       device_->copy(open->here, dense, {bytes, false}, dense);
     }
   }

@@ -2,6 +2,7 @@
 // hosts, with an MPI library that takes addresses of the host only.
 //
 // Each image has some *boxes* in coarray memory of its host, and a thread that carries between them and its device, without calls of MPI.
+// What is wanted has a name that both know: its address on the other image's host.
 // An image that puts locks a box, fills it, and gives the number of the order; the thread answers with the same number. What a box
 // holds lies densely; the order says how it lies on the device. One transfer uses two boxes in turn, so that the next part travels
 // while the device takes the one before.
@@ -21,8 +22,8 @@ class Courier {
  public:
   static constexpr uint64_t kPart = 256 << 10;
 
-  // Collective over all images. `mirrored` has its mirror.
-  void start(Memory* memory, Transfers* transfers, Device* device, Segment* mirrored, const Team& world);
+  // Collective over all images.
+  void start(Memory* memory, Transfers* transfers, Device* device, const Team& world);
   // Behind the last order of any image.
   void stop();
   bool works() const { return boxes_ != nullptr; }
@@ -52,7 +53,7 @@ class Courier {
   Memory* memory_ = nullptr;
   Transfers* transfers_ = nullptr;
   Device* device_ = nullptr;
-  Segment *boxes_ = nullptr, *mirrored_ = nullptr;
+  Segment* boxes_ = nullptr;
   int32_t me_ = 0;
   Open open_[2];
   int turn_ = 0;

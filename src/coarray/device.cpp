@@ -113,8 +113,8 @@ void Device::start(const Team& world) {
   // Images of a host take turns at its devices, unless the user has said which.
   const char* chosen = getenv("ACC_DEVICE_NUM");
   const int ordinal = chosen != nullptr && *chosen != '\0' ? atoi(chosen) : place % count;
-  mapped_ = openacc::regions() == openacc::Where::device;
-  if (mapped_) context_ = openacc::use_device(ordinal);
+  has_regions_ = openacc::regions() == openacc::Where::device;
+  if (has_regions_) context_ = openacc::use_device(ordinal);
   if (context_ == nullptr) {
     check(driver_.device_get(&device, ordinal), "the device");
     check(driver_.context_retain(&context_, device), "the device's context");
@@ -122,7 +122,8 @@ void Device::start(const Team& world) {
   log(LogLevel::debug, "coarrays: image %d uses device %d of %d", world.me + 1, ordinal, count);
 }
 
-void Device::mirror(Segment* segment, Memory* memory, const Team& world) {
+void Device::mirror(Segment* segment, Memory* memory) {
+  const Team& team = *segment->team;
   segment->mirror = std::make_unique<Mirror>();
   Mirror& mirror = *segment->mirror;
   if (!apart()) {
@@ -130,7 +131,6 @@ void Device::mirror(Segment* segment, Memory* memory, const Team& world) {
     mirror.direct = segment->direct;
     return;
   }
-  mirrored_ = segment;
   cuda::Pointer begin = 0;
   {
     const InContext here(driver_, context_);
@@ -141,18 +141,20 @@ void Device::mirror(Segment* segment, Memory* memory, const Team& world) {
     check(driver_.context_synchronize(), "initial values");
   }
   mirror.begin = reinterpret_cast<char*>(begin);
-  if (mapped_) mapped_ = openacc::map(segment->begin, mirror.begin, segment->bytes);
-  reach(segment, *memory, world);
+  mirror.mapped = has_regions_ && openacc::map(segment->begin, mirror.begin, segment->bytes);
+  know(segment->begin, segment->bytes, mirror.begin);
+  reach(segment, *memory);
   int lacks = std::count(mirror.direct.begin(), mirror.direct.end(), nullptr) > 0, any = 0;
   int able[2] = {mpi_takes_device_addresses() ? 1 : 0, 0};
-  PMPI_Allreduce(&lacks, &any, 1, MPI_INT, MPI_MAX, world.comm);
-  PMPI_Allreduce(&able[0], &able[1], 1, MPI_INT, MPI_MIN, world.comm);
-  if (any != 0 && able[1] != 0) mirror.window = memory->adopt(world, mirror.begin, segment->bytes);
-  PMPI_Barrier(world.comm);  // all have their initial values
+  PMPI_Allreduce(&lacks, &any, 1, MPI_INT, MPI_MAX, team.comm);
+  PMPI_Allreduce(&able[0], &able[1], 1, MPI_INT, MPI_MIN, team.comm);
+  if (any != 0 && able[1] != 0) mirror.window = memory->adopt(team, mirror.begin, segment->bytes);
+  PMPI_Barrier(team.comm);  // all have their initial values
 }
 
 // Which images' mirrors the driver reaches from here.
-void Device::reach(Segment* segment, const Memory& memory, const Team& world) {
+void Device::reach(Segment* segment, const Memory& memory) {
+  const Team& team = *segment->team;
   Mirror& mirror = *segment->mirror;
   struct Part {
     uint64_t process, driver, begin;
@@ -165,12 +167,12 @@ void Device::reach(Segment* segment, const Memory& memory, const Team& world) {
   memcpy(&mine.driver, &driver_.copy_on_device, sizeof mine.driver);
   mine.begin = number(mirror.begin);
   mine.has_handle = driver_.ipc_get(&mine.handle, mine.begin) == 0;
-  std::vector<Part> parts(static_cast<size_t>(world.size()));
-  PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, parts.data(), sizeof mine, MPI_BYTE, world.comm);
+  std::vector<Part> parts(static_cast<size_t>(team.size()));
+  PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, parts.data(), sizeof mine, MPI_BYTE, team.comm);
   std::vector<int> host;
   int place = 0, neighbours = 0;
-  hosts(world, &host, &place, &neighbours);
-  const auto me = static_cast<size_t>(world.me);
+  hosts(team, &host, &place, &neighbours);
+  const auto me = static_cast<size_t>(team.me);
   for (size_t i = 0; i < parts.size(); i++) {
     char* direct = nullptr;
     cuda::Pointer opened = 0;
@@ -182,24 +184,72 @@ void Device::reach(Segment* segment, const Memory& memory, const Team& world) {
       direct = reinterpret_cast<char*>(parts[i].begin);
     } else if (parts[i].has_handle != 0 && driver_.ipc_open(&opened, parts[i].handle, 1) == 0) {
       direct = reinterpret_cast<char*>(opened);
-      opened_.push_back(direct);
+      mirror.opened.push_back(direct);
     }
     mirror.direct.push_back(direct);
   }
 }
 
-void Device::stop(Memory* memory) {
+void Device::unmirror(Segment* segment, Memory* memory) {
+  if (!apart() || segment->mirror == nullptr) return;
+  Mirror& mirror = *segment->mirror;
+  synchronize();
+  if (mirror.mapped) openacc::unmap(segment->begin);
+  if (mirror.window != nullptr) memory->release(mirror.window);
+  forget(segment->begin, segment->bytes);
+  const InContext here(driver_, context_);
+  for (char* other : mirror.opened) driver_.ipc_close(number(other));
+  PMPI_Barrier(segment->team->comm);  // nobody has it open any more
+  driver_.free(number(mirror.begin));
+  segment->mirror.reset();
+}
+
+void Device::stop() {
   if (!apart()) return;
   synchronize();
-  if (mapped_) openacc::unmap(mirrored_->begin);
-  if (mirrored_->mirror->window != nullptr) memory->release(mirrored_->mirror->window);
   const InContext here(driver_, context_);
-  for (char* other : opened_) driver_.ipc_close(number(other));
-  PMPI_Barrier(mirrored_->team->comm);  // nobody has it open any more
-  driver_.free(number(mirrored_->mirror->begin));
   if (scratch_.memory != nullptr) driver_.free(number(scratch_.memory));
   if (pinned_.memory != nullptr) driver_.free_pinned(pinned_.memory);
+  scratch_ = pinned_ = {};
   kind_ = Kind::host;
+}
+
+char* Device::address(const Segment* segment, const void* host, uint64_t bytes) {
+  const char* at = static_cast<const char*>(host);
+  if (segment != nullptr && segment->mirror != nullptr) return segment->mirror->begin + (at - segment->begin);
+  if (!has_regions_) return nullptr;
+  char* device = openacc::device_address(host, bytes);
+  if (device != nullptr && segment != nullptr) know(at, bytes, device);
+  return device;
+}
+
+void Device::know(const char* host, uint64_t bytes, char* device) {
+  const std::lock_guard guard(guard_);
+  for (Known& known : known_)
+    if (known.host == host) {
+      known = {host, known.device == device ? std::max(known.bytes, bytes) : bytes, device};
+      return;
+    }
+  known_.push_back({host, bytes, device});
+}
+
+void Device::forget(const char* host, uint64_t bytes) {
+  if (!apart()) return;
+  const std::lock_guard guard(guard_);
+  std::erase_if(known_, [&](const Known& known) { return known.host >= host && known.host < host + bytes; });
+}
+
+char* Device::known_address(const char* host, uint64_t bytes) {
+  const std::lock_guard guard(guard_);
+  for (const Known& known : known_)
+    if (host >= known.host && host + bytes <= known.host + known.bytes)
+      return known.device + (host - known.host);
+  return nullptr;
+}
+
+void Device::finish_regions() {
+  openacc::wait_all();
+  if (apart()) synchronize();
 }
 
 void Device::synchronize() {

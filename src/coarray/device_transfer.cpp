@@ -38,13 +38,6 @@ Operand reordered(char* memory, const Turned& turned) {
   return operand;
 }
 
-bool overlap(const Operand& a, const Operand& b) {
-  const char *a_begin = a.place.direct - a.extent.first + a.extent.low,
-             *b_begin = b.place.direct - b.extent.first + b.extent.low;
-  return a_begin < b_begin + (b.extent.high - b.extent.low) &&
-         b_begin < a_begin + (a.extent.high - a.extent.low);
-}
-
 bool same_loops(const Shape& a, const Shape& b) {
   if (a.dense() || b.dense()) return true;
   if (a.depth != b.depth || a.block != b.block) return false;
@@ -52,6 +45,20 @@ bool same_loops(const Shape& a, const Shape& b) {
     if (a.levels[i].count != b.levels[i].count) return false;
   return true;
 }
+
+// Dense room for one side of a transfer: on the device, or on the host.
+struct Between {
+  Between(Device* device, bool on_device, uint64_t bytes) {
+    if (on_device) {
+      operand = dense_device(device->scratch(bytes), bytes);
+    } else {
+      memory = std::make_unique<char[]>(bytes);
+      operand = dense_operand(memory.get(), bytes);
+    }
+  }
+  std::unique_ptr<char[]> memory;
+  Operand operand;
+};
 
 // The bytes that an ascending operand spans, for comparisons of what is under way.
 void set_extent(Operand* operand) {
@@ -104,12 +111,10 @@ void each_part(const Operand& operand, uint64_t most, uint64_t offset, Visit vis
 
 }  // namespace
 
-void DeviceTransfers::start(Memory* memory, Segment* mirrored, const Team& world) {
-  const Mirror& mirror = *mirrored->mirror;
-  int lacks = mirror.window == nullptr && std::count(mirror.direct.begin(), mirror.direct.end(), nullptr) > 0,
-      any = 0;
+void DeviceTransfers::start(Memory* memory, bool distant, const Team& world) {
+  int lacks = distant ? 1 : 0, any = 0;
   PMPI_Allreduce(&lacks, &any, 1, MPI_INT, MPI_MAX, world.comm);
-  if (any != 0) courier_.start(memory, &transfers_, &device_, mirrored, world);
+  if (any != 0) courier_.start(memory, &transfers_, &device_, world);
 }
 
 void DeviceTransfers::copy(const Operand& to, const Operand& from, bool may_defer) {
@@ -124,25 +129,17 @@ void DeviceTransfers::copy(const Operand& to, const Operand& from, bool may_defe
   if (to_here || from_here) {
     const Operand &there = to_here ? from : to, &here = to_here ? to : from;
     if (here.extent.shape.dense()) return remote(there, here, from_here, may_defer);
-    std::unique_ptr<char[]> memory;
-    Operand dense;
-    if (here.place.device) {
-      dense = dense_device(device_.scratch(bytes), bytes);
-    } else {
-      memory = std::make_unique<char[]>(bytes);
-      dense = dense_operand(memory.get(), bytes);
-    }
+    const Between between(&device_, here.place.device, bytes);
     if (from_here) {
-      transfers_.copy(dense, from, false, false);
-      return remote(to, dense, true, false);
+      transfers_.copy(between.operand, from, false, false);
+      return remote(to, between.operand, true, false);
     }
-    remote(from, dense, false, false);
-    return transfers_.copy(to, dense, false, false);
+    remote(from, between.operand, false, false);
+    return transfers_.copy(to, between.operand, false, false);
   }
-  const auto between = std::make_unique<char[]>(bytes);
-  const Operand dense = dense_operand(between.get(), bytes);
-  transfers_.copy(dense, from, false, false);
-  transfers_.copy(to, dense, false, true);
+  const Between between(&device_, false, bytes);
+  transfers_.copy(between.operand, from, false, false);
+  transfers_.copy(to, between.operand, false, true);
 }
 
 void DeviceTransfers::copy_here(const Operand& to, const Operand& from) {
@@ -150,16 +147,9 @@ void DeviceTransfers::copy_here(const Operand& to, const Operand& from) {
   const uint64_t bytes = a.bytes();
   const bool both = to.place.device && from.place.device;
   if ((both && overlap(to, from)) || !same_loops(a, b)) {
-    std::unique_ptr<char[]> memory;
-    Operand dense;
-    if (both || from.place.device) {
-      dense = dense_device(device_.scratch(bytes), bytes);
-    } else {
-      memory = std::make_unique<char[]>(bytes);
-      dense = dense_operand(memory.get(), bytes);
-    }
-    transfers_.copy(dense, from, false, false);
-    return transfers_.copy(to, dense, false, false);
+    const Between between(&device_, from.place.device, bytes);
+    transfers_.copy(between.operand, from, false, false);
+    return transfers_.copy(to, between.operand, false, false);
   }
   device_.copy(bytes_of(to), a, bytes_of(from), b);
 }
@@ -188,7 +178,8 @@ void DeviceTransfers::by_host(const Operand& to, const Operand& from) {
 
 void DeviceTransfers::remote(const Operand& there, const Operand& here, bool put, bool may_defer) {
   if (!there.place.device) return by_host_window(there, here, put);
-  if (there.place.segment->mirror->window != nullptr) return by_window(there, here, put, may_defer);
+  const Mirror* mirror = there.place.segment->mirror.get();
+  if (mirror != nullptr && mirror->window != nullptr) return by_window(there, here, put, may_defer);
   by_courier(there, here, put);
 }
 

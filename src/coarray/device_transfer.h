@@ -12,8 +12,9 @@ class DeviceTransfers {
  public:
   DeviceTransfers(Device* device, Transfers* transfers) : device_(*device), transfers_(*transfers) {}
 
-  // Collective over all images, when there is a device with the mirror of `mirrored`.
-  void start(Memory* memory, Segment* mirrored, const Team& world);
+  // Collective over all images, when there is a device. `distant`: an image may want memory on the device of another that the driver and
+  // windows do not reach.
+  void start(Memory* memory, bool distant, const Team& world);
   // Behind the last transfer of any image.
   void stop() { courier_.stop(); }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "coarray/global/arrays.h"
+#include "coarray/global/descriptors.h"
 #include "coarray/runtime.h"
 #include "tasuki/xmp.h"
 #include "tasuki/xmp_compiler.h"
@@ -66,21 +67,6 @@ struct Images {
 
 int current_index(const Runtime& r) {
   return r.teams.current().me;
-}
-
-const tasuki_xmp_nodes* nodes_of(xmp_desc_t d) {
-  const auto* nodes = static_cast<const tasuki_xmp_nodes*>(d);
-  return nodes != nullptr && nodes->kind == TASUKI_XMP_KIND_NODES ? nodes : nullptr;
-}
-
-const tasuki_xmp_descriptor* coarray_of(xmp_desc_t d) {
-  const auto* coarray = static_cast<const tasuki_xmp_descriptor*>(d);
-  return coarray != nullptr && coarray->kind == TASUKI_XMP_KIND_COARRAY ? coarray : nullptr;
-}
-
-const tasuki_xmp_array* array_of(xmp_desc_t d) {
-  const auto* array = static_cast<const tasuki_xmp_array*>(d);
-  return array != nullptr && array->kind == TASUKI_XMP_KIND_ARRAY ? array : nullptr;
 }
 
 }  // namespace
@@ -200,7 +186,7 @@ EXPORT void tasuki_xmp_sync_images_all_on(const tasuki_xmp_nodes* nodes, const c
 
 EXPORT void* xmp_comalloc(size_t bytes) {
   xmp_sync_all(nullptr);
-  return runtime().allocate(bytes, {nullptr, 0});
+  return runtime().allocate(bytes, false, {nullptr, 0});
 }
 
 EXPORT void xmp_cofree(void* p) {
@@ -243,87 +229,13 @@ EXPORT void* xmp_malloc(xmp_desc_t descriptor, ...) {
       fail({d->file, d->line}, "xmp_malloc: '%s' is larger than memory can be", d->name);
   }
   va_end(sizes);
-  return xmp_comalloc(bytes);
+  xmp_sync_all(nullptr);
+  return runtime().allocate(bytes, (d->flags & TASUKI_XMP_DEVICE) != 0, {d->file, d->line});
 }
 
 EXPORT void xmp_free(void* p) {
   if (p != nullptr && arrays().free(p)) return;
   xmp_cofree(p);
-}
-
-EXPORT int xmp_nodes_ndims(xmp_desc_t d, int* ndims) {
-  const tasuki_xmp_nodes* nodes = nodes_of(d);
-  if (nodes == nullptr) return -1;
-  *ndims = nodes->dimensions;
-  return 0;
-}
-
-EXPORT int xmpc_nodes_index(xmp_desc_t d, int dim, int* index) {
-  const tasuki_xmp_nodes* nodes = nodes_of(d);
-  if (nodes == nullptr || dim < 1 || dim > nodes->dimensions) return -1;
-  const Runtime& r = started("xmp_nodes_index");
-  const NodeSet& set = runtime().teams.nodes(*nodes);
-  const auto found = std::find(set.ranks.begin(), set.ranks.end(),
-                               r.teams.world().ranks[static_cast<size_t>(r.teams.world().me)]);
-  if (found == set.ranks.end()) {
-    *index = -1;
-    return 0;
-  }
-  auto position = static_cast<int>(found - set.ranks.begin());
-  for (int i = 1; i < dim; i++) position /= set.sizes[static_cast<size_t>(i) - 1];
-  *index = position % set.sizes[static_cast<size_t>(dim) - 1];
-  return 0;
-}
-
-EXPORT int xmp_nodes_index(xmp_desc_t d, int dim, int* index) {
-  if (xmpc_nodes_index(d, dim, index) != 0) return -1;
-  ++*index;
-  return 0;
-}
-
-EXPORT int xmp_nodes_size(xmp_desc_t d, int dim, int* size) {
-  const tasuki_xmp_nodes* nodes = nodes_of(d);
-  if (nodes == nullptr || dim < 1 || dim > nodes->dimensions) return -1;
-  *size = started("xmp_nodes_size").teams.nodes(*nodes).sizes[static_cast<size_t>(dim) - 1];
-  return 0;
-}
-
-EXPORT int xmp_nodes_attr(xmp_desc_t d, int* attr) {
-  const tasuki_xmp_nodes* nodes = nodes_of(d);
-  if (nodes == nullptr) return -1;
-  *attr = nodes->origin;
-  return 0;
-}
-
-namespace {
-
-// The ranks of node array `d`, or of the executing nodes.
-const std::vector<int>& ranks_of(Runtime& r, xmp_desc_t d, const char* function) {
-  if (d == nullptr) return r.teams.current().ranks;
-  const tasuki_xmp_nodes* nodes = nodes_of(d);
-  if (nodes == nullptr) fail({nullptr, 0}, "%s wants the descriptor of a node array", function);
-  return r.teams.nodes(*nodes).ranks;
-}
-
-void translate(int count, const int* index, int* result, xmp_desc_t d, bool to_all, const char* function) {
-  Runtime& r = started(function);
-  const std::vector<int>& ranks = ranks_of(r, d, function);
-  const std::vector<int>& where = (to_all ? r.teams.world() : r.teams.current()).index;
-  for (int i = 0; i < count; i++) {
-    if (index[i] < 1 || static_cast<size_t>(index[i]) > ranks.size())
-      fail({nullptr, 0}, "%s: there is no node %d in a set of %zu", function, index[i], ranks.size());
-    result[i] = where[static_cast<size_t>(ranks[static_cast<size_t>(index[i]) - 1])] + 1;
-  }
-}
-
-}  // namespace
-
-EXPORT void xmp_get_primary_image_index(int count, const int* index, int* primary, xmp_desc_t d) {
-  translate(count, index, primary, d, true, "xmp_get_primary_image_index");
-}
-
-EXPORT void xmp_get_image_index(int count, const int* index, int* current, xmp_desc_t d) {
-  translate(count, index, current, d, false, "xmp_get_image_index");
 }
 
 EXPORT void xmp_exit(int status) {

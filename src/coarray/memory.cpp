@@ -148,6 +148,7 @@ Segment* Memory::allocate(const Team& team, uint64_t bytes, uint64_t alignment) 
   }
   segment->direct.assign(count, nullptr);
   for (size_t i = 0; i < count; i++) {
+    segment->home.push_back(parts[i].address);
     segment->displacement.push_back(static_cast<MPI_Aint>(parts[i].displacement));
     const bool here = static_cast<int>(i) == team.me;
     segment->near.push_back(reach_ == Reach::space ? char{1} : near_[static_cast<size_t>(team.ranks[i])]);

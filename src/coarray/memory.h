@@ -28,6 +28,7 @@ struct Segment {
   const Team* team = nullptr;
   // By index in the team. nullptr: through the window.
   std::vector<char*> direct;
+  std::vector<uint64_t> home;  // the address of each image's part in that image
   // Through the window: where `begin` is in each image's part of the window, and what is under way.
   std::vector<MPI_Aint> displacement;
   std::unique_ptr<Outstanding> outstanding;

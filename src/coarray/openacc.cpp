@@ -46,4 +46,17 @@ void unmap(void* host) {
   if (find("acc_unmap_data", &function)) function(host);
 }
 
+char* device_address(const void* host, uint64_t bytes) {
+  void* (*address)(void*) = nullptr;
+  int (*present)(void*, size_t) = nullptr;
+  if (!find("acc_deviceptr", &address) || !find("acc_is_present", &present)) return nullptr;
+  void* memory = const_cast<void*>(host);
+  return present(memory, bytes) != 0 ? static_cast<char*>(address(memory)) : nullptr;
+}
+
+void wait_all() {
+  void (*function)() = nullptr;
+  if (find("acc_wait_all", &function)) function();
+}
+
 }  // namespace tasuki::coarray::openacc

@@ -17,4 +17,10 @@ void* use_device(int number);
 bool map(void* host, void* device, uint64_t bytes);
 void unmap(void* host);
 
+// Where clauses have put the bytes; nullptr: not all of them are on the device.
+char* device_address(const void* host, uint64_t bytes);
+
+// Waits for all compute regions and copies of this program that are under way.
+void wait_all();
+
 }  // namespace tasuki::coarray::openacc

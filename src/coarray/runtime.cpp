@@ -103,9 +103,9 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
   sync.start(&memory, world);
   collectives.start(&memory, world);
   state_ = State::running;
-  give_memory();
+  Segment* coarrays = give_memory();
   for (const tasuki_xmp_nodes* record : nodes_) teams.nodes(*record);
-  arrays().start();
+  start_device({coarrays, arrays().start()});
   sync.barrier(world);
   static bool arranged = false;
   if (!arranged) atexit([] { runtime().end(); });
@@ -115,8 +115,9 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
       reaches[static_cast<int>(memory.reach())]);
 }
 
-// All coarrays of file scope in one segment, and those with device memory in another. Memory first, then what is known, then what needs the addresses.
-void Runtime::give_memory() {
+// All coarrays of file scope in one segment, and those with device memory in another, which is returned. Memory first, then what is known,
+// then what needs the addresses.
+Segment* Runtime::give_memory() {
   std::vector<Coarray> all;
   std::map<void*, size_t> known;
   for (tasuki_xmp_coarray* record : records_) {
@@ -136,11 +137,23 @@ void Runtime::give_memory() {
     if (record->image != nullptr) memcpy(value_of(record), record->image, record->image_bytes);
   for (const tasuki_xmp_coarray* record : records_)
     if (record->compute != nullptr) record->compute();
-  if (mirrored == nullptr) return;
-  device.start(teams.world());
-  device.mirror(mirrored, &memory, teams.world());
+  return mirrored;
+}
+
+void Runtime::start_device(const std::vector<Segment*>& mirrored) {
+  const Team& world = teams.world();
+  if (!uses_device_ && std::count(mirrored.begin(), mirrored.end(), nullptr) == std::ssize(mirrored)) return;
+  device.start(world);
+  bool distant = uses_device_ && world.size() > 1;
+  for (Segment* segment : mirrored) {
+    if (segment == nullptr) continue;
+    to_device(segment);
+    const std::vector<char*>& direct = segment->mirror->direct;
+    distant = distant ||
+              (segment->mirror->window == nullptr && std::count(direct.begin(), direct.end(), nullptr) > 0);
+  }
   if (!device.apart()) return;
-  device_transfers.start(&memory, mirrored, teams.world());
+  device_transfers.start(&memory, distant, world);
   transfers.set_device(&device_transfers);
 }
 
@@ -182,7 +195,13 @@ void Runtime::end() {
   collectives.stop_looking();
   state_ = State::ended;
   device_transfers.stop();
-  device.stop(&memory);
+  const auto has_mirror = [](const auto& segment) { return segment->mirror != nullptr; };
+  for (const auto& all = memory.segments(); device.apart();) {
+    const auto last = std::find_if(all.rbegin(), all.rend(), has_mirror);
+    if (last == all.rend()) break;
+    device.unmirror(last->get(), &memory);
+  }
+  device.stop();
   transfers.set_device(nullptr);
   transfers.stop();
   memory.release_all();
@@ -259,12 +278,26 @@ void Runtime::to_device(Place* place, const void* p, Where where) const {
 char* Runtime::device_address(const void* p, Where where) {
   const Segment* segment = memory.find(p, 0);
   if (segment == nullptr) return static_cast<char*>(const_cast<void*>(p));
+  // Clauses of OpenACC may have put it there.
+  if (segment->mirror == nullptr && device.apart())
+    if (char* copy = device_copy(p, 1); copy != nullptr) return copy;
   Place place = place_of(const_cast<Segment*>(segment), segment->team->me, p);
   to_device(&place, p, where);
   return place.direct;
 }
 
-void* Runtime::allocate(uint64_t bytes, Where where) {
+char* Runtime::device_copy(const void* p, uint64_t bytes) {
+  return device.address(memory.find(p, bytes), p, bytes);
+}
+
+void Runtime::release(Segment* segment) {
+  transfers.complete();
+  device.unmirror(segment, &memory);
+  device.forget(segment->begin, segment->bytes);
+  memory.release(segment);
+}
+
+void* Runtime::allocate(uint64_t bytes, bool on_device, Where where) {
   const Team& team = teams.current();
   if (!alike(team, bytes))
     fail(where,
@@ -274,6 +307,7 @@ void* Runtime::allocate(uint64_t bytes, Where where) {
   if (segment == nullptr)
     fail(where, "no memory for a coarray of %llu bytes in each image",
          static_cast<unsigned long long>(bytes));
+  if (on_device) to_device(segment);
   return segment->begin;
 }
 
@@ -283,7 +317,7 @@ void Runtime::release(void* p, Where where) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s->begin == p; });
   if (found == all.end() || name_of(p) != "an allocated coarray")
     fail(where, "xmp_cofree: %p is not what xmp_comalloc has returned", p);
-  memory.release(found->get());
+  release(found->get());
 }
 
 }  // namespace tasuki::coarray

@@ -40,6 +40,7 @@ class Runtime {
   void add(tasuki_xmp_coarray* record);
   void add(tasuki_xmp_nodes* record);
   void set_first_image(int first, const char* file);
+  void use_device() { uses_device_ = true; }
 
   // Where the object at `p` of this image is in image `image`. Fails with a message.
   Place place(const void* p, uint64_t bytes, int image, Where where);
@@ -47,6 +48,12 @@ class Runtime {
   void to_device(Place* place, const void* p, Where where) const;
   // An address that stands for device memory here: of a coarray on the host, or of the device already.
   char* device_address(const void* p, Where where);
+  // Where a copy of these bytes of the host is on the device, by a mirror or by OpenACC; nullptr: there is none. Only with a device apart.
+  char* device_copy(const void* p, uint64_t bytes);
+  // With the mirror of its memory, if there is one. Collective over the segment's team.
+  void release(Segment* segment);
+  // Gives it a mirror. Collective over the segment's team.
+  void to_device(Segment* segment) { device.mirror(segment, &memory); }
   // The index of an image in `world`.
   int world_index(int image, Where where, const char* what) const {
     const int index = current_index(image);
@@ -65,7 +72,8 @@ class Runtime {
   // How the coarray that holds the address is called, for messages.
   std::string name_of(const void* p) const;
 
-  void* allocate(uint64_t bytes, Where where);
+  // With `on_device` it has a mirror.
+  void* allocate(uint64_t bytes, bool on_device, Where where);
   void release(void* p, Where where);
 
  private:
@@ -91,11 +99,12 @@ class Runtime {
     uint64_t bytes = 0, alignment = 0;
     bool device = false;
   };
-  void give_memory();
+  Segment* give_memory();
+  void start_device(const std::vector<Segment*>& mirrored);
   Segment* place_in_segment(const std::vector<Coarray>& all, bool mirrored);
 
   State state_ = State::off;
-  bool finalise_ = false;
+  bool finalise_ = false, uses_device_ = false;
   int pid_ = 0;
   std::vector<tasuki_xmp_coarray*> records_;
   std::vector<tasuki_xmp_nodes*> nodes_;

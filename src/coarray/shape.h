@@ -33,6 +33,12 @@ struct Shape {
 
 uint64_t hash(const Shape& shape);
 
+inline Shape dense_shape(uint64_t bytes) {
+  Shape shape;
+  shape.block = bytes;
+  return shape;
+}
+
 // The same loops over bytes that lie densely in their order.
 Shape dense_like(const Shape& shape);
 

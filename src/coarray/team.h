@@ -22,6 +22,7 @@ struct Team {
   uint64_t id = 0;                   // the same in all its images, and no other team's
   mutable uint64_t collectives = 0;  // of the MPI library, begun by this image on this team (collectives.h)
   int size() const { return static_cast<int>(ranks.size()); }
+  int own_rank() const { return ranks[static_cast<size_t>(me)]; }  // in MPI_COMM_WORLD
 };
 
 // A node array with its nodes. The first dimension varies fastest.

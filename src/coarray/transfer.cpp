@@ -36,13 +36,6 @@ MPI_Datatype bytes_type(uint64_t bytes) {
   return type;
 }
 
-bool overlap(const Operand& a, const Operand& b) {
-  const char *a_begin = a.place.direct - a.extent.first + a.extent.low,
-             *b_begin = b.place.direct - b.extent.first + b.extent.low;
-  return a_begin < b_begin + (b.extent.high - b.extent.low) &&
-         b_begin < a_begin + (a.extent.high - a.extent.low);
-}
-
 uint64_t begin_of(const Operand& o) {
   return o.place.offset - static_cast<uint64_t>(o.extent.first - o.extent.low);
 }
@@ -107,6 +100,13 @@ bool in_blocks(const Shape& a, const Shape& b) {
 }
 
 }  // namespace
+
+bool overlap(const Operand& a, const Operand& b) {
+  const char *a_begin = a.place.direct - a.extent.first + a.extent.low,
+             *b_begin = b.place.direct - b.extent.first + b.extent.low;
+  return a_begin < b_begin + (b.extent.high - b.extent.low) &&
+         b_begin < a_begin + (a.extent.high - a.extent.low);
+}
 
 const layout::Layout* Transfers::LayoutMaker::make(const Shape& shape) {
   const layout::Layout* all = layout::make_dense(shape.block);
@@ -221,8 +221,7 @@ void Transfers::put_shape(const Operand& to, const char* from, const Shape& shap
   const Shape& there = to.extent.shape;
   window.announce(target, begin_of(to), end_of(to), true);
   char* room = keep ? nullptr : stage(to.place, bytes);
-  Shape dense;
-  dense.block = bytes;
+  const Shape dense = dense_shape(bytes);
   if (room != nullptr) layout::pack(room, region(const_cast<char*>(from), shape), 0, bytes);
   const char* source = room != nullptr ? room : from;
   const Shape& here = room != nullptr ? dense : shape;

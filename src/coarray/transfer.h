@@ -53,6 +53,9 @@ inline Operand dense_operand(char* memory, uint64_t bytes) {
   return operand;
 }
 
+// May bytes of both, which are here and in one memory, be the same?
+bool overlap(const Operand& a, const Operand& b);
+
 // For hot paths: sizes of scalars are copied without a call.
 inline void copy_object(void* to, const void* from, uint64_t bytes) {
   switch (bytes) {

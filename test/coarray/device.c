@@ -162,6 +162,33 @@ static void in_parts(int me, int n) {
   }
 }
 
+/* Allocated, used and given back, twice. */
+static void allocated(int me, int n) {
+  enum { WORDS = 5000 };
+  static int host[WORDS], seen[WORDS];
+  const struct tasuki_xmp_descriptor described = {
+      TASUKI_XMP_KIND_COARRAY, 1, sizeof(int), {0}, "p", __FILE__, __LINE__, TASUKI_XMP_DEVICE};
+  const int next = me % n + 1, before = me == 1 ? n : me - 1;
+  for (int round = 0; round < 2; round++) {
+    int* p = xmp_malloc(&described, (size_t)2 * WORDS);
+    CHECK((tasuki_xmp_device_address(p) != p) == apart);
+    for (int i = 0; i < WORDS; i++) host[i] = i + 10000 * me + round;
+    tasuki_xmp_put(p, host, sizeof host, next, TASUKI_XMP_DEVICE, __FILE__, __LINE__);
+    xmp_sync_all(NULL);
+    tasuki_xmp_get(seen, p, sizeof seen, me, TASUKI_XMP_DEVICE, __FILE__, __LINE__);
+    for (int i = 0; i < WORDS; i++) CHECK(seen[i] == i + 10000 * before + round && (!apart || p[i] == 0));
+    xmp_sync_all(NULL);
+    /* From device to device. */
+    tasuki_xmp_get(p + WORDS, p, sizeof host, next, TASUKI_XMP_DEVICE | TASUKI_XMP_DEVICE_LOCAL, __FILE__,
+                   __LINE__);
+    xmp_sync_all(NULL);
+    tasuki_xmp_get(seen, p + WORDS, sizeof seen, me, TASUKI_XMP_DEVICE, __FILE__, __LINE__);
+    CHECK(seen[WORDS - 1] == WORDS - 1 + 10000 * me + round);
+    xmp_sync_all(NULL);
+    xmp_free(p);
+  }
+}
+
 /* What an MPI library is asked that takes addresses of the device; the fake driver can let this one. */
 int MPIX_Query_cuda_support(void) {
   const char* open = getenv("TASUKI_TEST_CUDA_OPEN");
@@ -206,6 +233,7 @@ int main(int argc, char** argv) {
     xmp_sync_all(NULL);
     in_parts(me, n);
   }
+  allocated(me, n);
   state = 1;
   at_random(me, n);
   return 0;

@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
     if (strcmp(what, "gone") == 0) return 3;
   }
   if (strcmp(what, "gone status") == 0 && me == 1) return 3;
+  if (strcmp(what, "exit of all") == 0) xmp_exit(4);
   if (strcmp(what, "exit in task") == 0) return leave_task(me, &status);
   if (strcmp(what, "gone from task") == 0) return leave_task(me, NULL);
   if (strcmp(what, "no post by any") == 0) {

@@ -73,7 +73,7 @@ GLOBAL_MISTAKES = {
     "twice": r"xmp_malloc: the distributed array 'later' has memory already",
 }
 # Programs that end in order: their own exit code.
-ENDINGS = {"": 0, "gone status": 3, "exit in task": 0, "holder status": 3}
+ENDINGS = {"": 0, "gone status": 3, "exit in task": 0, "exit of all": 4, "holder status": 3}
 
 
 def main():

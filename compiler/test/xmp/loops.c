@@ -100,6 +100,20 @@ static void nests(void) {
 #pragma xmp loop (i, j) on two(j,i)
   for (int i = 0; i < N; i++)
     for (int j = 0; j < M; j++) w[i][j] = i * j;
+  // Several that end with the same statement.
+  int own = 0;
+#pragma xmp loop (i) on g[i][*]
+  for (int i = 0; i < N; i++) own++;
+  n = 0;
+#pragma xmp loop (i) on g[i][*]
+  for (int i = 0; i < N; i++)
+#pragma xmp loop (j) on g[i][j] reduction(+:n)
+    for (int j = 0; j < M; j++) n++;
+  CHECK(n == M * own);
+#pragma xmp task on p
+#pragma xmp loop on t(i) reduction(+:n)
+  for (int i = 0; i < N; i++) n++;
+  CHECK(n == M * own + N);
 }
 
 static void widths(void) {
@@ -136,6 +150,31 @@ static void widths(void) {
     CHECK(wide == plain + (low > 1) + (high < N - 2));
     CHECK(frame == M * (plain > 1 ? 2 : 1));
   }
+}
+
+static void jumps(void) {
+  int seen = 0, inner = 0;
+#pragma xmp loop on c(i) reduction(+:seen,inner)
+  for (int i = 0; i < N; i++) {
+    if (i % 3 == 0) continue;
+    for (int j = 0; j < M; j++) {
+      if (j > i) break;
+      switch (j) {
+        case 0:
+          break;
+        default:
+          inner++;
+      }
+    }
+    if (i % 3 == 1) goto next;
+    seen += 100;
+  next:
+    seen++;
+  }
+  int expected = 0, expected_inner = 0;
+  for (int i = 0; i < N; i++)
+    if (i % 3 != 0) expected += i % 3 == 1 ? 1 : 101, expected_inner += i < M ? i : M - 1;
+  CHECK(seen == expected && inner == expected_inner);
 }
 
 static int at_nodes = 0;
@@ -197,6 +236,7 @@ int main(void) {
   directions();
   nests();
   widths();
+  jumps();
   reductions();
   const int nodes = xmp_num_nodes();
   at_nodes = xmpc_node_num();

@@ -4,9 +4,11 @@ int v[10]:[*], w[10]:[*], s:[*], b[10], *p:[*];
 #pragma acc declare create(v, s)
 // error at 28: a coarray cannot stand in 'declare copyin'
 #pragma acc declare copyin(w)
-// error at 28: 'p' is no coarray of file scope
 #pragma acc declare create(p)
 int main(void) {
+  int *inside:[*];
+// error at 28: 'inside' is no coarray of file scope
+#pragma acc declare create(inside)
 // error at 34: the coarray 'w' has no device memory
 #pragma acc host_data use_device(w)
   b[:] = w[:]:[1];

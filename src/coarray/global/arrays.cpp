@@ -66,24 +66,30 @@ void Arrays::add(tasuki_xmp_array* record) {
   records_.push_back(record);
 }
 
-void Arrays::start() {
+Segment* Arrays::start() {
   started_ = true;
   for (tasuki_xmp_template* t : template_records_) templates().define(t, {t->file, t->line});
+  start(false);
+  return start(true);
+}
+
+Segment* Arrays::start(bool mirrored) {
   // All in one segment; no two begin in the same line of the caches.
   std::vector<std::pair<tasuki_xmp_array*, uint64_t>> places;
   uint64_t total = 0;
   for (tasuki_xmp_array* a : records_) {
-    if (a->extent[0] == 0) continue;
+    if (a->extent[0] == 0 || ((a->flags & TASUKI_XMP_DEVICE) != 0) != mirrored) continue;
     places.emplace_back(a, total);
     total += ((geometry_of(*a, of(*a)).bytes + kAlignment - 1) & ~(kAlignment - 1)) + 5 * kLine;
   }
-  if (total == 0) return;
+  if (total == 0) return nullptr;
   Segment* segment = runtime().memory.allocate(runtime().teams.world(), total, kAlignment);
   if (segment == nullptr)
     fail({nullptr, 0},
          "no memory for %llu bytes of distributed arrays in each node; more nodes have smaller parts",
          static_cast<unsigned long long>(total));
   for (const auto& [a, offset] : places) place(a, geometry_of(*a, of(*a)), segment, offset);
+  return segment;
 }
 
 const Geometry& Arrays::geometry_of(const tasuki_xmp_array& a, Where where) {
@@ -212,7 +218,7 @@ void Arrays::place(tasuki_xmp_array* a, const Geometry& g, Segment* segment, uin
 void Arrays::define(tasuki_xmp_array* a, Where where) {
   runtime().require_start("a distributed array");
   for (void*& state : a->state) state = nullptr;
-  a->memory = a->device = nullptr;
+  a->memory = nullptr;
   if (a->extent[0] == 0) return;
   const Geometry& g = geometry_of(*a, where);
   // At another line of the caches than other arrays; on all nodes at the same.
@@ -221,16 +227,16 @@ void Arrays::define(tasuki_xmp_array* a, Where where) {
   if (segment == nullptr)
     fail(where, "no memory for %llu bytes of the distributed array '%s' in each node",
          static_cast<unsigned long long>(g.bytes), a->name);
+  if ((a->flags & TASUKI_XMP_DEVICE) != 0) runtime().to_device(segment);
   place(a, g, segment, begin);
   a->state[3] = segment;
 }
 
 void Arrays::release(tasuki_xmp_array* a) {
   if (a->state[3] == nullptr) return;
-  runtime().transfers.complete();
-  runtime().memory.release(static_cast<Segment*>(a->state[3]));
+  runtime().release(static_cast<Segment*>(a->state[3]));
   for (void*& state : a->state) state = nullptr;
-  a->memory = a->device = nullptr;
+  a->memory = nullptr;
 }
 
 void Arrays::parameter(tasuki_xmp_array* a, void* memory, Where where) {
@@ -244,7 +250,6 @@ void Arrays::parameter(tasuki_xmp_array* a, void* memory, Where where) {
          a->name, static_cast<unsigned long long>(g.bytes));
   place(a, g, segment, static_cast<uint64_t>(static_cast<char*>(memory) - segment->begin));
   a->state[3] = nullptr;
-  a->device = nullptr;
 }
 
 void* Arrays::allocate(tasuki_xmp_array* a, const std::vector<int64_t>& extents, Where where) {
@@ -275,12 +280,16 @@ Held Arrays::held(const tasuki_xmp_array& a, unsigned flags, Where where) {
     fail(where, "the distributed array '%s' has no memory yet; xmp_malloc gives it some", a.name);
   Held h = {static_cast<const Geometry*>(a.state[0]), static_cast<Segment*>(a.state[1]),
             reinterpret_cast<uint64_t>(a.state[2])};
-  if ((flags & TASUKI_XMP_DEVICE) == 0 || a.device == nullptr) return h;
-  // Device memory is a segment of its own; without one the host's memory is the device's.
-  h.segment = runtime().memory.find(a.device, h.geometry->bytes);
-  if (h.segment == nullptr)
-    fail(where, "the memory of '%s' on the device cannot be reached from other nodes", a.name);
-  h.offset = static_cast<uint64_t>(static_cast<char*>(a.device) - h.segment->begin);
+  // Without a device of its own, host memory is device memory.
+  if ((flags & TASUKI_XMP_DEVICE) == 0 || !runtime().device.apart()) return h;
+  h.device = true;
+  if (h.segment->mirror != nullptr || !h.geometry->mine) return h;
+  h.copy = runtime().device.address(h.segment, a.memory, h.geometry->bytes);
+  if (h.copy == nullptr)
+    fail(where,
+         "all memory of '%s' must be on the device for this; #pragma acc enter data or declare create comes "
+         "first",
+         a.name);
   return h;
 }
 

@@ -59,15 +59,17 @@ struct Geometry {
 struct Held {
   const Geometry* geometry;
   Segment* segment;
-  uint64_t offset;  // in each node's part
+  uint64_t offset;       // in each node's part
+  bool device = false;   // its copy on the device: of a mirror, or ..
+  char* copy = nullptr;  // .. this node's, where OpenACC has put it
 };
 
 class Arrays {
  public:
   void add(tasuki_xmp_template* record) { template_records_.push_back(record); }
   void add(tasuki_xmp_array* record);
-  // Collective over all: registered templates and arrays.
-  void start();
+  // Collective over all: registered templates and arrays. What is to have a mirror is in one segment, which is returned; nullptr: nothing.
+  Segment* start();
 
   void define(tasuki_xmp_array* record, Where where);
   void release(tasuki_xmp_array* record);
@@ -75,11 +77,12 @@ class Arrays {
   void* allocate(tasuki_xmp_array* record, const std::vector<int64_t>& extents, Where where);  // xmp_malloc
   bool free(void* memory);  // xmp_free: was it one of these?
 
-  // With TASUKI_XMP_DEVICE in `flags` the memory on the device, where the array has some.
+  // With TASUKI_XMP_DEVICE in `flags` the memory on the device.
   Held held(const tasuki_xmp_array& record, unsigned flags, Where where);
 
  private:
   const Geometry& geometry_of(const tasuki_xmp_array& record, Where where);
+  Segment* start(bool mirrored);
   void place(tasuki_xmp_array* record, const Geometry& g, Segment* segment, uint64_t offset);
 
   std::vector<tasuki_xmp_template*> template_records_;

@@ -39,13 +39,8 @@ void Asynchronous::wait_all() {
 
 EXPORT void tasuki_xmp_wait_async(int count, const int* ids, const tasuki_xmp_on* on, const char* file,
                                   int line) {
-  if (on != nullptr) {
-    // Issued on these nodes: the others have nothing to wait for.
-    const std::vector<int> ranks = nodes_on(*on, {file, line});
-    const Team& world = runtime().teams.world();
-    if (std::find(ranks.begin(), ranks.end(), world.ranks[static_cast<size_t>(world.me)]) == ranks.end())
-      return;
-  }
+  // Issued on these nodes: the others have nothing to wait for.
+  if (on != nullptr && !executes(*on, {file, line})) return;
   for (int i = 0; i < count; i++) asynchronous().wait(ids[i]);
 }
 

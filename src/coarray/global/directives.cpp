@@ -63,15 +63,6 @@ EXPORT long long tasuki_xmp_owned(const tasuki_xmp_array* a, int d, long long x,
   return x;
 }
 
-namespace {
-
-bool executes(const std::vector<int>& ranks) {
-  const Team& world = runtime().teams.world();
-  return std::find(ranks.begin(), ranks.end(), world.ranks[static_cast<size_t>(world.me)]) != ranks.end();
-}
-
-}  // namespace
-
 EXPORT int tasuki_xmp_task_begin_on(const tasuki_xmp_on* on, const char* file, int line) {
   Runtime& r = runtime();
   r.require_start("a task");
@@ -86,7 +77,25 @@ EXPORT int tasuki_xmp_task_begin_on(const tasuki_xmp_on* on, const char* file, i
 
 EXPORT int tasuki_xmp_executes(const tasuki_xmp_on* on, const char* file, int line) {
   runtime().require_start("a task");
-  return executes(nodes_on(*on, {file, line})) ? 1 : 0;
+  return executes(*on, {file, line}) ? 1 : 0;
+}
+
+EXPORT void tasuki_xmp_use_device() {
+  runtime().use_device();
+}
+
+EXPORT void tasuki_xmp_device_wait() {
+  runtime().device.finish_regions();
+}
+
+EXPORT void tasuki_xmp_device_update(void* data, size_t bytes, int to_device) {
+  Runtime& r = runtime();
+  char* copy = r.device.apart() ? r.device_copy(data, bytes) : nullptr;
+  if (copy == nullptr) return;
+  const Bytes host = {static_cast<char*>(data), false}, device = {copy, true};
+  const Shape all = dense_shape(bytes);
+  r.device.copy(to_device != 0 ? device : host, all, to_device != 0 ? host : device, all);
+  r.device.synchronize();
 }
 
 EXPORT void tasuki_xmp_barrier_on(const tasuki_xmp_on* on, const char* file, int line) {

@@ -74,15 +74,23 @@ struct Ground {
   bool distributed = false;
   Held held = {};
   char* base = nullptr;
+  bool device = false;
 };
 
 Ground ground_of(const tasuki_xmp_global_section& section, unsigned flags, Where where) {
   Ground ground;
   ground.distributed = section.array != nullptr;
-  if (ground.distributed)
+  if (ground.distributed) {
     ground.held = arrays().held(*section.array, flags | section.flags, where);
-  else
-    ground.base = static_cast<char*>(section.local->base);
+    return ground;
+  }
+  ground.base = static_cast<char*>(section.local->base);
+  ground.device = ((flags | section.flags) & TASUKI_XMP_DEVICE) != 0 && runtime().device.apart();
+  if (!ground.device) return ground;
+  ground.base = runtime().device_copy(ground.base, section.local->element);
+  if (ground.base == nullptr)
+    fail(where, "'%s' must be on the device for this; #pragma acc enter data or declare create comes first",
+         section.local->name);
   return ground;
 }
 
@@ -90,12 +98,18 @@ Place place_on(const Ground& ground, int rank, int64_t at, Where where) {
   if (ground.distributed) return place_in(ground.held, rank, at, where);
   Place place;
   place.direct = ground.base + at;
+  place.device = ground.device;
   return place;
+}
+
+// Others learn where it is when this node has come.
+bool is_told(const Ground& ground) {
+  return ground.distributed && ground.held.device && ground.held.segment->mirror == nullptr;
 }
 
 bool share_memory(const Ground& a, const Ground& b) {
   return a.distributed && b.distributed && a.held.segment == b.held.segment &&
-         a.held.offset < b.held.offset + b.held.geometry->bytes &&
+         a.held.device == b.held.device && a.held.offset < b.held.offset + b.held.geometry->bytes &&
          b.held.offset < a.held.offset + a.held.geometry->bytes;
 }
 
@@ -133,14 +147,6 @@ const Plan& plan_for(const tasuki_xmp_global_section& to, const tasuki_xmp_globa
   return entry->plan;
 }
 
-Operand dense(char* memory, uint64_t bytes) {
-  Operand operand;
-  operand.place.direct = memory;
-  operand.extent.shape.block = bytes;
-  operand.extent.high = static_cast<int64_t>(bytes);
-  return operand;
-}
-
 class Move {
  public:
   Move(const Plan& plan, const Ground& to, const Ground& from, Where where)
@@ -156,7 +162,7 @@ class Move {
       }
       const uint64_t element = from.extent.shape.bytes();
       const auto value = std::make_unique<char[]>(element);
-      transfers.copy(dense(value.get(), element), from, false, false);
+      transfers.copy(dense_operand(value.get(), element), from, false, false);
       transfers.fill(to, value.get(), element);
     }
     transfers.complete_local();
@@ -169,7 +175,7 @@ class Move {
     for (const Link& link : plan_.links) {
       const Operand from = source(link);
       const uint64_t bytes = from.extent.shape.bytes();
-      runtime().transfers.copy(dense(next, bytes), from, true, false);
+      runtime().transfers.copy(dense_operand(next, bytes), from, true, false);
       next += bytes;
     }
     runtime().transfers.complete_local();
@@ -181,7 +187,7 @@ class Move {
       if (plan_.single)
         runtime().transfers.fill(target(link), next, bytes);
       else
-        runtime().transfers.copy(target(link), dense(next, bytes), true, false);
+        runtime().transfers.copy(target(link), dense_operand(next, bytes), true, false);
       next += bytes;
     }
     runtime().transfers.complete_local();
@@ -229,7 +235,7 @@ EXPORT void tasuki_xmp_gmove(const tasuki_xmp_global_section* to, const tasuki_x
   Move move(plan, left, right, where);
   // Collective: what is read is ready when all are here, and may be changed when all have read it. With in and out the nodes outside
   // do not take part; the program sees to it that what they have is ready.
-  if (plan.remote && !in && !out) together(where);
+  if ((plan.remote && !in && !out) || is_told(left) || is_told(right)) together(where);
   if (plan.staged) {
     move.read();
     together(where);

@@ -16,8 +16,7 @@ struct Share {
 };
 
 int own_rank() {
-  const Team& world = runtime().teams.world();
-  return world.ranks[static_cast<size_t>(world.me)];
+  return runtime().teams.world().own_rank();
 }
 
 bool contains(const std::vector<int>& all, int rank) {

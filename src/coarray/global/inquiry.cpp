@@ -1,6 +1,10 @@
-// Mapping inquiry functions (XcalableMP 1.4, section 7.6) for templates, distributed arrays and their nodes. Dimensions count from 1;
-// those of templates and node arrays in the order in which the first varies fastest, those of arrays as C declares them.
+// Mapping inquiry functions (XcalableMP 1.4, section 7.6) for node arrays, templates and distributed arrays, and the translation of
+// image numbers (section 5.5). Dimensions count from 1; those of templates and node arrays in the order in which the first varies
+// fastest, those of arrays as C declares them.
+#include <algorithm>
+
 #include "coarray/global/arrays.h"
+#include "coarray/global/descriptors.h"
 #include "coarray/runtime.h"
 #include "tasuki/xmp.h"
 
@@ -9,20 +13,6 @@ using namespace tasuki::coarray;
 #define EXPORT __attribute__((visibility("default")))
 
 namespace {
-
-template <typename Record>
-const Record* record_of(xmp_desc_t d, int kind) {
-  return d != nullptr && *static_cast<const int*>(d) == kind ? static_cast<const Record*>(d) : nullptr;
-}
-const tasuki_xmp_template* template_of(xmp_desc_t d) {
-  return record_of<tasuki_xmp_template>(d, TASUKI_XMP_KIND_TEMPLATE);
-}
-const tasuki_xmp_array* array_of(xmp_desc_t d) {
-  return record_of<tasuki_xmp_array>(d, TASUKI_XMP_KIND_ARRAY);
-}
-const tasuki_xmp_descriptor* coarray_of(xmp_desc_t d) {
-  return record_of<tasuki_xmp_descriptor>(d, TASUKI_XMP_KIND_COARRAY);
-}
 
 // The dimension of a record if there is such a one, else nullptr.
 const tasuki_xmp_template_dimension* dimension_of(xmp_desc_t d, int dim) {
@@ -43,10 +33,49 @@ int give(int* result, long long value) {
   return 0;
 }
 
+// A node array that has such a dimension, else nullptr.
+const NodeSet* set_with(xmp_desc_t d, int dim, const char* function) {
+  const tasuki_xmp_nodes* nodes = nodes_of(d);
+  if (nodes == nullptr || dim < 1 || dim > nodes->dimensions) return nullptr;
+  runtime().require_start(function);
+  return &runtime().teams.nodes(*nodes);
+}
+
 }  // namespace
 
+EXPORT int xmp_nodes_ndims(xmp_desc_t d, int* ndims) {
+  return nodes_of(d) == nullptr ? -1 : give(ndims, nodes_of(d)->dimensions);
+}
+
+EXPORT int xmpc_nodes_index(xmp_desc_t d, int dim, int* index) {
+  const NodeSet* set = set_with(d, dim, "xmpc_nodes_index");
+  if (set == nullptr) return -1;
+  const Team& world = runtime().teams.world();
+  const auto found =
+      std::find(set->ranks.begin(), set->ranks.end(), world.ranks[static_cast<size_t>(world.me)]);
+  if (found == set->ranks.end()) return give(index, -1);
+  auto position = static_cast<int>(found - set->ranks.begin());
+  for (int i = 1; i < dim; i++) position /= set->sizes[static_cast<size_t>(i) - 1];
+  return give(index, position % set->sizes[static_cast<size_t>(dim) - 1]);
+}
+
+EXPORT int xmp_nodes_index(xmp_desc_t d, int dim, int* index) {
+  if (xmpc_nodes_index(d, dim, index) != 0) return -1;
+  ++*index;
+  return 0;
+}
+
+EXPORT int xmp_nodes_size(xmp_desc_t d, int dim, int* size) {
+  const NodeSet* set = set_with(d, dim, "xmp_nodes_size");
+  return set == nullptr ? -1 : give(size, set->sizes[static_cast<size_t>(dim) - 1]);
+}
+
+EXPORT int xmp_nodes_attr(xmp_desc_t d, int* attr) {
+  return nodes_of(d) == nullptr ? -1 : give(attr, nodes_of(d)->origin);
+}
+
 EXPORT int xmp_nodes_equiv(xmp_desc_t d, xmp_desc_t* dn, int* lb, int* ub, int* st) {
-  const auto* nodes = record_of<tasuki_xmp_nodes>(d, TASUKI_XMP_KIND_NODES);
+  const tasuki_xmp_nodes* nodes = nodes_of(d);
   if (nodes == nullptr || nodes->origin != XMP_EQUIVALENCE_NODES) return -1;
   *dn = nodes->whole;
   const NodeSet& whole = runtime().teams.nodes(*nodes->whole);
@@ -180,4 +209,36 @@ EXPORT int xmp_array_ubound(xmp_desc_t d, int dim, int* bound) {
   const tasuki_xmp_descriptor* coarray = coarray_of(d);
   if (coarray == nullptr || dim < 1 || dim > coarray->dimensions || coarray->size[dim - 1] == 0) return -1;
   return give(bound, static_cast<long long>(coarray->size[dim - 1]) - 1);
+}
+
+namespace {
+
+// The ranks of node array `d`, or of the executing nodes.
+const std::vector<int>& ranks_of(Runtime& r, xmp_desc_t d, const char* function) {
+  if (d == nullptr) return r.teams.current().ranks;
+  const tasuki_xmp_nodes* nodes = nodes_of(d);
+  if (nodes == nullptr) fail({nullptr, 0}, "%s wants the descriptor of a node array", function);
+  return r.teams.nodes(*nodes).ranks;
+}
+
+void translate(int count, const int* index, int* result, xmp_desc_t d, bool to_all, const char* function) {
+  Runtime& r = runtime();
+  r.require_start(function);
+  const std::vector<int>& ranks = ranks_of(r, d, function);
+  const std::vector<int>& where = (to_all ? r.teams.world() : r.teams.current()).index;
+  for (int i = 0; i < count; i++) {
+    if (index[i] < 1 || static_cast<size_t>(index[i]) > ranks.size())
+      fail({nullptr, 0}, "%s: there is no node %d in a set of %zu", function, index[i], ranks.size());
+    result[i] = where[static_cast<size_t>(ranks[static_cast<size_t>(index[i]) - 1])] + 1;
+  }
+}
+
+}  // namespace
+
+EXPORT void xmp_get_primary_image_index(int count, const int* index, int* primary, xmp_desc_t d) {
+  translate(count, index, primary, d, true, "xmp_get_primary_image_index");
+}
+
+EXPORT void xmp_get_image_index(int count, const int* index, int* current, xmp_desc_t d) {
+  translate(count, index, current, d, false, "xmp_get_image_index");
 }

@@ -52,7 +52,17 @@ Place place_in(const Held& held, int rank, int64_t at, Where where) {
     fail(where,
          "a distributed array has memory only on the nodes that executed its declaration; another node's "
          "part is wanted");
-  return place_of(held.segment, target, held.segment->begin + held.offset + at);
+  Place place = place_of(held.segment, target, held.segment->begin + held.offset + at);
+  if (!held.device) [[likely]]
+    return place;
+  const Mirror* mirror = held.segment->mirror.get();
+  place.device = true;
+  place.direct = nullptr;
+  if (mirror != nullptr && mirror->direct[static_cast<size_t>(target)] != nullptr)
+    place.direct = mirror->direct[static_cast<size_t>(target)] + place.offset;
+  else if (mirror == nullptr && target == held.segment->team->me && held.copy != nullptr)
+    place.direct = held.copy + at;
+  return place;
 }
 
 }  // namespace tasuki::coarray

@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "coarray/global/arrays.h"
@@ -31,23 +32,50 @@ const Team* team_on(const tasuki_xmp_on* on, const char* directive, Where where)
   return r.teams.team_of(ranks, where);
 }
 
-// The elements of a variable, or all memory of a distributed array, which is the same on all nodes.
-struct Elements {
+// The elements of a variable, or all memory of a distributed array, which is the same on all nodes. What is on a device comes here for the
+// operation of MPI, and goes back with store().
+class Elements {
+ public:
+  Elements(const tasuki_xmp_variable& variable, unsigned flags, Where where)
+      : data(static_cast<char*>(variable.data)), count(variable.count), element(variable.element) {
+    Runtime& r = runtime();
+    if (variable.array != nullptr) {
+      const Held held = arrays().held(*variable.array, flags, where);
+      const Geometry& g = *held.geometry;
+      data = held.segment->begin + held.offset;
+      count = g.bytes / g.element;
+      element = g.element;
+    }
+    if ((flags & TASUKI_XMP_DEVICE) == 0 || !r.device.apart()) return;
+    device_ = r.device_copy(data, bytes());
+    if (device_ == nullptr)
+      fail(where,
+           "a variable with acc must be on the device; #pragma acc enter data or declare create comes first");
+    here_ = std::make_unique<char[]>(bytes());
+    data = here_.get();
+    r.device.copy({data, false}, dense_shape(bytes()), {device_, true}, dense_shape(bytes()));
+  }
+  size_t bytes() const { return count * element; }
+  void store() const {
+    if (device_ == nullptr) return;
+    Device& device = runtime().device;
+    device.copy({device_, true}, dense_shape(bytes()), {data, false}, dense_shape(bytes()));
+    device.synchronize();
+  }
+
   char* data;
   size_t count, element;
-};
 
-Elements elements_of(const tasuki_xmp_variable& variable, unsigned flags, Where where) {
-  if (variable.array == nullptr) return {static_cast<char*>(variable.data), variable.count, variable.element};
-  const Held held = arrays().held(*variable.array, flags, where);
-  const Geometry& g = *held.geometry;
-  return {held.segment->begin + held.offset, g.bytes / g.element, g.element};
-}
+ private:
+  char* device_ = nullptr;
+  std::unique_ptr<char[]> here_;
+};
 
 class Requests : public Pending {
  public:
   Requests(const Team& team, Where where) : team_(team), number_(team.collectives), where_(where) {}
   std::vector<MPI_Request> all;
+  std::vector<Elements> elements;
 
   bool ready() override {
     int done = 0;
@@ -57,6 +85,7 @@ class Requests : public Pending {
   void finish() override {
     const Collective here(team_, number_, where_);
     for (MPI_Request& request : all) wait_for(&request);
+    for (const Elements& e : elements) e.store();
   }
 
  private:
@@ -82,7 +111,7 @@ void reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, R
 void reduce_with_locations(int operation, const tasuki_xmp_variable& variable, int locations,
                            const tasuki_xmp_variable* location, const long long* position, const Team& team,
                            unsigned flags, Where where) {
-  const Elements e = elements_of(variable, flags, where);
+  const Elements e(variable, flags, where);
   if (e.count != 1)
     fail(where, "reductions with locations are of scalars; this variable has %zu elements", e.count);
   std::vector<char> mine(e.data, e.data + e.element);
@@ -96,23 +125,25 @@ void reduce_with_locations(int operation, const tasuki_xmp_variable& variable, i
     candidate.place = position != nullptr ? *position : team.me;
   MPI_Allreduce(&candidate, &chosen, 1, MPI_LONG_INT, wants_first(operation) ? MPI_MINLOC : MPI_MAXLOC,
                 users_comm(team));
+  e.store();
   std::vector<Elements> parts;
   size_t bytes = 0;
   for (int i = 0; i < locations; i++) {
-    parts.push_back(elements_of(location[i], flags, where));
-    bytes += parts.back().count * parts.back().element;
+    parts.emplace_back(location[i], flags, where);
+    bytes += parts.back().bytes();
   }
   std::vector<char> packed(bytes);
   const auto each = [&](auto copy) {
     char* at = packed.data();
     for (const Elements& part : parts) {
-      copy(at, part.data, part.count * part.element);
-      at += part.count * part.element;
+      copy(at, part.data, part.bytes());
+      at += part.bytes();
     }
   };
   each([](char* at, const char* data, size_t length) { memcpy(at, data, length); });
   MPI_Bcast(packed.data(), static_cast<int>(bytes), MPI_BYTE, chosen.node, users_comm(team));
   each([](const char* at, char* data, size_t length) { memcpy(data, at, length); });
+  for (const Elements& part : parts) part.store();
 }
 
 // Those that differ from this node only in the node dimensions that these dimensions are distributed onto.
@@ -147,11 +178,13 @@ EXPORT void tasuki_xmp_reduction(int operation, const tasuki_xmp_variable* varia
   const Collective here(*team, where);
   if (has_location(operation))
     return reduce_with_locations(operation, *variable, locations, location, nullptr, *team, flags, where);
-  const Elements e = elements_of(*variable, flags, where);
+  Elements e(*variable, flags, where);
   auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>(*team, where) : nullptr;
   reduce(e, datatype_of(variable->type, where), operation_of(operation, variable->type, where), *team,
          later.get());
-  if (later != nullptr) asynchronous().add(async, std::move(later));
+  if (later == nullptr) return e.store();
+  later->elements.push_back(std::move(e));
+  asynchronous().add(async, std::move(later));
 }
 
 EXPORT void tasuki_xmp_loop_reduction(int operation, const tasuki_xmp_variable* variable, int locations,
@@ -165,7 +198,9 @@ EXPORT void tasuki_xmp_loop_reduction(int operation, const tasuki_xmp_variable* 
   const Collective here(*team, where);
   if (has_location(operation))
     return reduce_with_locations(operation, *variable, locations, location, position, *team, flags, where);
-  reduce(elements_of(*variable, flags, where), datatype_of(variable->type, where), op, *team, nullptr);
+  const Elements e(*variable, flags, where);
+  reduce(e, datatype_of(variable->type, where), op, *team, nullptr);
+  e.store();
 }
 
 EXPORT void tasuki_xmp_bcast(int variables, const tasuki_xmp_variable* variable, const tasuki_xmp_on* from,
@@ -186,8 +221,8 @@ EXPORT void tasuki_xmp_bcast(int variables, const tasuki_xmp_variable* variable,
   }
   auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>(*team, where) : nullptr;
   for (int i = 0; i < variables; i++) {
-    const Elements e = elements_of(variable[i], flags, where);
-    const size_t bytes = e.count * e.element;
+    Elements e(variable[i], flags, where);
+    const size_t bytes = e.bytes();
     for (size_t done = 0; done < bytes; done += kMostAtOnce) {
       const int count = static_cast<int>(std::min(bytes - done, kMostAtOnce));
       if (later == nullptr) {
@@ -197,6 +232,10 @@ EXPORT void tasuki_xmp_bcast(int variables, const tasuki_xmp_variable* variable,
         PMPI_Ibcast(e.data + done, count, MPI_BYTE, root, users_comm(*team), &later->all.back());
       }
     }
+    if (later == nullptr)
+      e.store();
+    else
+      later->elements.push_back(std::move(e));
   }
   if (later != nullptr) asynchronous().add(async, std::move(later));
 }

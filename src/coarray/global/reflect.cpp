@@ -2,6 +2,8 @@
 //
 // Budget: a reflect that was done before with the same widths allocates nothing; each piece is copied once, from the owner's memory
 // into the shadow, by the node that has the shadow; scattered elements twice.
+#include <map>
+
 #include "coarray/global/async.h"
 #include "coarray/global/shadows.h"
 #include "coarray/global/types.h"
@@ -55,12 +57,9 @@ Add add_of(int type, Where where) {
   return function;
 }
 
-Operand dense(char* memory, uint64_t bytes) {
-  Operand operand;
-  operand.place.direct = memory;
-  operand.extent.shape.block = bytes;
-  operand.extent.high = static_cast<int64_t>(bytes);
-  return operand;
+// Caches are the host's.
+bool is_staged(const Held& held, const Link& link) {
+  return !held.device && Exchange::scattered(link);
 }
 
 void copy_shadows(const Held& held, const Exchange& e, Where where) {
@@ -69,9 +68,9 @@ void copy_shadows(const Held& held, const Exchange& e, Where where) {
   Operand to, from;
   for (const Link& link : e.links) {
     bind(held, link, &to, &from, where);
-    if (Exchange::scattered(link)) {
+    if (is_staged(held, link)) {
       const uint64_t bytes = from.extent.shape.bytes();
-      to = dense(next, bytes);
+      to = dense_operand(next, bytes);
       next += bytes;
     }
     transfers.copy(to, from, true, false);
@@ -83,10 +82,10 @@ void write_scattered(const Held& held, const Exchange& e, Where where) {
   const char* next = e.stage.data();
   Operand to, from;
   for (const Link& link : e.links) {
-    if (!Exchange::scattered(link)) continue;
+    if (!is_staged(held, link)) continue;
     bind(held, link, &to, &from, where);
     const uint64_t bytes = from.extent.shape.bytes();
-    runtime().transfers.copy(to, dense(const_cast<char*>(next), bytes), false, false);
+    runtime().transfers.copy(to, dense_operand(const_cast<char*>(next), bytes), false, false);
     next += bytes;
   }
 }
@@ -98,11 +97,21 @@ void add_shadows(const Held& held, const Exchange& e, Add function, Where where)
     const char* next;
   };
   Transfers& transfers = runtime().transfers;
-  const auto memory = std::make_unique<char[]>(e.largest);
+  const auto memory = std::make_unique<char[]>(2 * e.largest);
   Operand to, from;
   for (const Link& link : e.links) {
     bind(held, link, &to, &from, where);
-    transfers.copy(dense(memory.get(), from.extent.shape.bytes()), from, false, false);
+    if (held.device) {
+      const uint64_t bytes = from.extent.shape.bytes();
+      const Operand more = dense_operand(memory.get(), bytes),
+                    all = dense_operand(memory.get() + bytes, bytes);
+      transfers.copy(more, from, false, false);
+      transfers.copy(all, to, false, false);
+      function(memory.get() + bytes, memory.get(), bytes);
+      transfers.copy(to, all, false, false);
+      continue;
+    }
+    transfers.copy(dense_operand(memory.get(), from.extent.shape.bytes()), from, false, false);
     Sum sum = {function, memory.get()};
     transfers.for_each_run(to, &sum, [](void* context, char* address, uint64_t length) {
       Sum* s = static_cast<Sum*>(context);
@@ -164,11 +173,13 @@ Widths widths_of(const tasuki_xmp_array& a, const tasuki_xmp_width* width, unsig
   return w;
 }
 
-void exchange(const tasuki_xmp_array& a, const tasuki_xmp_width* width, unsigned flags, int async,
-              Add function, const char* directive, Where where) {
-  const Held held = arrays().held(a, flags, where);
-  const Exchange& e =
-      exchange_of(*held.geometry, widths_of(a, width, flags, directive, where), function != nullptr);
+// Those of reflect_init.
+std::map<const tasuki_xmp_array*, const Exchange*>& begun() {
+  static auto* the = new std::map<const tasuki_xmp_array*, const Exchange*>;
+  return *the;
+}
+
+void exchange(const Held& held, const Exchange& e, unsigned flags, int async, Add function, Where where) {
   if ((flags & TASUKI_XMP_ASYNC) != 0) {
     asynchronous().add(async, std::make_unique<Shadows>(held, e, function, where));
     return;
@@ -178,11 +189,37 @@ void exchange(const tasuki_xmp_array& a, const tasuki_xmp_width* width, unsigned
   finish_exchange(held, e, function, meetings, where);
 }
 
+void exchange(const tasuki_xmp_array& a, const tasuki_xmp_width* width, unsigned flags, int async,
+              Add function, const char* directive, Where where) {
+  const Held held = arrays().held(a, flags, where);
+  exchange(held,
+           exchange_of(*held.geometry, widths_of(a, width, flags, directive, where), function != nullptr),
+           flags, async, function, where);
+}
+
 }  // namespace
 
 EXPORT void tasuki_xmp_reflect(const tasuki_xmp_array* a, const tasuki_xmp_width* width, unsigned flags,
                                int async, const char* file, int line) {
   exchange(*a, width, flags, async, nullptr, "reflect", {file, line});
+}
+
+EXPORT void tasuki_xmp_reflect_init(const tasuki_xmp_array* a, const tasuki_xmp_width* width, unsigned flags,
+                                    int, const char* file, int line) {
+  const Where where = {file, line};
+  const Held held = arrays().held(*a, 0, where);
+  begun()[a] = &exchange_of(*held.geometry, widths_of(*a, width, flags, "reflect_init", where), false);
+}
+
+EXPORT void tasuki_xmp_reflect_do(const tasuki_xmp_array* a, unsigned flags, int async, const char* file,
+                                  int line) {
+  const Where where = {file, line};
+  const Held held = arrays().held(*a, flags, where);
+  const auto found = begun().find(a);
+  if (found == begun().end() || found->second->geometry != held.geometry)
+    fail(where, "reflect_do of '%s' comes behind a reflect_init of it, which says what is to be done",
+         a->name);
+  exchange(held, *found->second, flags, async, nullptr, where);
 }
 
 EXPORT void tasuki_xmp_reduce_shadow(const tasuki_xmp_array* a, int type, const tasuki_xmp_width* width,

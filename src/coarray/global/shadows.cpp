@@ -94,14 +94,7 @@ class Maker {
   void forwards(Exchange* e) const {
     std::vector<std::vector<Source>> mine;
     for (size_t d = 0; d < g_.axis.size(); d++) mine.push_back(sources(d, g_.coordinate(d, g_.space->own)));
-    for_each_choice(mine, widths_.orthogonal, [&](const std::vector<const Source*>& chosen) {
-      std::vector<int> owner = g_.space->own;
-      for (size_t d = 0; d < chosen.size(); d++)
-        if (g_.axis[d].node_dimension >= 0)
-          owner[static_cast<size_t>(g_.axis[d].node_dimension)] = chosen[d]->owner;
-      const int me = g_.space->rank_of(g_.space->own);
-      e->links.push_back(box(chosen).link(me, g_.space->rank_of(owner)));
-    });
+    link(mine, e);
   }
 
   // Fetches from the shadows of others what is mine.
@@ -122,17 +115,22 @@ class Maker {
         }
       }
     }
-    for_each_choice(others, widths_.orthogonal, [&](const std::vector<const Source*>& chosen) {
-      std::vector<int> reader = g_.space->own;
-      for (size_t d = 0; d < chosen.size(); d++)
-        if (g_.axis[d].node_dimension >= 0)
-          reader[static_cast<size_t>(g_.axis[d].node_dimension)] = chosen[d]->owner;
-      const int me = g_.space->rank_of(g_.space->own);
-      e->links.push_back(box(chosen).link(me, g_.space->rank_of(reader)));
-    });
+    link(others, e);
   }
 
  private:
+  // With the nodes that the sources of each choice name.
+  void link(const std::vector<std::vector<Source>>& sources, Exchange* e) const {
+    const std::vector<int>& own = g_.space->own;
+    for_each_choice(sources, widths_.orthogonal, [&](const std::vector<const Source*>& chosen) {
+      std::vector<int> other = own;
+      for (size_t d = 0; d < chosen.size(); d++)
+        if (g_.axis[d].node_dimension >= 0)
+          other[static_cast<size_t>(g_.axis[d].node_dimension)] = chosen[d]->owner;
+      e->links.push_back(box(chosen).link(g_.space->rank_of(own), g_.space->rank_of(other)));
+    });
+  }
+
   Box box(const std::vector<const Source*>& chosen) const {
     Box result(g_.element);
     for (size_t d = 0; d < chosen.size(); d++) {
@@ -163,6 +161,7 @@ const Exchange& exchange_of(const Geometry& geometry, const Widths& widths, bool
     if (exchange->backwards == backwards && exchange->widths.same(widths, geometry.axis.size()))
       return *exchange;
   auto exchange = std::make_unique<Exchange>();
+  exchange->geometry = &geometry;
   exchange->widths = widths;
   exchange->backwards = backwards;
   if (geometry.mine) {

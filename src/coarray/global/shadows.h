@@ -22,6 +22,7 @@ struct Widths {
 };
 
 struct Exchange {
+  const Geometry* geometry;
   Widths widths;
   bool backwards;  // from the shadows to the owners
   std::vector<Link> links;

@@ -61,9 +61,7 @@ void settle(Template* t) {
   for (size_t i = 0; i < t->dimension.size(); i++)
     if (t->node_dimension[i] >= 0)
       t->template_dimension[static_cast<size_t>(t->node_dimension[i])] = static_cast<int>(i);
-  const Team& world = runtime().teams.world();
-  const int me = world.ranks[static_cast<size_t>(world.me)];
-  const auto found = std::find(t->ranks.begin(), t->ranks.end(), me);
+  const auto found = std::find(t->ranks.begin(), t->ranks.end(), runtime().teams.world().own_rank());
   t->member = t->everywhere || found != t->ranks.end();
   t->own.assign(t->sizes.size(), 0);
   if (!t->member) return;
@@ -247,6 +245,19 @@ std::vector<int> nodes_on(const tasuki_xmp_on& on, Where where) {
     if (n >= 0) coordinates[static_cast<size_t>(n)] = owners(t.dimension[i], run);
   }
   return t.ranks_of(coordinates);
+}
+
+bool executes(const tasuki_xmp_on& on, Where where) {
+  const Template& t = templates().of(on.of, where);
+  if (t.everywhere || on.subscript == nullptr) return t.everywhere || t.member;
+  bool all = t.member;
+  for (size_t i = 0; i < t.dimension.size(); i++) {
+    const tasuki_xmp_triplet& s = on.subscript[i];
+    if (s.step == 0) continue;
+    const Run run = resolve(on, i, t.dimension[i], s, where);  // on the other nodes, too: it may fail
+    all = all && (t.node_dimension[i] < 0 || t.dimension[i].has(t.own_coordinate(i), run));
+  }
+  return all;
 }
 
 }  // namespace tasuki::coarray

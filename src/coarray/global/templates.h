@@ -57,5 +57,7 @@ const char* name_of_space(const void* record);
 // The nodes that an on clause names, as ranks in their order (section 4.4.2, "template reference"). `*` stands for what this node has:
 // nothing if it is not in the node array. Fails if the clause names what is not there.
 std::vector<int> nodes_on(const tasuki_xmp_on& on, Where where);
+// Is this node among them? Each iteration of some loops asks: nothing is allocated.
+bool executes(const tasuki_xmp_on& on, Where where);
 
 }  // namespace tasuki::coarray
