@@ -172,6 +172,10 @@ class Visitor {
         break;
       }
       case CXCursor_MemberRefExpr:
+        if (clang_Cursor_isBitField(clang_getCursorReferenced(cursor)) != 0)
+          analysis_.bit_fields.insert(offset_of(cursor));
+        analysis_.other_names[offset_of(cursor)] = true;
+        break;
       case CXCursor_MemberRef:
       case CXCursor_LabelRef:
       case CXCursor_LabelStmt:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,7 @@ struct Analysis {
   std::vector<Function> functions;
   std::map<size_t, size_t> references;  // offset of a name in an expression -> its entity
   std::map<size_t, bool> other_names;   // offsets of members, labels and tags
+  std::set<size_t> bit_fields;          // offsets of members in expressions that are such
   std::vector<Range> unevaluated;       // operands of sizeof and its kin
   std::vector<Range> compound_literals;
   std::map<size_t, Broken> broken;  // by the begin of the piece

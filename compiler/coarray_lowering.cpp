@@ -277,13 +277,18 @@ class Lowering {
       if (in_.tokens.colons.contains(i)) return false;
     const ExpressionType *to = in_.type(left, equals), *from = in_.type(read.begin, read.end);
     if (to == nullptr || from == nullptr || to->name != from->name || to->shape == Shape::array) return false;
-    if (is_member(left, equals)) return false;
+    if (is_member(left, equals) || is_bit_field(read)) return false;
     Construct construct = read;
     construct.form = Form::get_into;
     construct.begin = left;
     construct.op = equals;
     add(construct);
     return true;
+  }
+
+  bool is_bit_field(const Construct& c) const {
+    const size_t last = text_.previous(c.end);
+    return last != kNone && in_.analysis.bit_fields.contains(text_.begin_of(last));
   }
 
   // Members may be bit-fields, which have no address.
@@ -337,7 +342,7 @@ class Lowering {
       case Form::read:
         return read(c);
       case Form::local:
-        return "(" + operand_of(c).typed + ")";
+        return local(c);
       case Form::assign:
         return assign(c);
       case Form::increment:
@@ -370,9 +375,40 @@ class Lowering {
            ", " + std::to_string(flags) + ", " + in_.place(token) + ")";
   }
 
+  std::string local(const Construct& c) {
+    const Operand operand = operand_of(c);
+    return "(" + operand.typed + (operand.bit_field.empty() ? "" : "." + operand.bit_field) + ")";
+  }
+
+  // ---- bit-fields: of the structure __tasuki_b only the bytes from __tasuki_f to __tasuki_l are moved, which hold it
+
+  std::string get_bits(const Operand& from, const std::string& address, const std::string& image) {
+    const std::string bytes = "((unsigned char*)&__tasuki_b)";
+    return from.element_type() +
+           " __tasuki_b; __builtin_memset(&__tasuki_b, 0, sizeof __tasuki_b); __tasuki_b." + from.bit_field +
+           " = -1; unsigned long __tasuki_f = 0, __tasuki_l = sizeof __tasuki_b; while (" + bytes +
+           "[__tasuki_f] == 0) __tasuki_f++; while (" + bytes +
+           "[__tasuki_l - 1] == 0) __tasuki_l--; tasuki_xmp_get(" + bytes + " + __tasuki_f, (char*)" +
+           address + " + __tasuki_f, __tasuki_l - __tasuki_f, " + image + ", " +
+           std::to_string(from.device ? TASUKI_XMP_DEVICE : 0) + ", " + in_.place(from.begin) + "); ";
+  }
+
+  // What shares a byte with it is put back as it was.
+  std::string change_bits(const Operand& to, unsigned flags, const std::string& change) {
+    flags |= TASUKI_XMP_TEMPORARY | (to.device ? unsigned{TASUKI_XMP_DEVICE} : 0U);
+    return "void* __tasuki_p = (void*)&" + to.object + "; int __tasuki_m = " + image_of(in_, to) + "; " +
+           get_bits(to, "__tasuki_p", "__tasuki_m") + change +
+           "tasuki_xmp_put((char*)__tasuki_p + __tasuki_f, (char*)&__tasuki_b + __tasuki_f, __tasuki_l - "
+           "__tasuki_f, __tasuki_m, " +
+           std::to_string(flags) + ", " + in_.place(to.begin) + "); ";
+  }
+
   std::string read(const Construct& c) {
     const Operand from = operand_of(c);
     if (!from.good) return "";
+    if (!from.bit_field.empty())
+      return "({ " + get_bits(from, "&" + from.object, image_of(in_, from)) + "__tasuki_b." + from.bit_field +
+             "; })";
     return "({ " + from.element_type() + " __tasuki_v; " +
            get(from, "&__tasuki_v", "&" + from.object, c.begin, 0) + "; __tasuki_v; })";
   }
@@ -421,6 +457,13 @@ class Lowering {
     if (!to.good) return "";
     const unsigned flags = flags_at(c.begin);
     const std::string right = render(c.op + 1, c.end);
+    if (!to.bit_field.empty()) {
+      const std::string member = "__tasuki_b." + to.bit_field, op(text_.spelling(c.op));
+      if (op != "=")
+        return "({ " + change_bits(to, flags, member + " " + op + " (" + right + "); ") + member + "; })";
+      return "({ __auto_type __tasuki_v = ((void)0, " + right + "); " +
+             change_bits(to, flags, member + " = __tasuki_v; ") + member + "; })";
+    }
     if (is_plain_source(c, to)) {
       const unsigned local = is_on_device(in_, c.op + 1, c.end) ? TASUKI_XMP_DEVICE_LOCAL : 0;
       return put(to, "&" + to.object, "&" + right, image_of(in_, to), flags | local);
@@ -460,6 +503,13 @@ class Lowering {
     if (!to.good) return "";
     const std::string op(text_.spelling(c.op));
     const unsigned flags = flags_at(c.begin);
+    if (!to.bit_field.empty()) {
+      const std::string member = "__tasuki_b." + to.bit_field;
+      if (c.op == c.begin) return "({ " + change_bits(to, flags, op + member + "; ") + member + "; })";
+      return "({ " +
+             change_bits(to, flags, "__typeof__(+" + member + ") __tasuki_w = " + member + op + "; ") +
+             "__tasuki_w; })";
+    }
     if (c.op == c.begin) return "({ " + changed(to, flags, op + "__tasuki_v; ") + " __tasuki_v; })";
     return "({ " + to.element_type() + " __tasuki_w; " +
            changed(to, flags, "__tasuki_w = __tasuki_v" + op + "; ") + " __tasuki_w; })";

@@ -77,8 +77,12 @@ class Reader {
       if (in_.text.is(here, "->") && !operand_.dimensions.empty())
         error(here, "the elements of a section must lie in one array: no pointer may stand behind it",
               "write a loop for structures that point to others");
-      append(std::string(in_.text.spelling(here)) + std::string(in_.text.spelling(member)));
       at_ = member + 1;
+      if (in_.analysis.bit_fields.contains(in_.text.begin_of(member))) {
+        bit_field(here, member);
+        return true;
+      }
+      append(std::string(in_.text.spelling(here)) + std::string(in_.text.spelling(member)));
       return true;
     }
     if (in_.text.is(here, "(") && in_.match(here) > here) {
@@ -88,6 +92,17 @@ class Reader {
       return true;
     }
     return false;
+  }
+
+  // It has no address: what can be moved is a part of the structure.
+  void bit_field(size_t access, size_t member) {
+    operand_.bit_field = in_.text.spelling(member);
+    if (!operand_.dimensions.empty())
+      error(member, "'" + operand_.bit_field + "' is a bit-field, which no section can have",
+            "write a loop over the elements");
+    if (!in_.text.is(access, "->")) return;
+    operand_.object = "(*" + operand_.object + ")";
+    operand_.typed = "(*" + operand_.typed + ")";
   }
 
   bool coindex() {

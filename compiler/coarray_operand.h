@@ -47,6 +47,7 @@ struct Operand {
   long long elements = 1;                    // of all dimensions; -1: known at run time only
   bool called = false;                       // a function is called in it
   bool device = false;                       // in device memory, by host_data
+  std::string bit_field;                     // the member that is one; `object` and `typed` are the structure
   bool good = false;                         // else an error has been reported
 
   std::string element_type() const { return "__typeof__((void)0, " + typed + ")"; }

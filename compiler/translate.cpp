@@ -111,8 +111,7 @@ class Translator {
     }
     Analysis analysis;
     if (const int failed = check_neutral(text, neutral)) {
-      if (analyse(text, {}, neutral, line_.meaning, &analysis))
-        explain_arrays(text, tokens, analysis, &diagnostics);
+      if (analyse(text, {}, neutral, line_.meaning, &analysis)) explain(text, tokens, analysis, &diagnostics);
       return failed;
     }
     if (!analyse(text, {}, neutral, line_.meaning, &analysis)) return 1;
@@ -126,10 +125,18 @@ class Translator {
     return write_result(rewritten, result);
   }
 
-  // C says of a:[2] = b only that it assigns to an array.
-  static void explain_arrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                             Diagnostics* diagnostics) {
+  // C says of a:[2] = b only that it assigns to an array, and of s.b:[2] that a bit-field has no address.
+  static void explain(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                      Diagnostics* diagnostics) {
     for (const Coindex& c : tokens.coindices) {
+      const size_t member = text.previous(c.colon);
+      if (!c.declares && analysis.bit_fields.contains(text.begin_of(member))) {
+        const std::string name(text.spelling(member));
+        diagnostics->note(text.begin_of(member), "the bit-field '" + name +
+                                                     "' of another image is a member of its structure there: "
+                                                     "write structure:[image]." +
+                                                     name);
+      }
       if (c.declares || !text.is_assignment(text.skip_directives(c.end))) continue;
       const auto type = analysis.types.find({text.begin_of(c.begin), text.end_of(c.end - 1)});
       if (type != analysis.types.end() && type->second.shape == Shape::array)

@@ -5,6 +5,8 @@ struct outer { int x; struct inner in[2]; double d; };
 int a[10]:[*], s:[*], b:[*];
 struct outer o:[*], os[3]:[*];
 double d[4]:[*];
+struct bits { char before; unsigned w : 3; int v : 5; _Bool flag : 1; long wide : 41; char after; } bits:[*];
+struct { struct { int x; unsigned h : 3; } in[2]; } many:[*];
 long big:[*];
 static int calls;
 static int next(void) { return calls++; }
@@ -56,6 +58,20 @@ int main(void) {
   CHECK(os[2]:[r].x == 77 && os[2].in[0].name[2]:[r] == 'm');
   os[1]:[r] = (struct outer){.x = 5, .d = 0.5};
   CHECK(os[1]:[r].x == 5 && os[1]:[r].d == .5);
+  // Bit-fields, with what shares bytes with them.
+  bits:[r] = (struct bits){.before = 1, .w = 5, .v = -3, .flag = 1, .wide = 1L << 39, .after = 77};
+  CHECK(bits:[r].w == 5 && bits:[r].v == -3 && bits:[r].flag && bits:[r].wide == 1L << 39);
+  bits:[r].w = y, bits:[r].v += 10;
+  x = bits:[r].w++ + (bits:[r].v = 7) + --bits:[r].v;
+  CHECK(x == 3 + 7 + 6 && bits:[r].w == 4 && (bits:[r].flag = 0) == 0);
+  bits:[r].wide >>= 38;
+  (bits:[r].w) = bits:[r].w + 9;
+  CHECK(bits:[r].wide == 2 && bits:[r].w == 5 && bits.before:[r] == 1 && bits:[r].after == 77 && bits:[r].v == 6);
+  x = 9;
+  many:[r].in[y - 2].h = many:[r].in[1].h = x;
+  CHECK(many:[r].in[1].h == 1 && !bits:[r].flag && bits:[r].v++ == 6);
+  x = bits:[r].v;
+  CHECK(x == 7 && sizeof(bits:[r].v + 0) == sizeof(int));
   // In all places.
   d[0]:[r] = y, big:[r] = -1;
   CHECK(d[0]:[r] == 3.0 && big:[r] == -1L && !(big:[r] > 0));
