@@ -315,7 +315,7 @@ class Lowering {
 
   void add_directive(const Directive& d) {
     add({Form::directive, d.word, d.end + 1, kNone, kNone, false, &d});
-    if (d.kind == DirectiveKind::nodes) result_.node_arrays = true;
+    if (d.kind == DirectiveKind::nodes && !is_automatic(in_, d)) result_.node_arrays = true;
     for (const NodesReference* r : {&d.nodes, &d.whole}) {
       if (r->name == kNone || (r == &d.nodes && d.kind == DirectiveKind::nodes)) continue;
       const bool known = std::any_of(in_.tokens.directives.begin(), in_.tokens.directives.end(),
@@ -566,6 +566,7 @@ std::string lowering_declarations() {
          "void tasuki_xmp_lock(void*, int, int*, int*, const char*, int); void tasuki_xmp_unlock(void*, int, "
          "int*, const char*, int); "
          "int tasuki_xmp_node(const struct __tasuki_xmp_nodes*, const int*, const char*, int); "
+         "void tasuki_xmp_nodes_define(const struct __tasuki_xmp_nodes*); "
          "int tasuki_xmp_on_node(const struct __tasuki_xmp_nodes*, int, const char*, const char*, int); "
          "void tasuki_xmp_sync_all_on(const struct __tasuki_xmp_nodes*, const char*, int, int*); "
          "void tasuki_xmp_sync_image_on(const struct __tasuki_xmp_nodes*, const char*, int, int, int*); "

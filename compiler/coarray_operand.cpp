@@ -257,6 +257,20 @@ Operand read_operand(const CoarrayText& in, size_t begin, bool only_type) {
   return Reader(in, begin, only_type).run();
 }
 
+size_t variable_in(const CoarrayText& in, const TokenRange& range) {
+  for (size_t i = range.first; !range.empty() && i < range.last; i++) {
+    if (in.text.is(i, "sizeof")) {
+      i = in.text.next(i);
+      if (in.text.is(i, "(") && in.match(i) > i) i = in.match(i);
+      continue;
+    }
+    if (!in.text.is_word(i)) continue;
+    const Declaration* d = in.analysis.find(in.text.spelling(i), in.text.begin_of(i));
+    if (d != nullptr && d->what != Declares::constant && d->what != Declares::type) return i;
+  }
+  return kNone;
+}
+
 size_t operand_end(const CoarrayText& in, size_t begin) {
   size_t at = in.text.is(begin, "(") ? in.match(begin) + 1 : begin + 1;
   while (at < in.text.tokens().size()) {

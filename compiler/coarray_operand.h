@@ -56,6 +56,9 @@ struct Operand {
 // The operand that begins at this token, as far as it goes. Where only its type counts, it may be an array.
 Operand read_operand(const CoarrayText& in, size_t begin, bool only_type = false);
 
+// The first of these tokens that names something that is no constant, nor part of a type or of sizeof; kNone.
+size_t variable_in(const CoarrayText& in, const TokenRange& range);
+
 // Where it ends, without errors.
 size_t operand_end(const CoarrayText& in, size_t begin);
 

@@ -59,9 +59,10 @@ class Finder {
   }
 
   void nodes(const Directive& d) {
+    const bool in_function = in_.analysis.function_at(text_.begin_of(d.word)) != kNone;
     for (const NodesReference* r : {&d.nodes, &d.whole})
       for (const NodeSubscript& s : r->subscripts)
-        check_constants({s.lower, s.upper, s.stride}, "sizes of node arrays");
+        if (!in_function) check_constants({s.lower, s.upper, s.stride}, "sizes of node arrays of the file");
     declare(d.nodes.name, "node array", {&d, scopes_[d.word], std::string(text_.spelling(d.nodes.name))},
             &names_.nodes);
   }
@@ -72,18 +73,9 @@ class Finder {
   static constexpr const char* kOfFile = "the numbers in declarations of the file";
   void check_constants(const std::vector<TokenRange>& numbers, const std::string& what) {
     for (const TokenRange& range : numbers)
-      for (size_t i = range.first; !range.empty() && i < range.last; i++) {
-        if (text_.is(i, "sizeof")) {
-          i = text_.next(i);
-          if (text_.is(i, "(") && in_.match(i) > i) i = in_.match(i);
-          continue;
-        }
-        if (!text_.is_word(i)) continue;
-        const Declaration* d = in_.analysis.find(text_.spelling(i), text_.begin_of(i));
-        if (d == nullptr || d->what == Declares::constant || d->what == Declares::type) continue;
-        return error(i, "'" + d->name + "' is no constant, and " + what + " are",
+      if (const size_t i = variable_in(in_, range); i != kNone)
+        return error(i, "'" + std::string(text_.spelling(i)) + "' is no constant, and " + what + " are",
                      "write a number, an enumeration constant or a macro");
-      }
   }
 
   Template* known_template(size_t name) {

@@ -1,7 +1,23 @@
 #include "compiler/local_directives.h"
 
+#include <algorithm>
+
 namespace tasuki::cc {
 namespace {
+
+// The declaration of a node array that a name means in the directive at `word`.
+const Directive* declaration_of(const CoarrayText& in, size_t name, size_t word) {
+  const size_t function = in.analysis.function_at(in.text.begin_of(word));
+  const Directive* found = nullptr;
+  for (const Directive& d : in.tokens.directives) {
+    if (d.kind != DirectiveKind::nodes || d.word >= word ||
+        in.text.spelling(d.nodes.name) != in.text.spelling(name))
+      continue;
+    const size_t its_function = in.analysis.function_at(in.text.begin_of(d.word));
+    if (its_function == kNone || its_function == function) found = &d;
+  }
+  return found;
+}
 
 class LocalDirective {
  public:
@@ -14,8 +30,9 @@ class LocalDirective {
       case DirectiveKind::image:
         return "";
       case DirectiveKind::coarray:
-        return "static const struct __tasuki_xmp_nodes* const " + on_nodes_name(d_) + " = &" +
-               record(d_.nodes) + ";";
+        return std::string(is_automatic_name(d_.nodes) ? "" : "static ") +
+               "const struct __tasuki_xmp_nodes* const " + on_nodes_name(d_) + " = &" + record(d_.nodes) +
+               ";";
       case DirectiveKind::wait_nonblock:
         return std::string("tasuki_xmp_wait_nonblock(") + (d_.option ? "1" : "0") + ", " + place + ");";
       case DirectiveKind::post:
@@ -93,18 +110,26 @@ class LocalDirective {
     std::string sizes;
     for (const NodeSubscript& s : d_.nodes.subscripts)
       sizes += (sizes.empty() ? "" : ", ") + (s.own ? std::string("-1") : range(s.lower));
-    const bool part = d_.origin == "=";
+    const bool part = d_.origin == "=", automatic = is_automatic(in_, d_);
+    const std::string storage = automatic ? "" : "static ";
     const std::string kind = part ? "4" : d_.origin == "**" ? "1" : d_.origin == "*" ? "2" : "3";
     std::string ranges_name = "0", before;
     if (part) {
       ranges_name = record_name + "_of";
-      before = "static const struct __tasuki_xmp_range " + ranges_name + "[] = " + ranges(d_.whole) + "; ";
+      before = storage + "const struct __tasuki_xmp_range " + ranges_name + "[] = " + ranges(d_.whole) + "; ";
     }
-    return before + "static struct __tasuki_xmp_nodes " + record_name + " = {1, " +
-           std::to_string(d_.nodes.subscripts.size()) + ", {" + sizes + "}, " + kind + ", " +
-           (part ? "&" + record(d_.whole) : "0") + ", " + ranges_name + ", " + quoted(name) + ", " +
-           in_.place(d_.name) + ", {0, 0}}; static struct __tasuki_xmp_nodes* " + record_name +
+    const std::string result = before + storage + "struct __tasuki_xmp_nodes " + record_name + " = {1, " +
+                               std::to_string(d_.nodes.subscripts.size()) + ", {" + sizes + "}, " + kind +
+                               ", " + (part ? "&" + record(d_.whole) : "0") + ", " + ranges_name + ", " +
+                               quoted(name) + ", " + in_.place(d_.name) + ", {0, 0}}; ";
+    if (automatic) return result + "tasuki_xmp_nodes_define(&" + record_name + ");";
+    return result + "static struct __tasuki_xmp_nodes* " + record_name +
            "_entry __attribute__((used, section(\"tasuki_xmpnodes\"))) = &" + record_name + ";";
+  }
+
+  bool is_automatic_name(const NodesReference& r) const {
+    const Directive* declared = declaration_of(in_, r.name, d_.word);
+    return declared != nullptr && is_automatic(in_, *declared);
   }
 
   const CoarrayText& in_;
@@ -112,6 +137,18 @@ class LocalDirective {
 };
 
 }  // namespace
+
+bool is_automatic(const CoarrayText& in, const Directive& d) {
+  if (in.analysis.function_at(in.text.begin_of(d.word)) == kNone) return false;
+  if (d.origin == "*") return true;
+  for (const NodesReference* r : {&d.nodes, &d.whole})
+    for (const NodeSubscript& s : r->subscripts)
+      for (const TokenRange& range : {s.lower, s.upper, s.stride})
+        if (!range.empty() && variable_in(in, range) != kNone) return true;
+  if (d.whole.name == kNone) return false;
+  const Directive* whole = declaration_of(in, d.whole.name, d.word);
+  return whole != nullptr && is_automatic(in, *whole);
+}
 
 std::string lower_sync(const CoarrayText& in, const Directive& image, size_t function) {
   return "tasuki_" + std::string(in.text.spelling(function)) + "_on(&__tasuki_nodes_" +

@@ -78,6 +78,8 @@ enum { TASUKI_XMP_KIND_NODES = 1, TASUKI_XMP_KIND_COARRAY = 2 };
  * loaded after the start are refused with a message and exit code 1 (their memory would need all images at once). */
 void tasuki_xmp_register(struct tasuki_xmp_coarray* const* begin, struct tasuki_xmp_coarray* const* end);
 void tasuki_xmp_register_nodes(struct tasuki_xmp_nodes* const* begin, struct tasuki_xmp_nodes* const* end);
+/* A node array of a function, where its declaration stands: which nodes it has follows from what executes then. Local. */
+void tasuki_xmp_nodes_define(const struct tasuki_xmp_nodes* nodes);
 /* Optional, in the same constructor: the number of the first image, 1 (default, as in the paper and XcalableMP 1.2) or 0
  * (XcalableMP 1.4 for C). All objects of a program must agree, else a message and exit code 1 at start. It holds for `a:[n]` and
  * the sync functions. */

@@ -140,6 +140,11 @@ EXPORT void tasuki_xmp_register_nodes(tasuki_xmp_nodes* const* begin, tasuki_xmp
     if (*entry != nullptr) runtime().add(*entry);
 }
 
+EXPORT void tasuki_xmp_nodes_define(const tasuki_xmp_nodes* nodes) {
+  runtime().require_start("a node array");
+  runtime().teams.nodes(*nodes);
+}
+
 EXPORT void tasuki_xmp_first_image(int first, const char* file) {
   runtime().set_first_image(first, file);
 }

@@ -139,9 +139,13 @@ const NodeSet& Teams::resolve(const tasuki_xmp_nodes& record) {
   set->all_in_order = true;
   for (size_t i = 0; i < set->ranks.size(); i++)
     set->all_in_order = set->all_in_order && set->ranks[i] == static_cast<int>(i);
-  sets_.push_back(std::move(set));
-  const_cast<tasuki_xmp_nodes&>(record).state[0] = sets_.back().get();
-  return *sets_.back();
+  // One for all that are alike: node arrays of functions are made again and again.
+  const auto alike = std::find_if(sets_.begin(), sets_.end(), [&](const auto& other) {
+    return other->sizes == set->sizes && other->ranks == set->ranks;
+  });
+  const NodeSet* result = alike != sets_.end() ? alike->get() : sets_.emplace_back(std::move(set)).get();
+  const_cast<tasuki_xmp_nodes&>(record).state[0] = const_cast<NodeSet*>(result);
+  return *result;
 }
 
 NodeSet Teams::part(const tasuki_xmp_nodes& record, const tasuki_xmp_range* ranges, Where where) {

@@ -83,6 +83,7 @@ int main(void) {
   const int n = xmp_num_images(), half = n / 2, me = xmp_all_node_num();
   allocated = xmp_comalloc(sizeof(int));
   CHECK(s:[n] == 0 && xmp_num_images() == n);
+  xmp_sync_all(NULL);
   if (half > 0) {
 #pragma xmp tasks
     {

@@ -5,7 +5,7 @@ enum { THREE = 3 };
 #pragma xmp nodes p(*), r(THREE)
 // error at 25: the node array 'p' is declared already
 #pragma xmp nodes q(*), p(*)
-// error at 21: 'n' is no constant, and sizes of node arrays are
+// error at 21: 'n' is no constant, and sizes of node arrays of the file are
 #pragma xmp nodes s(n)
 #pragma xmp template t(0:N-1), large(0:sizeof(n)*N)
 // error at 22: the template 't' is declared already
