@@ -32,7 +32,7 @@ static void memory(void) {
   xmp_cofree(first);
   CHECK(second[0] == 1);
   const struct tasuki_xmp_descriptor d = {
-      TASUKI_XMP_KIND_COARRAY, 2, sizeof(int), {0, 20}, "x", __FILE__, __LINE__};
+      TASUKI_XMP_KIND_COARRAY, 2, sizeof(int), {0, 20}, "x", __FILE__, __LINE__, 0};
   int(*x)[20] = xmp_malloc(&d, (size_t)30, (size_t)20);
   PUT(x[29][19], me, next, 0);
   xmp_sync_all(NULL);
