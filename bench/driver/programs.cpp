@@ -49,7 +49,7 @@ const std::vector<Program>& programs() {
        "CLASS",
        "PROWS",
        "PCOLS",
-       {"seq", "mpi", "mpi_get", "global", "local"},
+       {"seq", "mpi", "mpi_get", "global", "local", "nonblock"},
        {{"seq", 444}, {"mpi", 769}, {"global", 609}, {"local", 768}}},
   };
   return all;
