@@ -1,4 +1,5 @@
 // Combined directives: attributes, a double colon, and what they are said of.
+// double: no
 #include "check.h"
 #define N 24
 #define M 6
