@@ -49,7 +49,7 @@ std::string global_declarations() {
          "__tasuki_xmp_variable*, "
          "const struct __tasuki_xmp_on*, unsigned, int, const char*, int); "
          "void tasuki_xmp_loop_reduction(int, const struct __tasuki_xmp_variable*, int, const struct "
-         "__tasuki_xmp_variable*, const long long*, const void*, unsigned, unsigned, const char*, int); "
+         "__tasuki_xmp_variable*, int, const long long*, const void*, unsigned, unsigned, const char*, int); "
          "void tasuki_xmp_bcast(int, const struct __tasuki_xmp_variable*, const struct __tasuki_xmp_on*, "
          "const struct "
          "__tasuki_xmp_on*, unsigned, int, const char*, int); "

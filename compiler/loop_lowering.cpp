@@ -18,9 +18,11 @@ struct Loop {
   size_t end = kNone;  // behind its statement
   int dimension = -1;  // of the template
   Shifted shift = {};
-  bool divided = false;  // that dimension is distributed
-  bool several = false;  // runs of iterations
-  bool hoisted = true;   // its part is known before the nest
+  bool divided = false;          // that dimension is distributed
+  bool several = false;          // runs of iterations
+  bool hoisted = true;           // its part is known before the nest
+  const Loop* around = nullptr;  // the divided loop that it is in; `level`: how many there are
+  size_t level = 0;
 };
 
 class Lowering {
@@ -46,7 +48,8 @@ class Lowering {
       return {};
     }
     if (!check_widths() || !find_loops() || !classify()) return {};
-    if (!check_pragmas()) return {};
+    if (!check_pragmas() || !check_locations()) return {};
+    if (is_ordered()) find_levels();
     LoweredLoop result = by_condition_ ? conditional(locals) : divide(locals);
     for (const Loop& l : loops_)
       if (l.divided || by_condition_) result.divided.push_back({l.head.keyword, l.end});
@@ -163,6 +166,24 @@ class Lowering {
     return true;
   }
 
+  // The variable of a loop has another value in each iteration, and none that lasts if the loop declares it.
+  bool check_locations() const {
+    for (const Reduction& r : d_.reductions)
+      for (const Reduction::Variable& v : r.variables)
+        for (const TokenRange& range : v.locations)
+          for (const Loop& l : loops_) {
+            if (text_.next(range.first) != range.last || !same(range.first, l.head.variable)) continue;
+            if (l.head.type.empty() && r.operation.starts_with("first")) continue;
+            in_.diagnostics.error(text_.begin_of(range.first),
+                                  "'" + std::string(text_.spelling(range.first)) +
+                                      "' cannot tell where the value is: it is the variable of the loop",
+                                  "assign it to another variable where the loop assigns to '" +
+                                      joined(text_, v.variable.first, v.variable.last) + "'");
+            return false;
+          }
+    return true;
+  }
+
   // Nothing in its bounds changes between the beginning of the nest and its own.
   bool is_hoisted(const Loop& l) const {
     if (l.head.keyword == first_) return true;
@@ -234,7 +255,86 @@ class Lowering {
     return all;
   }
 
+  // ---- firstmax and its kin: which of equal values comes first in the user's nest
+  //
+  // Where an iteration is in the sequential order is told by a number for each divided loop around it, its variable, growing in the
+  // loop's direction; before it comes, where the loop does not stand alone in the one around, how often such a loop has been arrived at in that
+  // one's iteration. Nodes agree on these numbers, for all of them execute what is not divided. They are compared from the outermost on.
+
+  // Threads and devices execute iterations in an order of their own: ties go by nodes.
+  bool is_ordered() const {
+    if (std::none_of(d_.reductions.begin(), d_.reductions.end(), [](const Reduction& r) {
+          return !r.variables.empty() && !r.variables[0].locations.empty();
+        }))
+      return false;
+    if (d_.on_device || loop_pragma_before(in_, d_.word).token != kNone) return false;
+    if (std::any_of(loops_.begin(), loops_.end(),
+                    [&](const Loop& l) { return loop_pragma_before(in_, l.head.keyword).token != kNone; }))
+      return false;
+    return std::none_of(in_.acc.compute.begin(), in_.acc.compute.end(), [&](const auto& region) {
+      return d_.word >= region.first && d_.word < region.second;
+    });
+  }
+
+  void find_levels() {
+    if (by_condition_) return void(counted_.push_back(true));
+    for (Loop& l : loops_) {
+      if (!l.divided) continue;
+      for (const Loop& o : loops_)
+        if (o.divided && o.head.keyword < l.head.keyword && l.end <= o.end) l.around = &o;
+      l.level = l.around != nullptr ? l.around->level + 1 : 0;
+      if (counted_.size() <= l.level) counted_.push_back(false);
+      size_t alone = l.around != nullptr ? text_.next(l.around->head.close) : first_;
+      while (text_.is(alone, "{")) alone = text_.next(alone);
+      if (alone != l.head.keyword) counted_[l.level] = true;
+    }
+  }
+
+  size_t positions() const {
+    return by_condition_
+               ? counted_.size()
+               : counted_.size() + static_cast<size_t>(std::count(counted_.begin(), counted_.end(), true));
+  }
+  std::string counters() const {
+    std::string result;
+    for (size_t level = 0; level < counted_.size(); level++)
+      if (counted_[level]) result += "long long " + name("o", level) + " = 0; ";
+    return result;
+  }
+
+  // Expressions, each with a comma, that note it if a value was taken in this iteration of a loop; nullptr: behind all loops.
+  std::string note(const LoopReduction& reduction, const Loop* of) const {
+    std::string result;
+    for (const LoopReduction::Taken& t : reduction.taken) {
+      result += "((" + t.changed + ") && (" + t.keep;
+      size_t number = 0;
+      const auto add = [&](const std::string& value) {
+        result += ", " + t.position + "[" + std::to_string(number++) + "] = " + value;
+      };
+      for (size_t level = 0; level < counted_.size(); level++) {
+        if (counted_[level]) add(name("o", level));
+        if (by_condition_) continue;
+        const Loop* l = of;
+        while (l != nullptr && l->level > level) l = l->around;
+        add(l == nullptr || l->level < level
+                ? "0x7fffffffffffffffLL"
+                : (l->head.upwards() ? "" : "-") + ("(long long)" + variable_of(*l)));
+      }
+      result += ", 1)), ";
+    }
+    if (of != nullptr && by_condition_ && !reduction.taken.empty()) result += name("o", 0) + "++, ";
+    if (of != nullptr && !by_condition_ && of->level + 1 < counted_.size() && counted_[of->level + 1])
+      result += name("o", of->level + 1) + " = 0, ";
+    return result;
+  }
+
+  std::string note_behind(const LoopReduction& reduction) const {
+    return reduction.taken.empty() ? "" : note(reduction, nullptr) + "(void)0;";
+  }
+
   // ---- what it becomes
+
+  std::string variable_of(const Loop& l) const { return std::string(text_.spelling(l.head.variable)); }
 
   std::string name(const char* what, size_t k) const {
     return "__tasuki_" + std::string(what) + std::to_string(d_.word) + "_" + std::to_string(k);
@@ -246,24 +346,26 @@ class Lowering {
 
   // The user's loop, and in it a condition.
   LoweredLoop conditional(const std::string& locals) {
-    const LoopReduction reduction = reduce_loop(in_, names_, d_, space_.record(), dimensions_);
+    const LoopReduction reduction = reduce_loop(in_, names_, d_, space_.record(), dimensions_, positions());
     const Loop* inner = &loops_.front();
     for (const Loop& l : loops_)
       if (l.dimension >= 0) inner = &l;
-    LoweredLoop result{"{" + locals + " " + reduction.before};
+    LoweredLoop result{"{" + locals + " " + counters() + reduction.before};
     const std::string set = node_set(in_, space_, d_.on) + ", " + in_.place(d_.name);
     std::string condition = " if (tasuki_xmp_executes(" + set + "))";
     if (space_.nodes != nullptr && !d_.no_communication)
       condition = " for (int __tasuki_in = tasuki_xmp_task_begin_on(" + set +
                   "); __tasuki_in; __tasuki_in = (tasuki_xmp_task_end(), 0))";
     result.headers.push_back({inner->head.keyword, inner->head.close + 1,
-                              "for " + in_.c(inner->head.keyword + 1, inner->head.close + 1) + condition});
-    result.behind.emplace_back(end_, reduction.behind + " }");
+                              "for " + in_.c(inner->head.keyword + 1, inner->head.change.first) +
+                                  note(reduction, inner) +
+                                  in_.c(inner->head.change.first, inner->head.close + 1) + condition});
+    result.behind.emplace_back(end_, " " + note_behind(reduction) + reduction.behind + " }");
     return result;
   }
 
   LoweredLoop divide(const std::string& locals) {
-    const LoopReduction reduction = reduce_loop(in_, names_, d_, space_.record(), dimensions_);
+    const LoopReduction reduction = reduce_loop(in_, names_, d_, space_.record(), dimensions_, positions());
     const auto divided = std::count_if(loops_.begin(), loops_.end(), [](const Loop& l) { return l.divided; });
     LoweredLoop result{"{" + locals + " "};
     result.known_before = !needs_condition() && std::all_of(loops_.begin(), loops_.end(), [](const Loop& l) {
@@ -272,7 +374,7 @@ class Lowering {
     if (needs_condition())
       result.before += "if (tasuki_xmp_executes(" + node_set(in_, space_, d_.on, loop_dimensions()) + ", " +
                        in_.place(d_.name) + ")) ";
-    result.before += "{ " + reduction.before;
+    result.before += "{ " + counters() + reduction.before;
     const std::string part = "__tasuki_m" + std::to_string(d_.word);
     if (d_.is_margin)
       result.before +=
@@ -283,11 +385,12 @@ class Lowering {
       if (!l.divided) continue;
       const std::string setup = part_of(l, k, number++, static_cast<size_t>(divided), part);
       if (l.hoisted) result.before += setup;
-      result.headers.push_back(
-          {l.head.keyword, l.head.close + 1, (l.hoisted ? "" : "{ " + setup) + header(l, k)});
+      result.headers.push_back({l.head.keyword, l.head.close + 1,
+                                (l.hoisted ? "" : "{ " + setup) + header(l, k, note(reduction, &l))});
       if (!l.hoisted) result.behind.emplace_back(l.end, " }");
     }
-    result.behind.emplace_back(end_, (d_.is_margin ? " }" : "") + reduction.behind + " } }");
+    result.behind.emplace_back(
+        end_, (d_.is_margin ? " } " : " ") + note_behind(reduction) + reduction.behind + " } }");
     return result;
   }
 
@@ -324,24 +427,28 @@ class Lowering {
            ".begin + " + iterations + ".count * " + iterations + ".step; ";
   }
 
-  std::string header(const Loop& l, size_t k) const {
+  std::string header(const Loop& l, size_t k, const std::string& note) const {
     const ForHeader& h = l.head;
-    const std::string variable(text_.spelling(h.variable)), iterations = name("l", k);
+    const std::string variable = variable_of(l), iterations = name("l", k);
+    const auto first = [&](const std::string& value) {
+      const bool counted = l.level < counted_.size() && counted_[l.level];
+      return counted ? "(" + name("o", l.level) + "++, " + value + ")" : value;
+    };
     const std::string declared = (h.type.empty() ? "" : text_of(h.type) + " ") + variable;
     if (!l.several)
-      return "for (" + declared + " = " + name("b", k) + "; " + variable + " < " + name("e", k) + "; " +
-             text_of(h.change) + ")";
+      return "for (" + declared + " = " + first(name("b", k)) + "; " + variable + " < " + name("e", k) +
+             "; " + note + text_of(h.change) + ")";
     const std::string run = name("r", k), count = name("n", k), step = name("s", k);
-    std::string result = "for (long long " + run + " = 0, " + count + ", " + step + "; " + run + " < " +
-                         iterations + ".runs && (tasuki_xmp_run(&" + iterations + ", " + run + "), " + count +
-                         " = " + iterations + ".count, " + step + " = " + iterations + ".step, 1); " + run +
-                         "++) ";
+    std::string result = "for (long long " + run + " = " + first("0") + ", " + count + ", " + step + "; " +
+                         run + " < " + iterations + ".runs && (tasuki_xmp_run(&" + iterations + ", " + run +
+                         "), " + count + " = " + iterations + ".count, " + step + " = " + iterations +
+                         ".step, 1); " + run + "++) ";
     if (h.upwards())  // then `count` is the end
       return result + "for (" + declared + " = (" + count + " = " + iterations + ".begin + " + count + " * " +
-             step + ", " + iterations + ".begin); " + variable + " < " + count + "; " + variable +
+             step + ", " + iterations + ".begin); " + variable + " < " + count + "; " + note + variable +
              " += " + step + ")";
-    return result + "for (" + declared + " = " + iterations + ".begin; " + count + " > 0; " + count + "--, " +
-           variable + " += " + step + ")";
+    return result + "for (" + declared + " = " + iterations + ".begin; " + count + " > 0; " + note + count +
+           "--, " + variable + " += " + step + ")";
   }
 
   const CoarrayText& in_;
@@ -354,7 +461,8 @@ class Lowering {
   size_t first_ = kNone, end_ = kNone;  // the loop behind the directive
   std::vector<Loop> loops_;
   bool by_condition_ = false;
-  unsigned dimensions_ = 0;  // of the template, that loops divide
+  unsigned dimensions_ = 0;    // of the template, that loops divide
+  std::vector<bool> counted_;  // a level of divided loops each, whether arrivals are counted; empty: no order
 };
 
 }  // namespace

@@ -8,7 +8,8 @@
 // The parts of all loops of a nest are computed before it, unless an inner one's bounds change in it. A cyclic distribution has
 // several runs of iterations, with a loop over them. What has no such form, such as on t(2*i) or on a node array, becomes a
 // condition in the user's own loop. Reductions begin with the operation's identity on each node, and are joined with the
-// variable's old value behind the loop.
+// variable's old value behind the loop. For firstmax and its kin the heads of the loops note in which iteration a value was taken, so
+// that of equal values on several nodes the one that is chosen is that of the user's loops.
 #pragma once
 
 #include <string>

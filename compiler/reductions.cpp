@@ -113,6 +113,21 @@ bool is_private(const CoarrayText& in, const TokenRange& range) {
          d->rank == 0;
 }
 
+// A copy of a variable, by which a change of it is seen.
+struct Copy {
+  std::string declaration, differs, keep, restore;
+};
+Copy copy_of(const CoarrayText& in, const TokenRange& range, const Memory& m, const std::string& name) {
+  const std::string object = "(" + in.c(range.first, range.last) + ")";
+  if (m.type >= 0 && !m.is_array)
+    return {m.element + " " + name + " = " + object + "; ", object + " != " + name, name + " = " + object,
+            object + " = " + name};
+  const std::string size = "sizeof " + object, both = "&" + object + ", " + name + ", " + size;
+  return {"char " + name + "[" + size + "]; __builtin_memcpy(" + name + ", &" + object + ", " + size + "); ",
+          "__builtin_memcmp(" + both + ")", "__builtin_memcpy(" + name + ", &" + object + ", " + size + ")",
+          "__builtin_memcpy(" + both + ")"};
+}
+
 std::string initialiser(const Memory& m) {
   return "{" + m.data + ", " + m.count + ", sizeof(" + m.element + "), " +
          std::to_string(std::max(m.type, 0)) + ", " + m.array + "}";
@@ -132,9 +147,9 @@ int operation_of(const Reduction& r) {
 }
 
 LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const GlobalDirective& loop,
-                          const std::string& space, unsigned dimensions) {
+                          const std::string& space, unsigned dimensions, size_t positions) {
   LoopReduction result;
-  std::string begins, ends;  // of the block with private variables
+  std::string begins, ends, kept;  // of the block with private variables
   std::set<std::string> reduced;
   int number = 0;
   for (const Reduction& r : loop.reductions) {
@@ -181,20 +196,45 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
         joined_with_old = " " + each + all + "[__tasuki_q] = " + old + "[__tasuki_q] " + join_of(r) + " " +
                           all + "[__tasuki_q]; tasuki_xmp_release(" + old + ");";
       }
+      const bool ordered = positions > 0 && !v.locations.empty() && m.array == "0",
+                 last = r.operation.starts_with("last");
+      const std::string position = "__tasuki_w" + id, copy = "__tasuki_y" + id;
+      LoopReduction::Taken taken = {"", "", position};
+      if (ordered) {
+        const Copy c = copy_of(in, v.variable, m, copy);
+        result.before += "long long " + position + "[" + std::to_string(positions) + "] = {";
+        for (size_t i = 0; i < positions; i++) result.before += "-0x7fffffffffffffffLL - 1, ";
+        result.before += "}; ";
+        begins += c.declaration;
+        taken.changed = c.differs;
+        taken.keep = c.keep;
+      }
       std::string locations;
-      for (const TokenRange& l : v.locations)
-        locations += (locations.empty() ? "" : ", ") + variable_of(in, names, l, false);
+      for (const TokenRange& l : v.locations) {
+        Memory told;
+        if (!memory_of(in, names, l, &told)) continue;
+        locations += (locations.empty() ? "" : ", ") + initialiser(told);
+        if (!ordered || told.array != "0") continue;
+        // The last iteration may take a value that the variable has already: then the locations tell.
+        const Copy c = copy_of(in, l, told, copy + "_" + std::to_string(l.first));
+        begins += c.declaration;
+        if (last) taken.changed += " || " + c.differs;
+        taken.keep += ", " + c.keep;
+        kept += " " + c.restore + ";";
+      }
+      if (ordered) result.taken.push_back(taken);
       result.behind +=
           " " + update("0") + "tasuki_xmp_loop_reduction(" + std::to_string(operation.operation) +
           ", &(const struct __tasuki_xmp_variable)" + initialiser(m) + ", " +
           std::to_string(v.locations.size()) + ", " +
-          (locations.empty() ? "0" : "(const struct __tasuki_xmp_variable[]){" + locations + "}") + ", 0, &" +
-          space + ", " + std::to_string(dimensions) + ", 0, " + place + ");";
+          (locations.empty() ? "0" : "(const struct __tasuki_xmp_variable[]){" + locations + "}") + ", " +
+          (ordered ? std::to_string(positions) + ", " + position : "0, 0") + ", &" + space + ", " +
+          std::to_string(dimensions) + ", 0, " + place + ");";
       result.behind += joined_with_old + " " + update("1");
     }
   }
   result.before += "{ " + begins;
-  result.behind = ends + " }" + result.behind;
+  result.behind = kept + ends + " }" + result.behind;
   return result;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/global_names.h"
 
@@ -20,10 +21,16 @@ std::string variable_of(const CoarrayText& in, const GlobalNames& names, const T
 int operation_of(const Reduction& reduction);
 
 // Before and behind a loop. `space`: the record of what its iterations are divided over; `dimensions`: of it, as bits.
+// `taken`, of firstmax and kin, unless `positions` is 0: what is evaluated behind each iteration. If `changed` is true, the variable took its value in
+// it, and `keep` keeps that and the locations; the `positions` elements of the array `position` are to say then which iteration it was.
 struct LoopReduction {
+  struct Taken {
+    std::string changed, keep, position;
+  };
   std::string before, behind;
+  std::vector<Taken> taken = {};
 };
 LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const GlobalDirective& loop,
-                          const std::string& space, unsigned dimensions);
+                          const std::string& space, unsigned dimensions, size_t positions);
 
 }  // namespace tasuki::cc

@@ -265,12 +265,13 @@ void tasuki_xmp_reduction(int operation, const struct tasuki_xmp_variable* varia
                           unsigned flags, int async, const char* file, int line);
 /* Of a loop: over the nodes among which the loop's iterations were divided, so that what is replicated counts once. `distributed`: the template
  * (or node array) and the dimensions of it that loop variables subscript, as bits. The variable holds this node's part, begun with the
- * identity of the operation; the caller joins the result with what the user's variable was before. `position`, of FIRST_MAX and kin: number of
- * the iteration, in the order of the user's loops, that set the locations; NULL: the order of the nodes. */
+ * identity of the operation; the caller joins the result with what the user's variable was before. `position`, of FIRST_MAX and kin: where in the
+ * order of the user's loops the iteration is that set the locations, as numbers of which the first counts most, as many on all nodes; none: the
+ * order of the nodes. */
 void tasuki_xmp_loop_reduction(int operation, const struct tasuki_xmp_variable* variable, int locations,
-                               const struct tasuki_xmp_variable* location, const long long* position,
-                               const void* of, unsigned dimensions, unsigned flags, const char* file,
-                               int line);
+                               const struct tasuki_xmp_variable* location, int positions,
+                               const long long* position, const void* of, unsigned dimensions, unsigned flags,
+                               const char* file, int line);
 
 /* `from` NULL: the first node of `on`. */
 void tasuki_xmp_bcast(int variables, const struct tasuki_xmp_variable* variable,

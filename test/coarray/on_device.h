@@ -99,12 +99,12 @@ static inline void device_reduction(int operation, const struct tasuki_xmp_varia
   for (int i = 0; i < locations; i++) leave(&location[i], flags, async);
 }
 static inline void device_loop_reduction(int operation, const struct tasuki_xmp_variable* v, int locations,
-                                         const struct tasuki_xmp_variable* location,
+                                         const struct tasuki_xmp_variable* location, int positions,
                                          const long long* position, const void* of, unsigned dimensions,
                                          unsigned flags, const char* file, int line) {
   variable_to_device(v);
   for (int i = 0; i < locations; i++) variable_to_device(&location[i]);
-  tasuki_xmp_loop_reduction(operation, v, locations, location, position, of, dimensions,
+  tasuki_xmp_loop_reduction(operation, v, locations, location, positions, position, of, dimensions,
                             flags | TASUKI_XMP_DEVICE, file, line);
   variable_from_device(v);
   for (int i = 0; i < locations; i++) variable_from_device(&location[i]);

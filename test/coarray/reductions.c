@@ -121,19 +121,19 @@ static void loop_reductions(void) {
     END;
   }
   END;
-  tasuki_xmp_loop_reduction(TASUKI_XMP_SUM, &v, 0, NULL, NULL, &plane, 3, 0, HERE);
+  tasuki_xmp_loop_reduction(TASUKI_XMP_SUM, &v, 0, NULL, 0, NULL, &plane, 3, 0, HERE);
   CHECK(sum == (long long)N * N * (N * N - 1) / 2);
   for (int d = 0; d < 2; d++) {
     sum = 0;
     FOR(i, &plane, d, 0, N, 1, 0) sum += i;
     END;
-    tasuki_xmp_loop_reduction(TASUKI_XMP_SUM, &v, 0, NULL, NULL, &plane, 1u << d, 0, HERE);
+    tasuki_xmp_loop_reduction(TASUKI_XMP_SUM, &v, 0, NULL, 0, NULL, &plane, 1u << d, 0, HERE);
     CHECK(sum == N * (N - 1) / 2);
   }
   sum = 0;
   FOR(i, &p, 0, 0, n, 1, 0) sum += i + 1;
   END;
-  tasuki_xmp_loop_reduction(TASUKI_XMP_SUM, &v, 0, NULL, NULL, &p, 1, 0, HERE);
+  tasuki_xmp_loop_reduction(TASUKI_XMP_SUM, &v, 0, NULL, 0, NULL, &p, 1, 0, HERE);
   CHECK(sum == n * (n + 1) / 2);
 }
 
@@ -162,7 +162,7 @@ static void locations(void) {
       const struct tasuki_xmp_variable v = VARIABLE(best, TASUKI_XMP_DOUBLE);
       const struct tasuki_xmp_variable l[2] = {VARIABLE(where, TASUKI_XMP_INT),
                                                {copy, 3, sizeof(short), TASUKI_XMP_SHORT, NULL}};
-      tasuki_xmp_loop_reduction(operations[kind], &v, 2, l, &position, &dealt, 1, 0, HERE);
+      tasuki_xmp_loop_reduction(operations[kind], &v, 2, l, 1, &position, &dealt, 1, 0, HERE);
       int expected = -1;
       for (int k = 0; k < N; k++) {
         const int i = down ? N - 1 - k : k;

@@ -232,12 +232,121 @@ static void reductions(void) {
   CHECK(once == M);
 }
 
+// Which of equal values has its place kept: the first or last in the order of the loops, as they would run without directives. Each nest is
+// written once, and runs divided and not divided.
+#define TAKE(x, at, better, value, place) \
+  if ((value) better x) x = (value), at = (place)
+static void ties(void) {
+  struct {
+    int row, column;
+  } pair, whole;
+  for (int period = 1; period <= 7; period += 2) {
+    int x[4] = {-1, 99, -1, 99}, at[4] = {-1, -1, -1, -1}, y[4], to[4];
+    for (int plain = 0; plain < 2; plain++) {
+      int most = -1, least = 99, last_most = -1, last_least = 99, a_most = -1, a_least = -1, z_most = -1, z_least = -1;
+      if (plain) {
+        for (int i = N - 1; i >= 1; i -= 2) {
+          TAKE(most, a_most, >, i % period, i);
+          TAKE(least, a_least, <, i % period, i);
+          TAKE(last_most, z_most, >=, i % period, i);
+          TAKE(last_least, z_least, <=, i % period, i);
+        }
+      } else {
+#pragma xmp loop on c(i) reduction(firstmax:most/a_most/) reduction(firstmin:least/a_least/) \
+    reduction(lastmax:last_most/z_most/) reduction(lastmin:last_least/z_least/)
+        for (int i = N - 1; i >= 1; i -= 2) {
+          TAKE(most, a_most, >, i % period, i);
+          TAKE(least, a_least, <, i % period, i);
+          TAKE(last_most, z_most, >=, i % period, i);
+          TAKE(last_least, z_least, <=, i % period, i);
+        }
+      }
+      int* const values = plain ? y : x;
+      int* const places = plain ? to : at;
+      values[0] = most, values[1] = least, values[2] = last_most, values[3] = last_least;
+      places[0] = a_most, places[1] = a_least, places[2] = z_most, places[3] = z_least;
+    }
+    CHECK(memcmp(x, y, sizeof x) == 0 && memcmp(at, to, sizeof at) == 0);
+    // A nest, the outer loop downwards, with jumps; a structure as location.
+    int best = -1, expected = -1;
+    pair.row = pair.column = whole.row = whole.column = -1;
+#pragma xmp loop (i, j) on g[i][j] reduction(firstmax:best/pair/)
+    for (int i = N - 1; i >= 0; i--)
+      for (int j = 0; j < M; j++) {
+        if ((i + j) % period <= best) continue;
+        best = (i + j) % period, pair.row = i, pair.column = j;
+        if (j % 2 == 0) continue;
+      }
+    for (int i = N - 1; i >= 0; i--)
+      for (int j = 0; j < M; j++)
+        if ((i + j) % period > expected) expected = (i + j) % period, whole.row = i, whole.column = j;
+    CHECK(best == expected && pair.row == whole.row && pair.column == whole.column);
+    // The other way round, and the dimension that varies fastest outside.
+    float low = 99, lowest = 99;
+    int row = -1, column = -1, all_row = -1, all_column = -1;
+#pragma xmp loop (j, i) on g[i][j] reduction(lastmin:low/row,column/)
+    for (int j = 0; j < M; j++)
+      for (int i = j; i < N; i++)
+        if ((float)((i + j) % period) <= low) low = (float)((i + j) % period), row = i, column = j;
+    for (int j = 0; j < M; j++)
+      for (int i = j; i < N; i++)
+        if ((float)((i + j) % period) <= lowest) lowest = (float)((i + j) % period), all_row = i, all_column = j;
+    CHECK(low == lowest && row == all_row && column == all_column);
+    // A loop that is not divided, around one, and between two.
+    int found = -1, where = -1, all_found = -1, all_where = -1, found_last = -1, where_last = -1;
+#pragma xmp loop (j) on g[*][j] reduction(firstmax:found/where/)
+    for (int k = 3; k > 0; k--)
+      for (int j = M - 1; j >= 0; j--) TAKE(found, where, >, k * j % period, k * M + j);
+    for (int k = 3; k > 0; k--)
+      for (int j = M - 1; j >= 0; j--) TAKE(all_found, all_where, >, k * j % period, k * M + j);
+    CHECK(found == all_found && where == all_where);
+    found = all_found = -1, where = all_where = -1;
+#pragma xmp loop (i, j) on g[i][j] reduction(lastmax:found/where/)
+    for (int i = 0; i < N; i++) {
+      int k = 3;
+      while (k-- > 0)
+        for (int j = 0; j < M; j++) TAKE(found, where, >=, (k + i + j) % period, (i * 3 + k) * M + j);
+    }
+    for (int i = 0; i < N; i++)
+      for (int k = 2; k >= 0; k--)
+        for (int j = 0; j < M; j++) TAKE(all_found, all_where, >=, (k + i + j) % period, (i * 3 + k) * M + j);
+    CHECK(found == all_found && where == all_where);
+    // A condition in each iteration, downwards.
+    int all_last = -1, all_where_last = -1;
+    found = all_found = -1;
+#pragma xmp loop (i) on c(N - 1 - i) reduction(firstmax:found/where/) reduction(lastmax:found_last/where_last/)
+    for (int i = N - 1; i >= 0; i--) {
+      TAKE(found, where, >, i % period, i);
+      TAKE(found_last, where_last, >=, i % period, i);
+    }
+    for (int i = N - 1; i >= 0; i--) {
+      TAKE(all_found, all_where, >, i % period, i);
+      TAKE(all_last, all_where_last, >=, i % period, i);
+    }
+    CHECK(found == all_found && where == all_where && found_last == all_last && where_last == all_where_last);
+    // The loops' own variables, which the reduction keeps; what is larger than all values is taken nowhere.
+    int i, j, largest = -1, none = 1000, nowhere = -5;
+#pragma xmp loop (i, j) on g[i][j] reduction(firstmax:largest/i,j/) reduction(firstmax:none/nowhere/)
+    for (i = 0; i < N; i++)
+      for (j = M - 1; j >= 0; j--) {
+        if (i * j % period > largest) largest = i * j % period;
+        TAKE(none, nowhere, >, i * j, i);
+      }
+    int a_i = -1, a_j = -1, all = -1;
+    for (int k = 0; k < N; k++)
+      for (int l = M - 1; l >= 0; l--)
+        if (k * l % period > all) all = k * l % period, a_i = k, a_j = l;
+    CHECK(largest == all && i == a_i && j == a_j && none == 1000 && nowhere == -5);
+  }
+}
+
 int main(void) {
   directions();
   nests();
   widths();
   jumps();
   reductions();
+  ties();
   const int nodes = xmp_num_nodes();
   at_nodes = xmpc_node_num();
 #pragma xmp loop (i) on p[i]

@@ -20,6 +20,12 @@ int main(void) {
 // error at 22: there is no loop with the variable 'j' behind this
 #pragma xmp loop (i, j) on t(i)
   for (i = 0; i < N; i++) a[i] = 0;
+// error at 50: 'i' cannot tell where the value is: it is the variable of the loop
+#pragma xmp loop (i) on t(i) reduction(lastmax:n/i/)
+  for (i = 0; i < N; i++) n = n;
+// error at 53: 'j' cannot tell where the value is
+#pragma xmp loop (j) on t(j) reduction(firstmin:n/i,j/)
+  for (int j = 0; j < N; j++) n = n;
 #pragma xmp loop on t(i)
 // error at 22: a divided loop adds the same step each time
   for (i = 0; i < N; i = 2 * i + 1) a[i] = 0;

@@ -109,22 +109,27 @@ void reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, R
 
 // The locations come from the first or last that has the result.
 void reduce_with_locations(int operation, const tasuki_xmp_variable& variable, int locations,
-                           const tasuki_xmp_variable* location, const long long* position, const Team& team,
-                           unsigned flags, Where where) {
+                           const tasuki_xmp_variable* location, const std::vector<long long>& position,
+                           const Team& team, unsigned flags, Where where) {
   const Elements e(variable, flags, where);
   if (e.count != 1)
     fail(where, "reductions with locations are of scalars; this variable has %zu elements", e.count);
   std::vector<char> mine(e.data, e.data + e.element);
   reduce(e, datatype_of(variable.type, where),
          operation_of(without_location(operation), variable.type, where), team, nullptr);
-  struct {
-    long place;
-    int node;
-  } candidate = {wants_first(operation) ? LONG_MAX : LONG_MIN, team.me}, chosen;
-  if (equal_values(variable.type, mine.data(), e.data))
-    candidate.place = position != nullptr ? *position : team.me;
-  MPI_Allreduce(&candidate, &chosen, 1, MPI_LONG_INT, wants_first(operation) ? MPI_MINLOC : MPI_MAXLOC,
-                users_comm(team));
+  // Number by number of the positions, and then of the nodes: those whose number is another drop out.
+  const bool first = wants_first(operation);
+  const long long nobody = first ? LLONG_MAX : LLONG_MIN;
+  bool candidate = equal_values(variable.type, mine.data(), e.data);
+  long long chosen = nobody;
+  const auto choose_by = [&](long long number) {
+    const long long offered = candidate ? number : nobody;
+    MPI_Allreduce(&offered, &chosen, 1, MPI_LONG_LONG, first ? MPI_MIN : MPI_MAX, users_comm(team));
+    candidate = candidate && number == chosen;
+  };
+  for (long long number : position) choose_by(number);
+  choose_by(team.me);
+  if (chosen == nobody) chosen = 0;  // not a number
   e.store();
   std::vector<Elements> parts;
   size_t bytes = 0;
@@ -141,7 +146,7 @@ void reduce_with_locations(int operation, const tasuki_xmp_variable& variable, i
     }
   };
   each([](char* at, const char* data, size_t length) { memcpy(at, data, length); });
-  MPI_Bcast(packed.data(), static_cast<int>(bytes), MPI_BYTE, chosen.node, users_comm(team));
+  MPI_Bcast(packed.data(), static_cast<int>(bytes), MPI_BYTE, static_cast<int>(chosen), users_comm(team));
   each([](const char* at, char* data, size_t length) { memcpy(data, at, length); });
   for (const Elements& part : parts) part.store();
 }
@@ -177,7 +182,7 @@ EXPORT void tasuki_xmp_reduction(int operation, const tasuki_xmp_variable* varia
   if (team == nullptr) return;
   const Collective here(*team, where);
   if (has_location(operation))
-    return reduce_with_locations(operation, *variable, locations, location, nullptr, *team, flags, where);
+    return reduce_with_locations(operation, *variable, locations, location, {}, *team, flags, where);
   Elements e(*variable, flags, where);
   auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>(*team, where) : nullptr;
   reduce(e, datatype_of(variable->type, where), operation_of(operation, variable->type, where), *team,
@@ -188,16 +193,17 @@ EXPORT void tasuki_xmp_reduction(int operation, const tasuki_xmp_variable* varia
 }
 
 EXPORT void tasuki_xmp_loop_reduction(int operation, const tasuki_xmp_variable* variable, int locations,
-                                      const tasuki_xmp_variable* location, const long long* position,
-                                      const void* of, unsigned dimensions, unsigned flags, const char* file,
-                                      int line) {
+                                      const tasuki_xmp_variable* location, int positions,
+                                      const long long* position, const void* of, unsigned dimensions,
+                                      unsigned flags, const char* file, int line) {
   const Where where = {file, line};
   const MPI_Op op = operation_of(without_location(operation), variable->type, where);
   const Team* team = team_of_loop(templates().of(of, where), dimensions);
   if (team == nullptr) return;
   const Collective here(*team, where);
   if (has_location(operation))
-    return reduce_with_locations(operation, *variable, locations, location, position, *team, flags, where);
+    return reduce_with_locations(operation, *variable, locations, location, {position, position + positions},
+                                 *team, flags, where);
   const Elements e(*variable, flags, where);
   reduce(e, datatype_of(variable->type, where), op, *team, nullptr);
   e.store();
