@@ -64,7 +64,7 @@ TEST(Directives, BecomeWordsInTheirLines) {
   Diagnostics diagnostics(text);
   EXPECT_EQ(
       directives_as_words(text, &diagnostics),
-      "{\n__tasuki_directive  post(p(1), 2) ;\n__tasuki_directive  wait ;\nx;\n#pragma omp parallel\n}\n");
+      "{\n__tasuki_directive post(p(1), 2) ; \n__tasuki_directive wait ; \nx;\n#pragma omp parallel\n}\n");
   EXPECT_EQ(directive_arguments(text), (std::vector<std::string>{"(p(1), 2)", ""}));
   EXPECT_EQ(with_directive_arguments(text, {"(q)", " (r)"}),
             "{\n#pragma xmp post(q)\n# pragma xmp wait (r)\nx;\n#pragma omp parallel\n}\n");
