@@ -106,6 +106,7 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   Waiter::set_crowded(memory.all_direct() && world.size() > cores);
   sync.start(&memory, world);
+  allgather.start(&memory, world);
   collectives.start(&memory, world);
   state_ = State::running;
   Segment* coarrays = give_memory();

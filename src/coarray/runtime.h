@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coarray/allgather.h"
 #include "coarray/collectives.h"
 #include "coarray/device.h"
 #include "coarray/device_transfer.h"
@@ -24,6 +25,7 @@ class Runtime {
   DeviceTransfers device_transfers{&device, &transfers};
   Teams teams;
   Sync sync;
+  Allgather allgather;
   Collectives collectives;
   int first_image = 1;
 

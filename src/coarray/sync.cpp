@@ -11,7 +11,8 @@ namespace {
 
 // Messages between images, on the runtime's own communicator.
 constexpr int kMeetTag = 1, kPostTag = 2, kAskTag = 3, kBarrierTag = 16;
-enum { kHere, kGone };  // tokens of a meeting: a stopped image answers with the second
+constexpr int kFew = 16;  // images that meet pairwise in less time than their messages take
+enum { kHere, kGone };    // tokens of a meeting: a stopped image answers with the second
 
 // A post, or the answer of an image that has stopped to one that waits for its posts; those that it has made come before.
 struct Post {
@@ -120,16 +121,21 @@ int Sync::barrier_by_messages(const std::function<void()>* meanwhile) {
   }
 }
 
-// By dissemination (Hensgen, Finkel and Manber 1988): in round k each image hears of the one 2^k before it. A stopped image takes no part;
+// A few meet each other. More: by dissemination (Hensgen, Finkel and Manber 1988): in round k each image hears of the one 2^k before it. A stopped image takes no part;
 // who was to hear of it passes that on, and since every distance is a sum of powers of two, all learn of it. How many have stopped is not
 // counted.
 int Sync::barrier_of_part(const Team& team) {
-  int stopped = 0;
   const int count = team.size();
+  const auto image_of = [&](int member) {
+    return world_->index[static_cast<size_t>(team.ranks[static_cast<size_t>(member % count)])];
+  };
+  if (shared_ != nullptr && count <= kFew) {
+    int images[kFew];
+    for (int i = 0; i < count; i++) images[i] = image_of(i);
+    return meet(images, count);
+  }
+  int stopped = 0;
   for (int distance = 1, tag = kBarrierTag; distance < count; distance *= 2, tag++) {
-    const auto image_of = [&](int member) {
-      return world_->index[static_cast<size_t>(team.ranks[static_cast<size_t>(member % count)])];
-    };
     const int to = image_of(team.me + distance), from = image_of(team.me + count - distance);
     PMPI_Send(&stopped, 1, MPI_INT, to, tag, world_->comm);
     Waiter waiter;

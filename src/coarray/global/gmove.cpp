@@ -239,8 +239,9 @@ EXPORT void tasuki_xmp_gmove(const tasuki_xmp_global_section* to, const tasuki_x
   const Plan& plan = plan_for(*to, *from, !out, share_memory(left, right), transposed, where);
   Move move(plan, left, right, where);
   // Collective: what is read is ready when all are here, and may be changed when all have read it. With in and out the nodes outside
-  // do not take part; the program sees to it that what they have is ready.
-  if ((plan.remote && !in && !out) || is_told(left) || is_told(right)) together(where);
+  // do not take part; the program sees to it that what they have is ready. Where each node has all that it needs nobody waits.
+  const bool told = is_told(left) || is_told(right);
+  if ((plan.remote && !in && !out) || told) together(where);
   if (plan.staged) {
     move.read();
     together(where);
@@ -248,5 +249,5 @@ EXPORT void tasuki_xmp_gmove(const tasuki_xmp_global_section* to, const tasuki_x
   } else {
     move.copy();
   }
-  together(where);
+  if (plan.remote || plan.staged || out || told) together(where);
 }

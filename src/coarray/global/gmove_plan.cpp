@@ -182,6 +182,14 @@ bool overlap(const Side& a, const Side& b) {
   return true;
 }
 
+// Has every one of these nodes all of it?
+bool is_whole_on(const std::vector<int>& ranks, const Geometry& g) {
+  if (g.space->everywhere) return true;
+  for (size_t n = 0; n < g.space->sizes.size(); n++)
+    if (g.space->sizes[n] > 1 && (g.axis_of[n] >= 0 || g.only[n] >= 0)) return false;
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return contains(g.space->ranks, rank); });
+}
+
 }  // namespace
 
 std::vector<Run> Side::positions(size_t d, int coordinate) const {
@@ -256,7 +264,7 @@ Plan plan_of(const Side& to, const Side& from, bool pulls, bool same_memory,
   Plan plan;
   plan.pulls = pulls;
   plan.single = from.elements == 1 && to.elements > 1;
-  plan.remote = from.geometry != nullptr && !from.geometry->space->everywhere;
+  plan.remote = from.geometry != nullptr && !is_whole_on(executing, *from.geometry);
   plan.staged = same_memory && overlap(to, from);
   if (to.elements == 0) return plan;
   plan.links = Planner(pulls ? to : from, pulls ? from : to, pulls, plan.single, executing).links();

@@ -31,7 +31,7 @@ Side side_of(const tasuki_xmp_global_section& section, Where where);
 struct Plan {
   bool pulls = true;
   bool single = false;  // one element goes to all of the left side
-  bool remote = false;  // the right side is distributed, so that other nodes' memory may be read
+  bool remote = false;  // some node reads memory of others
   bool staged = false;  // elements are overwritten that others, or this node, still have to read
   std::vector<Link> links;
   uint64_t bytes = 0;  // in all links

@@ -9,6 +9,7 @@
 
 #include "coarray/global/arrays.h"
 #include "coarray/global/async.h"
+#include "coarray/global/direct_reduction.h"
 #include "coarray/global/operations.h"
 #include "coarray/runtime.h"
 
@@ -45,6 +46,8 @@ class Elements {
       data = held.segment->begin + held.offset;
       count = g.bytes / g.element;
       element = g.element;
+      segment_ = held.segment;
+      offset_ = held.offset;
     }
     if ((flags & TASUKI_XMP_DEVICE) == 0 || !r.device.apart()) return;
     device_ = r.device_copy(data, bytes());
@@ -62,11 +65,22 @@ class Elements {
     device.copy({device_, true}, dense_shape(bytes()), {data, false}, dense_shape(bytes()));
     device.synchronize();
   }
+  // Where it is on the nodes of the team; none: not all have an address here, or copies are to be computed with.
+  std::vector<char*> on(const Team& team) const {
+    std::vector<char*> all;
+    if (segment_ == nullptr || device_ != nullptr || !runtime().memory.all_direct()) return all;
+    for (int rank : team.ranks)
+      all.push_back(segment_->direct[static_cast<size_t>(segment_->team->index[static_cast<size_t>(rank)])] +
+                    offset_);
+    return all;
+  }
 
   char* data;
   size_t count, element;
 
  private:
+  const Segment* segment_ = nullptr;  // of a distributed array
+  uint64_t offset_ = 0;
   char* device_ = nullptr;
   std::unique_ptr<char[]> here_;
 };
@@ -94,16 +108,36 @@ class Requests : public Pending {
   Where where_;
 };
 
-void reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, Requests* later) {
-  for (size_t done = 0; done < e.count; done += kMostAtOnce) {
-    const int count = static_cast<int>(std::min(e.count - done, kMostAtOnce));
-    void* data = e.data + done * e.element;
-    if (later == nullptr) {
-      MPI_Allreduce(MPI_IN_PLACE, data, count, type, op, users_comm(team));
-    } else {
-      later->all.emplace_back();
-      PMPI_Iallreduce(MPI_IN_PLACE, data, count, type, op, users_comm(team), &later->all.back());
+void reduce(void* data, size_t count, size_t element, MPI_Datatype type, MPI_Op op, const Team& team,
+            Where where) {
+  if (const size_t bytes = count * element; bytes > 0 && bytes <= Allgather::kMost)
+    if (Allgather& allgather = runtime().allgather; allgather.serves(team)) {
+      // In the order of the nodes: all have the same result.
+      alignas(64) char all[Allgather::kMostImages * Allgather::kMost];
+      allgather.gather(team, data, bytes, all, where);
+      memcpy(data, all, bytes);
+      for (int i = 1; i < team.size(); i++)
+        PMPI_Reduce_local(all + static_cast<size_t>(i) * bytes, data, static_cast<int>(count), type, op);
+      return;
     }
+  for (size_t done = 0; done < count; done += kMostAtOnce)
+    MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(data) + done * element,
+                  static_cast<int>(std::min(count - done, kMostAtOnce)), type, op, users_comm(team));
+}
+
+void reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, Where where) {
+  if (e.bytes() >= kLeastDirect)
+    if (const std::vector<char*> memory = e.on(team); !memory.empty())
+      return reduce_directly(memory, e.count, e.element, type, op, team, where);
+  reduce(e.data, e.count, e.element, type, op, team, where);
+}
+
+void begin_reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, Requests* later) {
+  for (size_t done = 0; done < e.count; done += kMostAtOnce) {
+    later->all.emplace_back();
+    PMPI_Iallreduce(MPI_IN_PLACE, e.data + done * e.element,
+                    static_cast<int>(std::min(e.count - done, kMostAtOnce)), type, op, users_comm(team),
+                    &later->all.back());
   }
 }
 
@@ -116,15 +150,15 @@ void reduce_with_locations(int operation, const tasuki_xmp_variable& variable, i
     fail(where, "reductions with locations are of scalars; this variable has %zu elements", e.count);
   std::vector<char> mine(e.data, e.data + e.element);
   reduce(e, datatype_of(variable.type, where),
-         operation_of(without_location(operation), variable.type, where), team, nullptr);
+         operation_of(without_location(operation), variable.type, where), team, where);
   // Number by number of the positions, and then of the nodes: those whose number is another drop out.
   const bool first = wants_first(operation);
   const long long nobody = first ? LLONG_MAX : LLONG_MIN;
   bool candidate = equal_values(variable.type, mine.data(), e.data);
   long long chosen = nobody;
   const auto choose_by = [&](long long number) {
-    const long long offered = candidate ? number : nobody;
-    MPI_Allreduce(&offered, &chosen, 1, MPI_LONG_LONG, first ? MPI_MIN : MPI_MAX, users_comm(team));
+    chosen = candidate ? number : nobody;
+    reduce(&chosen, 1, sizeof chosen, MPI_LONG_LONG, first ? MPI_MIN : MPI_MAX, team, where);
     candidate = candidate && number == chosen;
   };
   for (long long number : position) choose_by(number);
@@ -184,10 +218,14 @@ EXPORT void tasuki_xmp_reduction(int operation, const tasuki_xmp_variable* varia
   if (has_location(operation))
     return reduce_with_locations(operation, *variable, locations, location, {}, *team, flags, where);
   Elements e(*variable, flags, where);
-  auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>(*team, where) : nullptr;
-  reduce(e, datatype_of(variable->type, where), operation_of(operation, variable->type, where), *team,
-         later.get());
-  if (later == nullptr) return e.store();
+  const MPI_Datatype type = datatype_of(variable->type, where);
+  const MPI_Op op = operation_of(operation, variable->type, where);
+  if ((flags & TASUKI_XMP_ASYNC) == 0) {
+    reduce(e, type, op, *team, where);
+    return e.store();
+  }
+  auto later = std::make_unique<Requests>(*team, where);
+  begin_reduce(e, type, op, *team, later.get());
   later->elements.push_back(std::move(e));
   asynchronous().add(async, std::move(later));
 }
@@ -205,7 +243,7 @@ EXPORT void tasuki_xmp_loop_reduction(int operation, const tasuki_xmp_variable* 
     return reduce_with_locations(operation, *variable, locations, location, {position, position + positions},
                                  *team, flags, where);
   const Elements e(*variable, flags, where);
-  reduce(e, datatype_of(variable->type, where), op, *team, nullptr);
+  reduce(e, datatype_of(variable->type, where), op, *team, where);
   e.store();
 }
 
