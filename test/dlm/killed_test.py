@@ -109,7 +109,7 @@ def run_case(options, name, victim, number, settings, expect_text, early=None):
                 raise Failure(f"left behind: {left}")
             grown = set(os.listdir("/dev/shm")) - shm_before if INSIDE in os.environ else set()
             # What the MPI libraries themselves cannot clean up is not ours: Open MPI's when its launcher is killed, MPICH's and UCX's
-            # when a rank is killed in MPI_Init.
+            # when a rank is killed in MPI_Init (UCX creates its file there and unlinks it 7 ms later, strace says).
             grown = {entry for entry in grown if not (victim == "launcher" and entry.startswith("vader_segment"))
                      and not entry.startswith("mpich_shar_tmp") and not (early is not None and entry.startswith("ucx_shm_posix"))}
             if grown:
