@@ -38,21 +38,12 @@ def sections():
 
 def hosts():
     """Between two hosts coarrays go by windows; the other ways are not there."""
-    command = ["coarray", *SHORT, "--where", "hosts", "--sizes", "512", "--pattern", "^put|column of 64"]
-    with tempfile.TemporaryDirectory() as folder:
-        a, page = f"{folder}/a.json", f"{folder}/a.html"
-        done = subprocess.run([args.tasuki, "bench", *command, "--json", a, "--html", page], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=150)
-        if done.returncode == 1 and "two hosts on one machine need the right" in done.stdout:
-            print(done.stdout)
-            sys.exit(77)
-        check(done.returncode == 0 and "on two hosts" in done.stdout, "no measurement", done.stdout)
-        m = json.loads(pathlib.Path(a).read_text())
-        check(m["verified"] is True and m["where"] == "hosts", "not verified", done.stdout)
-        check([r["operation"] for r in m["rows"]] == ["put ping-pong", "put", "section put", "section get"], "other rows", m["rows"])
-        for r in m["rows"]:
-            check(r["rma_us"] > 0 and r["window_us"] > 0 and r["of_rma"] > 0 and "host_us" not in r and "run_us" not in r, "times", r)
-        check("two hosts" in pathlib.Path(page).read_text(), "the page does not say where")
+    m, text, html = measured("coarray", *SHORT, "--where", "hosts", "--sizes", "512", "--pattern", "^put|column of 64")
+    check("on two hosts" in text and m["where"] == "hosts", "not on two hosts", text)
+    check([r["operation"] for r in m["rows"]] == ["put ping-pong", "put", "section put", "section get"], "other rows", m["rows"])
+    for r in m["rows"]:
+        check(r["rma_us"] > 0 and r["window_us"] > 0 and r["of_rma"] > 0 and "host_us" not in r and "run_us" not in r, "times", r)
+    check("two hosts" in html, "the page does not say where")
 
 
 def wrong_data():
