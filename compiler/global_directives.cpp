@@ -72,7 +72,7 @@ class Reader {
       case GlobalKind::shadow:
         return shadow();
       case GlobalKind::loop:
-        return loop_indices() && on(true) && clauses();
+        return words(&d_.indices, "the name of a loop's variable") && on(true) && clauses();
       case GlobalKind::task:
       case GlobalKind::array:
         return on(true) && clauses();
@@ -207,13 +207,14 @@ class Reader {
     return in_.take(")");
   }
 
-  bool loop_indices() {
+  // In parentheses, which may be left out.
+  bool words(std::vector<size_t>* all, const char* expected) {
     if (!in_.is("(")) return true;
     do {
       in_.advance();
-      size_t index = kNone;
-      if (!word(&index, "the name of a loop's variable")) return false;
-      d_.indices.push_back(index);
+      size_t one = kNone;
+      if (!word(&one, expected)) return false;
+      all->push_back(one);
     } while (in_.is(","));
     return in_.take(")");
   }
@@ -334,7 +335,8 @@ class Reader {
                      K::bcast, K::barrier, K::wait_async, K::loop})) {
         in_.advance();
         d_.on_device = true;
-        if (d_.kind == K::gmove && in_.is("(") && !names_on_device()) return false;
+        if (d_.kind == K::gmove && !words(&d_.device_names, "the name of a variable in the assignment"))
+          return false;
       } else if (in_.is("from_device") && d_.kind == K::bcast) {
         d_.from_device = in_.at;
         in_.at = in_.end;  // an error later on
@@ -346,16 +348,6 @@ class Reader {
       }
     }
     return true;
-  }
-
-  bool names_on_device() {
-    do {
-      in_.advance();
-      size_t name = kNone;
-      if (!word(&name, "the name of a variable in the assignment")) return false;
-      d_.device_names.push_back(name);
-    } while (in_.is(","));
-    return in_.take(")");
   }
 
   DirectiveReader in_;
