@@ -77,6 +77,7 @@ void Memory::start(const Team& world) {
   const bool one_space = alike(world, space_);
   if (wanted == automatic && space_ != 0 && one_space) {
     reach_ = Reach::space;
+    near_.assign(world.ranks.size(), 1);
     return;
   }
   MPI_Comm neighbours;
@@ -160,7 +161,7 @@ Segment* Memory::allocate(const Team& team, uint64_t bytes, uint64_t alignment) 
     segment->home.push_back(parts[i].address);
     segment->displacement.push_back(static_cast<MPI_Aint>(parts[i].displacement));
     const bool here = static_cast<int>(i) == team.me;
-    segment->near.push_back(reach_ == Reach::space ? char{1} : near_[static_cast<size_t>(team.ranks[i])]);
+    segment->near.push_back(near_[static_cast<size_t>(team.ranks[i])]);
     if (here || (space_ != 0 && parts[i].space == space_)) {
       segment->direct[i] = reinterpret_cast<char*>(parts[i].address);
     } else if (reach_ == Reach::host) {
@@ -185,8 +186,7 @@ Segment* Memory::adopt(const Team& team, char* begin, uint64_t bytes) {
   const auto count = static_cast<size_t>(team.size());
   segment->direct.assign(count, nullptr);
   segment->displacement.assign(count, 0);
-  for (int rank : team.ranks)
-    segment->near.push_back(near_.empty() ? char{1} : near_[static_cast<size_t>(rank)]);
+  for (int rank : team.ranks) segment->near.push_back(near_[static_cast<size_t>(rank)]);
   PMPI_Win_create(begin, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, team.comm, &segment->window);
   PMPI_Win_lock_all(MPI_MODE_NOCHECK, segment->window);
   segment->outstanding = std::make_unique<Outstanding>(*segment);

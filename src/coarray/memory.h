@@ -59,7 +59,7 @@ class Memory {
   // The user wants no other way.
   bool windows_only() const { return windows_only_; }
 
-  // Known to reach each other by shared memory, this one among them; 0: all in one address space.
+  // Known to reach each other by shared memory or in one address space, this one among them.
   long images_here() const { return std::count(near_.begin(), near_.end(), 1); }
 
   bool between_hosts() const { return std::count(near_.begin(), near_.end(), 0) > 0; }

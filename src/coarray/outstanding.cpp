@@ -21,11 +21,9 @@ bool has_flush_local(const Segment& segment) {
 }  // namespace
 
 Outstanding::Outstanding(const Segment& segment)
-    : segment_(segment), local_by_flush_(!has_flush_local(segment)), targets_(segment_size(segment)) {}
-
-size_t Outstanding::segment_size(const Segment& segment) {
-  return static_cast<size_t>(segment.team->size());
-}
+    : segment_(segment),
+      local_by_flush_(!has_flush_local(segment)),
+      targets_(static_cast<size_t>(segment.team->size())) {}
 
 void Outstanding::settle(int target, uint64_t from, uint64_t to) {
   const Target& t = targets_[static_cast<size_t>(target)];

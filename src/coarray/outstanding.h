@@ -53,7 +53,6 @@ class Outstanding {
     bool local = false;  // not complete here
   };
 
-  static size_t segment_size(const Segment& segment);
   void close(Target* target);
 
   const Segment& segment_;

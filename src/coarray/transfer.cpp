@@ -94,9 +94,13 @@ class Blocks {
   uint64_t left_;
 };
 
+bool is_near(const Place& place) {
+  return place.segment->near[static_cast<size_t>(place.target)] != 0;
+}
+
 // Whether each of the pieces is a transfer of its own.
 bool in_blocks(const Place& there, const Shape& a, const Shape& b) {
-  if (there.segment->near[static_cast<size_t>(there.target)] == 0) return false;
+  if (!is_near(there)) return false;
   const uint64_t block = std::min(a.block, b.block), largest = std::max(a.block, b.block);
   return (block >= kLargeBlock || a.bytes() <= kFewBlocks * block) && largest <= kLargestCount;
 }
@@ -144,7 +148,7 @@ layout::Region Transfers::region(char* first, const Shape& shape) {
 }
 
 char* Transfers::stage(const Place& to, uint64_t bytes) {
-  if (bytes > (to.segment->near[static_cast<size_t>(to.target)] != 0 ? kStagedNear : kStaged)) return nullptr;
+  if (bytes > (is_near(to) ? kStagedNear : kStaged)) return nullptr;
   if (stage_ == nullptr) stage_ = std::make_unique<char[]>(kStage);
   if (staged_ + bytes > kStage) complete_local();
   char* room = stage_.get() + staged_;
@@ -160,7 +164,7 @@ Outstanding::Buffer Transfers::buffer(const Shape& shape) {
 // Waits until the source of the last put may be changed. Inside a host it may go on to the end as well.
 void Transfers::release_source(const Place& to) {
   Outstanding& window = *to.segment->outstanding;
-  if (to.segment->near[static_cast<size_t>(to.target)] != 0)
+  if (is_near(to))
     window.flush(to.target);
   else
     window.local(to.target);
