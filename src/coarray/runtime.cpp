@@ -103,8 +103,7 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
   teams.start(MPI_COMM_WORLD, &sync);
   const Team& world = teams.world();
   memory.start(world);
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  Waiter::set_crowded(memory.all_direct() && world.size() > cores);
+  Waiter::set_crowded(memory.images_here() > sysconf(_SC_NPROCESSORS_ONLN));
   sync.start(&memory, world);
   allgather.start(&memory, world);
   collectives.start(&memory, world);

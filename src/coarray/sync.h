@@ -38,6 +38,9 @@ class Sync {
   // -1: any. (Tags may be negative, hence the flag.) False: there is no such post, and the image, or all others, have stopped.
   bool wait(int image, bool any_tag, int tag);
 
+  // One for each image of this host: MPI's own way to wait, which may never yield, is the fastest.
+  bool has_cores_for_all() const { return cores_for_all_; }
+
   // Called by an image that has left main: takes part until all images have.
   void stopped(const std::function<void()>& meanwhile);
   // Has this image left main? Of one that has, all that it has sent before is here then.
@@ -88,8 +91,7 @@ class Sync {
 
   const Team* world_ = nullptr;
   Segment* shared_ = nullptr;  // nullptr: by messages
-  bool cores_for_all_ =
-      false;  // one for each image of this host: MPI's own way to wait, which may never yield, is the fastest
+  bool cores_for_all_ = false;
   uint32_t generation_ = 0;
   std::vector<uint64_t> meetings_;        // with each image, as far as this one has begun them
   std::vector<uint64_t> heard_;           // by messages: those that the other has begun

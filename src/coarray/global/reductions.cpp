@@ -21,6 +21,16 @@ namespace {
 
 constexpr size_t kMostAtOnce = 1 << 30;  // elements; MPI counts in int
 
+// Does who waits in a collective operation let others have the core? Open MPI does where its launcher sees more ranks than cores; MPICH
+// never (four ranks on two cores, 3000 reductions by windows: 15 s, and 2 s by the way that does; Open MPI 0.38 and 0.75).
+constexpr bool gives_way() {
+#if defined(OPEN_MPI)
+  return true;
+#else
+  return false;
+#endif
+}
+
 // Fails if one of these nodes does not execute the directive. nullptr: this node does not take part.
 const Team* team_on(const tasuki_xmp_on* on, const char* directive, Where where) {
   Runtime& r = runtime();
@@ -120,9 +130,17 @@ void reduce(void* data, size_t count, size_t element, MPI_Datatype type, MPI_Op 
         PMPI_Reduce_local(all + static_cast<size_t>(i) * bytes, data, static_cast<int>(count), type, op);
       return;
     }
-  for (size_t done = 0; done < count; done += kMostAtOnce)
-    MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(data) + done * element,
-                  static_cast<int>(std::min(count - done, kMostAtOnce)), type, op, users_comm(team));
+  for (size_t done = 0; done < count; done += kMostAtOnce) {
+    char* at = static_cast<char*>(data) + done * element;
+    const int part = static_cast<int>(std::min(count - done, kMostAtOnce));
+    if (gives_way() || runtime().sync.has_cores_for_all()) {
+      MPI_Allreduce(MPI_IN_PLACE, at, part, type, op, users_comm(team));
+    } else {
+      MPI_Request request;
+      PMPI_Iallreduce(MPI_IN_PLACE, at, part, type, op, users_comm(team), &request);
+      wait_for(&request);
+    }
+  }
 }
 
 void reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, Where where) {
