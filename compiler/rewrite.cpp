@@ -56,7 +56,9 @@ constexpr const char* kConstructor =
 class Rewriter {
  public:
   Rewriter(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const RuntimeArrays& arrays)
-      : text_(text), dlm_(dlm), analysis_(analysis), arrays_(arrays), edits_(text) {}
+      : text_(text), dlm_(dlm), analysis_(analysis), arrays_(arrays), edits_(text) {
+    for (const Array& array : arrays.arrays) pointers_.push_back(pointer_name(array));
+  }
 
   std::string run(Pragmas pragmas, Diagnostics* diagnostics) {
     if (!change_names(pragmas, diagnostics)) return "";
@@ -176,8 +178,23 @@ class Rewriter {
 
   void blank(size_t token) { edits_.replace(text_.begin_of(token), text_.end_of(token), ""); }
 
-  std::string pointer_of(const Array& array) const {
-    return (arrays_.kind == ArrayKind::dlm ? "__dlm_" : "__xmp_") + array.name;
+  // An array of a function that hides others has the number of its level in its name. Its declaration may speak of those, as
+  // in `static dlm int a[sizeof a] = {1}`, and what stands behind the new pointer must not mean that one: the image, the record.
+  std::string pointer_name(const Array& array) const {
+    const size_t offset = array.declarations.front().what->offset;
+    const auto hidden = std::count_if(arrays_.arrays.begin(), arrays_.arrays.end(), [&](const Array& other) {
+      return array.block_scope && &other != &array && other.name == array.name &&
+             std::any_of(other.declarations.begin(), other.declarations.end(),
+                         [&](const ArrayDeclaration& d) {
+                           return d.what->offset < offset && d.what->scope.holds(offset);
+                         });
+    });
+    return (arrays_.kind == ArrayKind::dlm ? "__dlm" : "__xmp") +
+           (hidden == 0 ? std::string() : std::to_string(hidden + 1)) + "_" + array.name;
+  }
+
+  const std::string& pointer_of(const Array& array) const {
+    return pointers_[static_cast<size_t>(&array - arrays_.arrays.data())];
   }
   std::string local_of(size_t array) const {
     return "__tasuki_local" + std::to_string(array) + "_" + arrays_.arrays[array].name;
@@ -401,6 +418,7 @@ class Rewriter {
   const RuntimeArrays& arrays_;
   Edits edits_;
   AccRegions acc_;
+  std::vector<std::string> pointers_;                // of each array
   std::map<size_t, std::set<size_t>> locals_;        // function -> arrays
   std::map<size_t, size_t> block_locals_;            // array -> where its declaration ends
   std::map<const Array*, std::string> computed_;     // -> its function
