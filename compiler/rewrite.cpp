@@ -32,18 +32,24 @@ constexpr const char* kCoarrayDeclarations =
 
 // What registers the records of one kind, which stand in a section of their own. Where there may be none of them, the section is weak.
 struct Registration {
-  Registration(const std::string& type, const std::string& what, bool may_be_none = false) {
-    const std::string records = "struct __tasuki_xmp_" + type + "* ", name = "tasuki_xmp" + what;
-    const std::string call = "tasuki_xmp_register" + std::string(what.empty() ? "" : "_") + what;
+  const char *type, *what;
+  bool may_be_none = false;
+
+  std::string declarations() const {
+    const std::string records = std::string("struct __tasuki_xmp_") + type + "* ";
     const std::string attribute =
         std::string("__attribute__((visibility(\"hidden\")") + (may_be_none ? ", weak" : "") + ")); ";
-    declarations = "extern " + records + "__start_" + name + "[] " + attribute + "extern " + records +
-                   "__stop_" + name + "[] " + attribute + "void " + call + "(" + records + "const*, " +
-                   records + "const*); ";
-    statement = call + "(__start_" + name + ", __stop_" + name + "); ";
+    return "extern " + records + "__start_" + name() + "[] " + attribute + "extern " + records + "__stop_" +
+           name() + "[] " + attribute + "void " + call() + "(" + records + "const*, " + records + "const*); ";
   }
-  std::string declarations, statement;
+  std::string statement() const { return call() + "(__start_" + name() + ", __stop_" + name() + "); "; }
+
+ private:
+  std::string name() const { return std::string("tasuki_xmp") + what; }
+  std::string call() const { return std::string("tasuki_xmp_register") + (*what ? "_" : "") + what; }
 };
+constexpr Registration kCoarrays{"coarray", ""}, kNodes{"nodes", "nodes"},
+    kTemplates{"template", "templates"}, kDistributed{"array", "arrays", true};
 
 constexpr const char* kUseDeviceDeclaration = "void tasuki_xmp_use_device(void); ";
 
@@ -89,17 +95,17 @@ class Rewriter {
     const bool records = !file_records().empty() || has_block_records();
     std::string declarations = lowering_declarations(), registers;
     const auto add = [&](const Registration& r) {
-      declarations += r.declarations;
-      registers += r.statement;
+      declarations += r.declarations();
+      registers += r.statement();
     };
     if (records) {
       declarations += kCoarrayDeclarations;
-      add({"coarray", ""});
+      add(kCoarrays);
     }
     if (lowered.global_view) declarations += global_declarations();
-    if (lowered.node_arrays) add({"nodes", "nodes"});
-    if (lowered.templates) add({"template", "templates"});
-    if (lowered.distributed_arrays) add({"array", "arrays", true});
+    if (lowered.node_arrays) add(kNodes);
+    if (lowered.templates) add(kTemplates);
+    if (lowered.distributed_arrays) add(kDistributed);
     if (uses_device || !acc_.allocated.empty()) {
       declarations += kUseDeviceDeclaration;
       registers += "tasuki_xmp_use_device(); ";
@@ -427,6 +433,12 @@ class Rewriter {
 };
 
 }  // namespace
+
+std::string record_declarations() {
+  std::string result = std::string(kDeclarations) + kCoarrayDeclarations + kUseDeviceDeclaration;
+  for (const Registration& r : {kCoarrays, kNodes, kTemplates, kDistributed}) result += r.declarations();
+  return result;
+}
 
 std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
                     const RuntimeArrays& arrays, Pragmas pragmas, Diagnostics* diagnostics) {
