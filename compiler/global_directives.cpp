@@ -255,7 +255,11 @@ class Reader {
       in_.at = v.variable.last;
       if (located && !in_.is("/"))
         return in_.expected("'/', with the variables that say where,", located_form(r));
-      if (in_.is("/") && !locations(&v, located_form(r))) return false;
+      if (!located && in_.is("/"))
+        return in_.expected(
+            "')', as " + r.operation + " has no variables that say where,",
+            "loop .. reduction(firstmax:variable/location,../), or firstmin, lastmax, lastmin");
+      if (located && !locations(&v, located_form(r))) return false;
       r.variables.push_back(v);
     } while (in_.is(","));
     d_.reductions.push_back(r);
