@@ -15,11 +15,11 @@ DirectiveReader::DirectiveReader(const Text& t, size_t word, std::string form, D
   while (end != kNone && !text.is(end, ";")) end = text.next(end);
 }
 
-bool DirectiveReader::expected(const std::string& what) {
+bool DirectiveReader::expected(const std::string& what, const std::string& form) {
   diagnostics.error(text.begin_of(name),
                     "'#pragma xmp " + std::string(text.spelling(name)) + "': " + what + " is expected" +
                         (at_end() ? " at its end" : " before '" + std::string(text.spelling(at)) + "'"),
-                    "write #pragma xmp " + form_);
+                    "write " + (form.empty() ? "#pragma xmp " + form_ : form));
   return false;
 }
 

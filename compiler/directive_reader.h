@@ -35,8 +35,8 @@ class DirectiveReader {
   // `word` is the directive's first token. `form` is how the user should have written it.
   DirectiveReader(const Text& text, size_t word, std::string form, Diagnostics* diagnostics);
 
-  // Reports that `what` should stand here; false.
-  bool expected(const std::string& what);
+  // Reports that `what` should stand here; false. `form`: how to write the part that is wrong; empty: the directive's.
+  bool expected(const std::string& what, const std::string& form = "");
 
   bool at_end() const { return at == end; }
   bool is(const char* what) const { return at != end && text.is(at, what); }

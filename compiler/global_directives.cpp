@@ -254,8 +254,13 @@ class Reader {
       v.variable = {in_.at, variable_end()};
       if (v.variable.empty()) return in_.expected("a variable");
       in_.at = v.variable.last;
-      if (located && !in_.is("/")) return in_.expected("'/', with the variables that say where,");
-      if (in_.is("/") && !locations(&v)) return false;
+      if (located && !in_.is("/"))
+        return in_.expected("'/', with the variables that say where,", located_form(r));
+      if (!located && in_.is("/"))
+        return in_.expected(
+            "')', as " + r.operation + " has no variables that say where,",
+            "loop .. reduction(firstmax:variable/location,../), or firstmin, lastmax, lastmin");
+      if (located && !locations(&v, located_form(r))) return false;
       r.variables.push_back(v);
     } while (in_.is(","));
     d_.reductions.push_back(r);
@@ -269,14 +274,18 @@ class Reader {
     return i;
   }
 
-  bool locations(Reduction::Variable* v) {
+  static std::string located_form(const Reduction& r) {
+    return "reduction(" + r.operation + ":variable/location,../)";
+  }
+
+  bool locations(Reduction::Variable* v, const std::string& form) {
     do {
       in_.advance();
       v->locations.push_back({in_.at, variable_end()});
-      if (v->locations.back().empty()) return in_.expected("a variable");
+      if (v->locations.back().empty()) return in_.expected("a variable", form);
       in_.at = v->locations.back().last;
     } while (in_.is(","));
-    return in_.take("/");
+    return in_.accept("/") || in_.expected("'/'", form);
   }
 
   bool local_alias() {

@@ -32,18 +32,24 @@ constexpr const char* kCoarrayDeclarations =
 
 // What registers the records of one kind, which stand in a section of their own. Where there may be none of them, the section is weak.
 struct Registration {
-  Registration(const std::string& type, const std::string& what, bool may_be_none = false) {
-    const std::string records = "struct __tasuki_xmp_" + type + "* ", name = "tasuki_xmp" + what;
-    const std::string call = "tasuki_xmp_register" + std::string(what.empty() ? "" : "_") + what;
+  const char *type, *what;
+  bool may_be_none = false;
+
+  std::string declarations() const {
+    const std::string records = std::string("struct __tasuki_xmp_") + type + "* ";
     const std::string attribute =
         std::string("__attribute__((visibility(\"hidden\")") + (may_be_none ? ", weak" : "") + ")); ";
-    declarations = "extern " + records + "__start_" + name + "[] " + attribute + "extern " + records +
-                   "__stop_" + name + "[] " + attribute + "void " + call + "(" + records + "const*, " +
-                   records + "const*); ";
-    statement = call + "(__start_" + name + ", __stop_" + name + "); ";
+    return "extern " + records + "__start_" + name() + "[] " + attribute + "extern " + records + "__stop_" +
+           name() + "[] " + attribute + "void " + call() + "(" + records + "const*, " + records + "const*); ";
   }
-  std::string declarations, statement;
+  std::string statement() const { return call() + "(__start_" + name() + ", __stop_" + name() + "); "; }
+
+ private:
+  std::string name() const { return std::string("tasuki_xmp") + what; }
+  std::string call() const { return std::string("tasuki_xmp_register") + (*what ? "_" : "") + what; }
 };
+constexpr Registration kCoarrays{"coarray", ""}, kNodes{"nodes", "nodes"},
+    kTemplates{"template", "templates"}, kDistributed{"array", "arrays", true};
 
 constexpr const char* kUseDeviceDeclaration = "void tasuki_xmp_use_device(void); ";
 
@@ -56,7 +62,9 @@ constexpr const char* kConstructor =
 class Rewriter {
  public:
   Rewriter(const Text& text, const DlmTokens& dlm, const Analysis& analysis, const RuntimeArrays& arrays)
-      : text_(text), dlm_(dlm), analysis_(analysis), arrays_(arrays), edits_(text) {}
+      : text_(text), dlm_(dlm), analysis_(analysis), arrays_(arrays), edits_(text) {
+    for (const Array& array : arrays.arrays) pointers_.push_back(pointer_name(array));
+  }
 
   std::string run(Pragmas pragmas, Diagnostics* diagnostics) {
     if (!change_names(pragmas, diagnostics)) return "";
@@ -87,17 +95,17 @@ class Rewriter {
     const bool records = !file_records().empty() || has_block_records();
     std::string declarations = lowering_declarations(), registers;
     const auto add = [&](const Registration& r) {
-      declarations += r.declarations;
-      registers += r.statement;
+      declarations += r.declarations();
+      registers += r.statement();
     };
     if (records) {
       declarations += kCoarrayDeclarations;
-      add({"coarray", ""});
+      add(kCoarrays);
     }
     if (lowered.global_view) declarations += global_declarations();
-    if (lowered.node_arrays) add({"nodes", "nodes"});
-    if (lowered.templates) add({"template", "templates"});
-    if (lowered.distributed_arrays) add({"array", "arrays", true});
+    if (lowered.node_arrays) add(kNodes);
+    if (lowered.templates) add(kTemplates);
+    if (lowered.distributed_arrays) add(kDistributed);
     if (uses_device || !acc_.allocated.empty()) {
       declarations += kUseDeviceDeclaration;
       registers += "tasuki_xmp_use_device(); ";
@@ -176,8 +184,23 @@ class Rewriter {
 
   void blank(size_t token) { edits_.replace(text_.begin_of(token), text_.end_of(token), ""); }
 
-  std::string pointer_of(const Array& array) const {
-    return (arrays_.kind == ArrayKind::dlm ? "__dlm_" : "__xmp_") + array.name;
+  // An array of a function that hides others has the number of its level in its name. Its declaration may speak of those, as
+  // in `static dlm int a[sizeof a] = {1}`, and what stands behind the new pointer must not mean that one: the image, the record.
+  std::string pointer_name(const Array& array) const {
+    const size_t offset = array.declarations.front().what->offset;
+    const auto hidden = std::count_if(arrays_.arrays.begin(), arrays_.arrays.end(), [&](const Array& other) {
+      return array.block_scope && &other != &array && other.name == array.name &&
+             std::any_of(other.declarations.begin(), other.declarations.end(),
+                         [&](const ArrayDeclaration& d) {
+                           return d.what->offset < offset && d.what->scope.holds(offset);
+                         });
+    });
+    return (arrays_.kind == ArrayKind::dlm ? "__dlm" : "__xmp") +
+           (hidden == 0 ? std::string() : std::to_string(hidden + 1)) + "_" + array.name;
+  }
+
+  const std::string& pointer_of(const Array& array) const {
+    return pointers_[static_cast<size_t>(&array - arrays_.arrays.data())];
   }
   std::string local_of(size_t array) const {
     return "__tasuki_local" + std::to_string(array) + "_" + arrays_.arrays[array].name;
@@ -401,6 +424,7 @@ class Rewriter {
   const RuntimeArrays& arrays_;
   Edits edits_;
   AccRegions acc_;
+  std::vector<std::string> pointers_;                // of each array
   std::map<size_t, std::set<size_t>> locals_;        // function -> arrays
   std::map<size_t, size_t> block_locals_;            // array -> where its declaration ends
   std::map<const Array*, std::string> computed_;     // -> its function
@@ -409,6 +433,12 @@ class Rewriter {
 };
 
 }  // namespace
+
+std::string record_declarations() {
+  std::string result = std::string(kDeclarations) + kCoarrayDeclarations + kUseDeviceDeclaration;
+  for (const Registration& r : {kCoarrays, kNodes, kTemplates, kDistributed}) result += r.declarations();
+  return result;
+}
 
 std::string rewrite(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
                     const RuntimeArrays& arrays, Pragmas pragmas, Diagnostics* diagnostics) {

@@ -29,4 +29,8 @@ std::string rewrite_coarrays(const Text& text, const CoarrayTokens& tokens, cons
                              const RuntimeArrays& coarrays, const CoarrayNames& names, Pragmas pragmas,
                              bool checked, Diagnostics* diagnostics);
 
+// Records and what registers them, as this stage may declare them before the user's first line; lowering_declarations() and
+// global_declarations() are the rest. A test holds all of it against the headers of include/tasuki.
+std::string record_declarations();
+
 }  // namespace tasuki::cc

@@ -9,8 +9,8 @@ the real thing: each program is built once and runs as an MPI job.
 accept: each program, built with tasukicc and built by the MPI compiler with the word dlm defined away, ends and prints alike, at each
 of its `// options:`. `// arrays: N` says how many arrays must have come out of the cluster's memory.
 reject, xmp_reject: each `// error at COLUMN: TEXT` stands before the line that an error must name; there are no other errors, each comes with
-advice (or, with `// from: the compiler`, need not), the exit code is not zero and nothing is left behind. `// file:` says where the
-errors are, if not in the program itself.
+advice (or, with `// from: the compiler`, need not), the exit code is not zero and nothing is left behind. `// note: TEXT` is in one of the
+advices. `// file:` says where the errors are, if not in the program itself.
 """
 import concurrent.futures
 import os
@@ -133,8 +133,13 @@ def reject(path):
             if missing or len(errors) != len(expected):
                 fail(name, f"is refused otherwise; missing: {missing}", built.stderr)
                 break
+            notes = re.findall(r": note: (.*)$", built.stderr, re.M)
+            unsaid = [n for n in re.findall(r"^\s*// note: (.*)$", text, re.M) if not any(n in note for note in notes)]
+            if unsaid:
+                fail(name, f"does not say: {unsaid}", built.stderr)
+                break
             advice = "compiler" not in directive(text, "from", "tasukicc")
-            if advice and len(re.findall(": note: ", built.stderr)) < len(expected):
+            if advice and len(notes) < len(expected):
                 fail(name, "gets no advice", built.stderr)
                 break
         else:

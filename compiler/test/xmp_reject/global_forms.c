@@ -14,6 +14,18 @@ int main(void) {
 // error at 13: '#pragma xmp loop': a known operation is expected before ':'
 #pragma xmp loop on t(i) reduction(plus:n)
   for (i = 0; i < N; i++) n += a[i] > 0;
+// note: write reduction(firstmax:variable/location,../)
+// error at 13: '#pragma xmp loop': '/' is expected before ')'
+#pragma xmp loop on t(i) reduction(firstmax:n/i)
+  for (i = 0; i < N; i++) n += a[i] > 0;
+// note: write reduction(lastmin:variable/location,../)
+// error at 13: '#pragma xmp loop': '/', with the variables that say where, is expected before ')'
+#pragma xmp loop on t(i) reduction(lastmin:n)
+  for (i = 0; i < N; i++) n += a[i] > 0;
+// note: write loop .. reduction(firstmax:variable/location,../), or firstmin, lastmax, lastmin
+// error at 13: '#pragma xmp loop': ')', as max has no variables that say where, is expected before '/'
+#pragma xmp loop on t(i) reduction(max:n/i/)
+  for (i = 0; i < N; i++) n += a[i] > 0;
 // error at 13: '#pragma xmp loop': 'on' is expected
 #pragma xmp loop (i)
   for (i = 0; i < N; i++) a[i] = 0;
