@@ -4,6 +4,8 @@
 #include <climits>
 #include <cstring>
 
+#include "coarray/global/patient.h"
+
 namespace tasuki::coarray {
 
 std::vector<std::vector<char>> exchange(const Team& team, const std::vector<std::vector<char>>& parcels) {
@@ -15,8 +17,11 @@ std::vector<std::vector<char>> exchange(const Team& team, const std::vector<std:
     most = std::max(most, sizes[n]);
   }
   MPI_Comm comm = users_comm(team);
-  MPI_Alltoall(sizes.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T, comm);
-  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, comm);
+  patiently([&] { MPI_Alltoall(sizes.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T, comm); },
+            [&](MPI_Request* r) {
+              PMPI_Ialltoall(sizes.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T, comm, r);
+            });
+  allreduce(&most, 1, MPI_INT64_T, MPI_MAX, comm);
   std::vector<std::vector<char>> result(nodes);
   for (size_t n = 0; n < nodes; n++) result[n].resize(static_cast<size_t>(expected[n]));
   // MPI counts in int, over all nodes together.
@@ -36,8 +41,15 @@ std::vector<std::vector<char>> exchange(const Team& team, const std::vector<std:
         out.insert(out.end(), parcels[n].begin() + done, parcels[n].begin() + done + out_counts[n]);
     }
     in.resize(static_cast<size_t>(next));
-    MPI_Alltoallv(out.data(), out_counts.data(), out_places.data(), MPI_BYTE, in.data(), in_counts.data(),
-                  in_places.data(), MPI_BYTE, comm);
+    patiently(
+        [&] {
+          MPI_Alltoallv(out.data(), out_counts.data(), out_places.data(), MPI_BYTE, in.data(),
+                        in_counts.data(), in_places.data(), MPI_BYTE, comm);
+        },
+        [&](MPI_Request* r) {
+          PMPI_Ialltoallv(out.data(), out_counts.data(), out_places.data(), MPI_BYTE, in.data(),
+                          in_counts.data(), in_places.data(), MPI_BYTE, comm, r);
+        });
     for (size_t n = 0; n < nodes; n++)
       std::copy_n(in.begin() + in_places[n], in_counts[n], result[n].begin() + std::min(done, expected[n]));
   }

@@ -5,6 +5,7 @@
 
 #include "coarray/collectives.h"
 #include "coarray/global/orders.h"
+#include "coarray/global/patient.h"
 #include "coarray/global/procedures.h"
 #include "coarray/global/types.h"
 #include "coarray/runtime.h"
@@ -130,10 +131,9 @@ Selected selected(const Procedure& call, const tasuki_xmp_array& a, xmp_desc_t m
   });
   std::vector<char> marked(static_cast<size_t>(part), 0);
   marks.store(marked.data(), std::vector<char>(elements.speaks() ? result.at.size() : 0, 1));
-  int64_t here = std::accumulate(marked.begin(), marked.end(), int64_t{0}), before = 0;
-  MPI_Exscan(&here, &before, 1, MPI_INT64_T, MPI_SUM, users_comm(team()));
-  if (team().me == 0) before = 0;
-  MPI_Allreduce(&here, &result.count, 1, MPI_INT64_T, MPI_SUM, users_comm(team()));
+  result.count = std::accumulate(marked.begin(), marked.end(), int64_t{0});
+  int64_t before = sum_before(result.count, team());
+  allreduce(&result.count, 1, MPI_INT64_T, MPI_SUM, users_comm(team()));
   std::vector<int64_t> counted;
   for (char mark : marked) {
     counted.push_back(before);

@@ -11,6 +11,7 @@
 #include "coarray/global/async.h"
 #include "coarray/global/direct_reduction.h"
 #include "coarray/global/operations.h"
+#include "coarray/global/patient.h"
 #include "coarray/runtime.h"
 
 using namespace tasuki::coarray;
@@ -20,16 +21,6 @@ using namespace tasuki::coarray;
 namespace {
 
 constexpr size_t kMostAtOnce = 1 << 30;  // elements; MPI counts in int
-
-// Does who waits in a collective operation let others have the core? Open MPI does where its launcher sees more ranks than cores; MPICH
-// never (four ranks on two cores, 3000 reductions by windows: 15 s, and 2 s by the way that does; Open MPI 0.38 and 0.75).
-constexpr bool gives_way() {
-#if defined(OPEN_MPI)
-  return true;
-#else
-  return false;
-#endif
-}
 
 // Fails if one of these nodes does not execute the directive. nullptr: this node does not take part.
 const Team* team_on(const tasuki_xmp_on* on, const char* directive, Where where) {
@@ -130,17 +121,9 @@ void reduce(void* data, size_t count, size_t element, MPI_Datatype type, MPI_Op 
         PMPI_Reduce_local(all + static_cast<size_t>(i) * bytes, data, static_cast<int>(count), type, op);
       return;
     }
-  for (size_t done = 0; done < count; done += kMostAtOnce) {
-    char* at = static_cast<char*>(data) + done * element;
-    const int part = static_cast<int>(std::min(count - done, kMostAtOnce));
-    if (gives_way() || runtime().sync.has_cores_for_all()) {
-      MPI_Allreduce(MPI_IN_PLACE, at, part, type, op, users_comm(team));
-    } else {
-      MPI_Request request;
-      PMPI_Iallreduce(MPI_IN_PLACE, at, part, type, op, users_comm(team), &request);
-      wait_for(&request);
-    }
-  }
+  for (size_t done = 0; done < count; done += kMostAtOnce)
+    allreduce(static_cast<char*>(data) + done * element,
+              static_cast<int>(std::min(count - done, kMostAtOnce)), type, op, users_comm(team));
 }
 
 void reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, Where where) {

@@ -9,6 +9,7 @@
 
 #include "coarray/collectives.h"
 #include "coarray/global/orders.h"
+#include "coarray/global/patient.h"
 #include "coarray/global/procedures.h"
 #include "coarray/global/types.h"
 #include "coarray/runtime.h"
@@ -57,7 +58,7 @@ void take_all(const std::vector<std::vector<char>>& parcels, std::vector<T>* all
 template <typename T>
 std::vector<Sample<T>> borders(const std::vector<T>& mine, const Team& team, Before<T> before) {
   int64_t total = static_cast<int64_t>(mine.size());
-  MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, users_comm(team));
+  allreduce(&total, 1, MPI_INT64_T, MPI_SUM, users_comm(team));
   const int64_t step = total / (kSamples * team.size()) + 1;
   std::vector<char> samples;
   for (size_t i = 0; i < mine.size(); i += static_cast<size_t>(step)) {
@@ -108,9 +109,7 @@ void sort(const ElementMap& to, const ElementMap& from, bool up) {
   take_all(exchange(team, parcels), &mine);
   std::sort(mine.begin(), mine.end(), before);
 
-  int64_t place = 0, here = static_cast<int64_t>(mine.size());
-  MPI_Exscan(&here, &place, 1, MPI_INT64_T, MPI_SUM, users_comm(team));
-  if (team.me == 0) place = 0;
+  int64_t place = sum_before(static_cast<int64_t>(mine.size()), team);
   Orders orders(team, sizeof(T));
   std::vector<char> values;
   for (const T& value : mine) {
