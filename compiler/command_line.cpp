@@ -179,9 +179,9 @@ class Parser {
     if (is_question(word)) line_.only_asks = true;
     if (word.starts_with("-l")) line_.libraries.push_back(joined(2));
     if (word.starts_with("-L")) line_.library_folders.push_back(joined(2));
-    if (one_of(word, {"-fopenmp", "-fopenmp-simd", "-fiopenmp", "-qopenmp", "-qopenmp-simd"}) ||
-        word.starts_with("-fopenmp="))
-      line_.openmp = true;
+    if (one_of(word, {"-fopenmp", "-fiopenmp", "-qopenmp"}) || word.starts_with("-fopenmp="))
+      line_.openmp = line_.threads = true;
+    if (one_of(word, {"-fopenmp-simd", "-qopenmp-simd"})) line_.openmp = true;
     if (word == "-fopenacc") line_.openacc = true;
     if (word.starts_with("-std=") ||
         one_of(word, {"-ansi", "-m32", "-m64", "-mx32", "-fshort-enums", "-fshort-wchar", "-funsigned-char",

@@ -47,6 +47,7 @@ struct CommandLine {
   bool wants_dependencies = false;  // -MD, -MMD
   bool only_asks = false;           // -M, -###, --version, -print-...: nothing to compile, or not now
   bool openmp = false, openacc = false;
+  bool threads = false;                      // of OpenMP, not only its simd
   bool asks_openacc = false;                 // by -acc, which is no option of the compiler
   bool checked = false;                      // -fcheck=bounds
   std::vector<std::string> libraries;        // of -l

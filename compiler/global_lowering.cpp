@@ -12,6 +12,7 @@
 #include "compiler/pragma_line.h"
 #include "compiler/reductions.h"
 #include "compiler/statements.h"
+#include "compiler/thread_regions.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {
@@ -57,6 +58,7 @@ class Lowering {
     for (const std::vector<Border>* borders : {&closers_, &openers_})
       for (const Border& b : *borders) result_.insertions.emplace_back(b.token, b.text);
     check_loop_exits(in_, statements_, divided_);
+    check_thread_regions(in_, names_, statements_);
     for (const ArrayUse& use : arrays_.uses()) check_sections(use);
     result_.arrays = arrays_.any_of_file();
     result_.templates = std::any_of(names_.templates.begin(), names_.templates.end(),

@@ -15,6 +15,7 @@ namespace tasuki::cc {
 struct Pragmas {
   bool openmp = false;
   bool openacc = false;
+  bool threads = false;  // OpenMP's parallel regions, too
 };
 
 struct PragmaUse {

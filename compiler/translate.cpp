@@ -119,8 +119,9 @@ class Translator {
     const RuntimeArrays coarrays = find_coarrays(text, tokens, analysis, &names, &diagnostics);
     find_on_nodes(text, tokens, analysis, &names, &diagnostics);
     if (diagnostics.errors() > 0) return 1;
-    const std::string rewritten = rewrite_coarrays(
-        text, tokens, analysis, coarrays, names, {line_.openmp, line_.openacc}, line_.checked, &diagnostics);
+    const std::string rewritten =
+        rewrite_coarrays(text, tokens, analysis, coarrays, names,
+                         {line_.openmp, line_.openacc, line_.threads}, line_.checked, &diagnostics);
     if (diagnostics.errors() > 0) return 1;
     return write_result(rewritten, result);
   }

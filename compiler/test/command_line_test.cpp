@@ -62,6 +62,14 @@ TEST(CommandLine, SortsWordsByTheirPart) {
   EXPECT_TRUE(line.openmp);
 }
 
+TEST(CommandLine, KnowsWhetherOpenMpHasThreads) {
+  for (const char* word : {"-fopenmp", "-fopenmp=libomp", "-fopenmp-simd -fopenmp"})
+    EXPECT_TRUE(parse(std::string("a.c ") + word).threads) << word;
+  EXPECT_TRUE(parse("a.c -fopenmp-simd").openmp);
+  EXPECT_FALSE(parse("a.c -fopenmp-simd").threads);
+  EXPECT_FALSE(parse("a.c").threads);
+}
+
 TEST(CommandLine, SplitsWordsAsAShellWould) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(split_words("  a 'b c' \"d \\\" e\" f\\ g\n''h \"\""),

@@ -79,7 +79,8 @@ typedef const void* xmp_desc_t;
 void* xmp_malloc(xmp_desc_t descriptor, ...);
 void xmp_free(void* p); /* as xmp_cofree */
 
-/* Inquiry functions (section 7.6): 0, or -1 when the descriptor or the dimension does not fit, or what is asked for is not there. Dimensions
+/* Inquiry functions (section 7.6): 0, or -1 when the descriptor or the dimension does not fit, or what is asked for is not there or no int;
+ * results are set with 0 only. Local. Dimensions
  * count from 1, as in the specification: of node arrays and templates in the order of `t(i, j)`, where the first varies fastest, of
  * arrays from left to right. */
 int xmp_nodes_ndims(xmp_desc_t d, int* ndims);
@@ -112,6 +113,23 @@ int xmp_align_axis(xmp_desc_t d, int dim, int* axis); /* which dimension of the 
 int xmp_align_offset(xmp_desc_t d, int dim, int* offset);
 int xmp_align_replicated(xmp_desc_t d, int dim, int* replicated); /* `dim` of the template */
 int xmp_align_template(xmp_desc_t d, xmp_desc_t* dt);
+/* For libraries that compute with this node's part of a distributed array (appendix, `Interface to Numerical Libraries`): the local array. It holds
+ * in each dimension what the node owns, in its order, with the shadow below it and above it, row by row; or the whole dimension, with full
+ * shadow. Element a[i][j] is
+ *
+ *     laddr[li * lda + lj]      after xmp_array_gtol(d, 1, i, &li) and xmp_array_gtol(d, 2, j, &lj)
+ *
+ * -1 also for an array without memory (before xmp_malloc, after xmp_free), and for coarrays. */
+/* Index in the local array, from 0, of subscript `g_idx`, which may be in the shadow, also beyond the ends of the array (as periodic reflects
+ * fill it); -1: this node has no memory for it. (In the specification the function is void, and *l_idx not specified then.) */
+int xmp_array_gtol(xmp_desc_t d, int dim, int g_idx, int* l_idx);
+int xmp_array_lsize(xmp_desc_t d, int dim, int* lsize); /* elements that this node owns, without shadow */
+/* Element 0 of the local array, shadow included. With blocks what the array's name is without subscripts; not so with cyclic distributions
+ * that begin before the array. */
+int xmp_array_laddr(xmp_desc_t d, void** laddr);
+/* Elements from one row of the local array to the next, of an array of two dimensions. It may be more than the row has, to spare the
+ * caches. */
+int xmp_array_lda(xmp_desc_t d, int* lda);
 /* Numbers of images of one set in another (section 5.5): of the node array `d` (NULL: the executing set) among all images, ... */
 void xmp_get_primary_image_index(int count, const int* index, int* primary, xmp_desc_t d);
 /* ... and of the node array `d` in the executing set; 0 for those that are not in it. */

@@ -1,4 +1,5 @@
-// OpenMP in divided loops: names of distributed arrays in clauses, default(none), loops that are divided twice.
+// OpenMP in divided loops: names of distributed arrays in clauses, default(none), loops that are divided twice; directives that one thread
+// executes.
 // double: no
 // needs: -fopenmp
 #include <omp.h>
@@ -48,8 +49,48 @@ static void fill(void) {
   }
 }
 
+// XcalableMP is for one thread of each node.
+static void one_thread(void) {
+  int nodes = 1, i, n = 0, all = 0, values[N];
+  double s = 0;
+#pragma omp parallel num_threads(2) private(i)
+  {
+#pragma omp single
+    {
+#pragma xmp reduction(+:nodes)
+#pragma xmp loop on t(i) reduction(+:s)
+      for (i = 0; i < N; i++) s += wanted[i];
+    }
+#pragma omp master
+    {
+#pragma xmp loop on c(i) reduction(+:n)
+      for (i = 0; i < N; i++) dealt[i] = 5 * i, n++;
+#pragma xmp gmove
+      values[:] = dealt[:];
+#pragma xmp barrier
+    }
+#pragma omp barrier
+#pragma omp for ordered
+    for (i = 0; i < 3; i++)
+#pragma omp ordered
+    {
+      int one = 1;
+#pragma xmp reduction(+:one)
+      all += one;
+    }
+#pragma omp sections
+    {
+#pragma omp section
+#pragma xmp bcast(values) from p(1)
+    }
+  }
+  CHECK(nodes == xmp_num_nodes() && s == 2 * N && n == N && all == 3 * nodes);
+  for (i = 0; i < N; i++) CHECK(values[i] == 5 * i);
+}
+
 int main(void) {
   fill();
+  one_thread();
   CHECK(sum(a) == 1 + N * M * (N * M - 1) / 2 + 0.5 * N);
   int first = -1, seen = 0, inside = 0;
 #pragma xmp loop on t(i)
@@ -94,6 +135,12 @@ int main(void) {
     CHECK(own[i] == i);
   }
   CHECK(tasks == N);
+  // The nodes reduce behind the threads.
+  double twice = 1;
+#pragma omp parallel for reduction(+:twice)
+#pragma xmp loop on t(i) reduction(+:twice)
+  for (int i = 0; i < N; i++) twice += wanted[i];
+  CHECK(twice == 2 * N + 1);
   // What OpenMP cannot divide, it can run inside of.
 #pragma xmp loop on c(i)
   for (int i = 0; i < N; i++) {

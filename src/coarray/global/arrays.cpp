@@ -55,6 +55,16 @@ bool Geometry::has(const std::vector<int>& node) const {
   return true;
 }
 
+bool Geometry::here(size_t d, int64_t x) const {
+  if (!mine) return false;
+  const Axis& a = axis[d];
+  const bool inside = x >= 0 && x < a.extent;
+  if (a.full) return inside;
+  if (a.cyclic()) return inside && a.distribution->owner(x + a.offset) == own(d);
+  const Run owned = a.owned(own(d), whole(a)).run(0);
+  return owned.count > 0 && x >= owned.begin - a.below && x <= owned.last() + a.above;
+}
+
 void Arrays::add(tasuki_xmp_array* record) {
   if (std::find(records_.begin(), records_.end(), record) != records_.end()) return;
   if (started_)

@@ -53,6 +53,9 @@ struct Geometry {
     return n < 0 ? 0 : node[static_cast<size_t>(n)];
   }
   bool has(const std::vector<int>& node) const;
+  // This node: its coordinate, and whether it has memory for the subscript, shadow included, which may go beyond the array.
+  int own(size_t d) const { return coordinate(d, space->own); }
+  bool here(size_t d, int64_t x) const;
 };
 
 // The memory of an array on all nodes.

@@ -44,18 +44,7 @@ EXPORT void tasuki_xmp_array_parameter(tasuki_xmp_array* a, void* memory, const 
 
 EXPORT long long tasuki_xmp_owned(const tasuki_xmp_array* a, int d, long long x, const char* file, int line) {
   const Held held = arrays().held(*a, 0, {file, line});
-  const Geometry& g = *held.geometry;
-  const Axis& axis = g.axis[static_cast<size_t>(d)];
-  const int coordinate = g.coordinate(static_cast<size_t>(d), g.space->own);
-  bool here = g.mine;
-  if (here && axis.cyclic()) {
-    here = x >= 0 && x < axis.extent && axis.distribution->owner(x + axis.offset) == coordinate;
-  } else if (here) {
-    const Run own = axis.owned(coordinate, {0, axis.extent, 1}).run(0);
-    here = axis.full ? x >= 0 && x < axis.extent
-                     : own.count > 0 && x >= own.begin - axis.below && x <= own.last() + axis.above;
-  }
-  if (!here) [[unlikely]]
+  if (!held.geometry->here(static_cast<size_t>(d), x)) [[unlikely]]
     fail({file, line},
          "element %lld of dimension %d of the distributed array '%s' is not on this node, which has %lld to "
          "%lld",

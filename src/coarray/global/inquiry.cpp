@@ -1,7 +1,8 @@
-// Mapping inquiry functions (XcalableMP 1.4, section 7.6) for node arrays, templates and distributed arrays, and the translation of
-// image numbers (section 5.5). Dimensions count from 1; those of templates and node arrays in the order in which the first varies
+// Mapping inquiry functions (XcalableMP 1.4, section 7.6, and those for numerical libraries in its appendix) for node arrays, templates
+// and distributed arrays, and the translation of image numbers (section 5.5). Dimensions count from 1; those of templates and node arrays in the order in which the first varies
 // fastest, those of arrays as C declares them.
 #include <algorithm>
+#include <climits>
 
 #include "coarray/global/arrays.h"
 #include "coarray/global/descriptors.h"
@@ -29,6 +30,7 @@ bool has_dimension(const tasuki_xmp_array* a, int dim) {
 }
 
 int give(int* result, long long value) {
+  if (value < INT_MIN || value > INT_MAX) return -1;
   *result = static_cast<int>(value);
   return 0;
 }
@@ -209,6 +211,59 @@ EXPORT int xmp_array_ubound(xmp_desc_t d, int dim, int* bound) {
   const tasuki_xmp_descriptor* coarray = coarray_of(d);
   if (coarray == nullptr || dim < 1 || dim > coarray->dimensions || coarray->size[dim - 1] == 0) return -1;
   return give(bound, static_cast<long long>(coarray->size[dim - 1]) - 1);
+}
+
+// ---- for numerical libraries (appendix, "Extended Mapping Inquiry Functions"): the local array, as the appendix's memory layout has it
+
+namespace {
+
+// nullptr: it is no distributed array that has memory.
+const Geometry* geometry_of(xmp_desc_t d) {
+  const tasuki_xmp_array* a = array_of(d);
+  return a != nullptr ? static_cast<const Geometry*>(a->state[0]) : nullptr;
+}
+bool has_dimension(const Geometry* g, int dim) {
+  return g != nullptr && dim >= 1 && static_cast<size_t>(dim) <= g->axis.size();
+}
+// Cyclic: our memory begins with a round of the template, the local array with what the node owns.
+int64_t ahead(const tasuki_xmp_array& a, const Geometry& g, size_t d) {
+  const bool gap = g.axis[d].cyclic() && a.lower[d] <= a.upper[d];
+  return gap ? g.axis[d].local(g.own(d), a.lower[d]) : 0;
+}
+
+}  // namespace
+
+EXPORT int xmp_array_gtol(xmp_desc_t d, int dim, int g_idx, int* l_idx) {
+  const Geometry* g = geometry_of(d);
+  if (!has_dimension(g, dim)) return -1;
+  const size_t at = static_cast<size_t>(dim) - 1;
+  if (!g->here(at, g_idx)) return -1;
+  return give(l_idx, g->axis[at].local(g->own(at), g_idx) - ahead(*array_of(d), *g, at));
+}
+
+EXPORT int xmp_array_lsize(xmp_desc_t d, int dim, int* lsize) {
+  const Geometry* g = geometry_of(d);
+  if (!has_dimension(g, dim)) return -1;
+  if (!g->mine) return give(lsize, 0);
+  const size_t at = static_cast<size_t>(dim) - 1;
+  const Pieces owned = g->axis[at].owned(g->own(at), {0, g->axis[at].extent, 1});
+  int64_t size = 0;
+  for (int64_t r = 0; r < owned.runs; r++) size += owned.run(r).count;
+  return give(lsize, size);
+}
+
+EXPORT int xmp_array_laddr(xmp_desc_t d, void** laddr) {
+  const Geometry* g = geometry_of(d);
+  if (g == nullptr) return -1;
+  int64_t skipped = 0;
+  for (size_t at = 0; at < g->axis.size(); at++) skipped += ahead(*array_of(d), *g, at) * g->axis[at].stride;
+  *laddr = static_cast<char*>(array_of(d)->memory) + static_cast<uint64_t>(skipped) * g->element;
+  return 0;
+}
+
+EXPORT int xmp_array_lda(xmp_desc_t d, int* lda) {
+  const Geometry* g = geometry_of(d);
+  return g != nullptr && g->axis.size() == 2 ? give(lda, g->axis[0].stride) : -1;
 }
 
 namespace {
