@@ -83,6 +83,17 @@ class AbiCache {
   std::map<std::tuple<std::string, MpiAbi, MpiAbi>, MpiAbi> known_;
 };
 
+// Processes that another MPI's launcher has started find nobody; as without Tasuki each runs alone. Empty: it is theirs, or nobody can tell.
+std::string wrong_launcher(const TaskRequest& r, MpiAbi abi) {
+  const auto name = [](MpiAbi of) -> std::string {
+    return of == MpiAbi::openmpi ? "Open MPI" : of == MpiAbi::mpich ? "MPICH" : "";
+  };
+  const std::string own = name(abi), launcher = name(r.launcher_abi);
+  if (own.empty() || launcher.empty() || own == launcher) return "";
+  return r.path + " is linked with " + own + " and was started by the launcher of " + launcher +
+         ": each of its processes will be alone in its MPI_COMM_WORLD; start it with " + own + "'s mpirun";
+}
+
 // Collects the ranks of the job: until all have come, have said that they stay away, the time is over, or the
 // launcher has ended, which starts no more.
 std::vector<Member> gather(const os::Fd& listener, const os::Fd& starter, int local_size, int timeout_ms) {
@@ -205,6 +216,7 @@ void Host::start_member(Space* space, Member* member) {
     send_text(socket, Say::refused, s.message());
     return member->connection.reset();
   }
+  if (notice.empty() && members_.size() > 1) notice = wrong_launcher(request.value(), start.abi);
   if (!notice.empty() && member->slot->index == 0) send_text(socket, Say::notice, notice);
   member->pid = member->slot->pid.load();
   Message started = make_message(Say::started, member->pid);

@@ -104,6 +104,19 @@ def scenario_interposer(b):
     check(len(sent) == 2 and min(sent) > 0, shared.stderr)
 
 
+def scenario_wrong_launcher(b):
+    """A program of the other MPI runs as it does without Tasuki, each process alone, and one line says why."""
+    other, names = {"openmpi": ("mpich", "MPICH.* launcher of Open MPI"), "mpich": ("openmpi", "Open MPI.* launcher of MPICH")}[b.launcher]
+    if not os.path.exists(b.program(f"share-{other}")):
+        print("there is no other MPI")
+        sys.exit(77)
+    plain = b.run(2, [b.program(f"share-{other}")], timeout=60, tasuki=False)
+    shared = b.run(2, [b.program(f"share-{other}")], timeout=60)
+    equal((shared.returncode, lines(shared.stdout)), (plain.returncode, lines(plain.stdout)), shared.stderr)
+    said = re.findall(rf"tasuki: .*share-{other} is linked with {names}: .* alone .*mpirun\n", shared.stderr)
+    equal(len(said), 1, shared.stderr)
+
+
 if __name__ == "__main__":
     with_own_files()
     sys.exit(test_run.main(globals()))
