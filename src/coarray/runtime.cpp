@@ -103,7 +103,6 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
   teams.start(MPI_COMM_WORLD, &sync);
   const Team& world = teams.world();
   memory.start(world);
-  Waiter::set_crowded(memory.images_here() > sysconf(_SC_NPROCESSORS_ONLN));
   sync.start(&memory, world);
   allgather.start(&memory, world);
   collectives.start(&memory, world);

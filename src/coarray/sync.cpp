@@ -57,6 +57,7 @@ void Sync::start(Memory* memory, const Team& world) {
   taken_.assign(count, {});
   posted_.assign(count, {});
   cores_for_all_ = memory->images_here() <= sysconf(_SC_NPROCESSORS_ONLN);
+  Waiter::set_crowded(!cores_for_all_);
   if (!memory->all_direct()) return;
   const uint64_t bytes = sizeof(Control) + count * (sizeof(Posts) + sizeof(std::atomic<uint64_t>));
   shared_ = memory->allocate(world, bytes, 64);
