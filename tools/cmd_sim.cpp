@@ -1,9 +1,11 @@
 // `tasuki sim`: schedules and MPI programs on a machine that need not exist.
+#include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 
+#include "os/output_file.h"
 #include "schedule/schedule.h"
+#include "simmpi/memory_check.h"
 #include "simmpi/report.h"
 #include "simmpi/run_program.h"
 #include "simmpi/schedule_file.h"
@@ -18,6 +20,7 @@ struct SimCommand : SimOptions {
   std::vector<std::string> program;  // and its arguments
   uint32_t ranks = 0;                // 0: one on each node
   bool no_payload = false;
+  std::string stack = "8MiB", patience = "600 s";
   std::vector<std::string> collectives;
 };
 
@@ -35,6 +38,24 @@ Status take_sequences(const std::string& text, simmpi::RunOptions* options) {
   return Status();
 }
 
+// A file's gaps go by hops in its own shape.
+Status fits_machine(const simmpi::SavedSchedule& saved, const netsim::Machine& machine,
+                    const std::string& file) {
+  const schedule::Parameters& p = saved.parameters;
+  const auto text = [](const std::vector<uint32_t>& shape) {
+    std::string t;
+    for (const uint32_t extent : shape) t += (t.empty() ? "" : "x") + std::to_string(extent);
+    return t;
+  };
+  schedule::Parameters here;
+  if (p.shape.empty()) return Status();
+  if (Status status = simmpi::take_shape(machine, true, &here); !status.ok()) return status;
+  if (here.shape == p.shape && here.wraps == p.wraps) return Status();
+  return Status::error(EINVAL, file + ": is for a " + (p.wraps ? "torus" : "mesh") + " of " + text(p.shape) +
+                                   " nodes; machine '" + machine.name + "' is a " +
+                                   (here.wraps ? "torus" : "mesh") + " of " + text(here.shape));
+}
+
 Result<simmpi::Experiment> experiment_of(const SimCommand& c) {
   Result<netsim::Machine> machine = find_machine(c);
   if (!machine.ok()) return machine.status();
@@ -49,6 +70,8 @@ Result<simmpi::Experiment> experiment_of(const SimCommand& c) {
     if (!saved.ok()) return saved.status();
     Result<schedule::Schedule> s = simmpi::replay(saved.value());
     if (!s.ok()) return s.status();
+    if (status = fits_machine(saved.value(), *shared, c.replay); !status.ok()) return status;
+    if (Status fits = simmpi::check_memory(*shared, options.value().network); !fits.ok()) return fits;
     e = simmpi::Experiment{shared, netsim::make_topology(*shared), std::move(s.value()), {}};
   } else {
     Result<simmpi::ScheduleSpec> spec = schedule_spec(c);
@@ -62,21 +85,49 @@ Result<simmpi::Experiment> experiment_of(const SimCommand& c) {
   return e;
 }
 
+// What was asked for and would change nothing: an error, not silence.
+Status check_options(const CLI::App& cmd, const SimCommand& c) {
+  std::vector<std::pair<const char*, const char*>> idle;  // option, in which case
+  const auto refuse = [&](std::initializer_list<const char*> options, const char* where) {
+    for (const char* o : options)
+      if (cmd.count(o) != 0) idle.push_back({o, where});
+  };
+  if (!c.replay.empty())
+    refuse({"--schedule", "--bytes", "--segment", "--root", "--barriers", "--pace"},
+           "with --replay, whose file has all of a schedule");
+  if (!c.schedule.empty() || !c.replay.empty())
+    refuse({"-n", "--no-payload", "--collective", "--stack", "--patience"}, "without a program");
+  else
+    refuse({"--bytes", "--segment", "--root", "--barriers", "--skew", "--sequences"}, "with a program");
+  if (c.model == "flow" && c.threads != 1)
+    refuse({"--threads"}, "with --model flow, which runs on one thread");
+  if (idle.empty()) return Status();
+  return Status::error(EINVAL, std::string(idle[0].first) + " has no effect " + idle[0].second);
+}
+
+Status check_outputs(const SimCommand& c) {
+  Status status = os::check_output("--json", c.json);
+  return status.ok() && !c.out.empty() ? simmpi::prepare_report(c.out) : status;
+}
+
 int write(const SimCommand& c, const simmpi::SimulationReport& report) {
   // A program's own output is its user's: what the simulator says about it goes to the other stream.
   fputs(simmpi::summary(report).c_str(), c.program.empty() ? stdout : stderr);
-  if (!c.json.empty()) {
-    std::ofstream file(c.json);
-    file << simmpi::to_json(report) << "\n";
-    file.close();
-    if (!file) return sim_error(Status::error(EIO, "cannot write " + c.json));
-  }
+  Status status;
+  if (!c.json.empty()) status = os::write_output("--json", c.json, simmpi::to_json(report) + "\n");
+  if (!status.ok()) return sim_error(status);
   if (c.out.empty()) return 0;
-  Status status = simmpi::write_report(report, c.out);
+  status = simmpi::write_report(report, c.out);
   if (!status.ok()) return sim_error(status);
   printf("\n%s/report.html: the report; trace.perfetto-trace beside it opens in ui.perfetto.dev\n",
          c.out.c_str());
   return 0;
+}
+
+void add_settings(const SimCommand& c, simmpi::SimulationReport* report) {
+  std::string all;
+  for (const std::string& s : c.settings) all += (all.empty() ? "" : ", ") + s;
+  if (!all.empty()) report->settings.push_back({"set", all});
 }
 
 int run_schedule(const SimCommand& c) {
@@ -102,7 +153,7 @@ int run_schedule(const SimCommand& c) {
                      {"model", c.model},
                      {"start skew", c.skew},
                      {"seed", std::to_string(c.seed)}};
-  for (const std::string& s : c.settings) report.settings.push_back({"set", s});
+  add_settings(c, &report);
   report.sequences = &x.sequences;
   // Counted from 1, as by --sequences and by the paper.
   for (size_t i = 0; i < x.sequences.size(); i++)
@@ -116,7 +167,9 @@ Status take_collectives(const SimCommand& c, simmpi::ProgramOptions* options) {
     if (equals == std::string::npos)
       return Status::error(
           EINVAL, "--collective '" + choice + "': expected OPERATION=SCHEDULE, for example alltoall=a2at");
-    options->collectives[choice.substr(0, equals)] = choice.substr(equals + 1);
+    if (!options->collectives.emplace(choice.substr(0, equals), choice.substr(equals + 1)).second)
+      return Status::error(EINVAL, "--collective " + choice + ": " + choice.substr(0, equals) +
+                                       " has been given a schedule before");
   }
   return Status();
 }
@@ -128,11 +181,21 @@ int run_program(const SimCommand& c) {
   if (!options.ok()) return sim_error(options.status());
   Result<simmpi::PaceExpression> pace = simmpi::PaceExpression::parse(c.pace);
   if (!pace.ok()) return sim_error(pace.status());
+  if (Status fits = simmpi::check_memory(machine.value(), options.value().network); !fits.ok())
+    return sim_error(fits);
   const auto topology = netsim::make_topology(machine.value());
   simmpi::ProgramOptions o;
   o.command = c.program;
   o.ranks = c.ranks == 0 ? machine.value().nodes() : c.ranks;
   o.payload = !c.no_payload;
+  if (!netsim::parse_bytes(c.stack, &o.stack_bytes) || o.stack_bytes < (64 << 10) ||
+      o.stack_bytes > (1ull << 36))
+    return sim_error(Status::error(EINVAL, "--stack '" + c.stack + "': expected 64KiB to 64GiB"));
+  netsim::Time patience = 0;
+  if (!netsim::parse_time(c.patience, &patience))
+    return sim_error(Status::error(
+        EINVAL, "--patience '" + c.patience + "': expected a time with its unit, for example '600 s'"));
+  o.patience_s = static_cast<double>(patience) * 1e-12;
   o.network = options.value().network;
   o.network.link_bins = !c.out.empty();
   o.log = !c.out.empty();
@@ -161,6 +224,8 @@ int run_program(const SimCommand& c) {
                      {"model", c.model},
                      {"payload", o.payload ? "moved" : "not moved"},
                      {"seed", std::to_string(c.seed)}};
+  add_settings(c, &report);
+  for (const auto& [operation, name] : o.collectives) report.settings.push_back({operation, name});
   if (!x.reproducible) report.settings.push_back({"computation", "of the host's CPU time: not reproducible"});
   if (o.log) report.log = &x.log;
   const int code = write(c, report);
@@ -187,6 +252,13 @@ void add_sim(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(1, 16 << 20));
   cmd->add_flag("--no-payload", c->no_payload,
                 "Messages have size and time, but no content: the program's results are wrong");
+  cmd->add_option("--stack", c->stack, "Of a program's rank; what is not touched takes no memory")
+      ->capture_default_str();
+  cmd->add_option("--patience", c->patience,
+                  "Ends a program in which nobody has sent, received or ended for so long, by the wall's "
+                  "clock; '0 s': "
+                  "never")
+      ->capture_default_str();
   cmd->add_option(
          "--collective", c->collectives,
          "OPERATION=SCHEDULE: how a program's collectives are done, e.g. alltoall=a2at; may be repeated")
@@ -214,7 +286,9 @@ void add_sim(CLI::App& app, int* exit_code) {
               scheduled ? "a schedule or a program, not both" : "which schedule or program?");
       return;
     }
-    *exit_code = scheduled ? run_schedule(*c) : run_program(*c);
+    Status status = check_options(*cmd, *c);
+    if (status.ok()) status = check_outputs(*c);
+    *exit_code = !status.ok() ? sim_error(status) : scheduled ? run_schedule(*c) : run_program(*c);
   });
 }
 

@@ -11,8 +11,10 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <thread>
+#include <tuple>
 
 #include "bench/plot/chart_page.h"
+#include "os/output_file.h"
 #include "task/launcher.h"
 #include "tools/command.h"
 #include "tools/sim_common.h"
@@ -40,6 +42,12 @@ struct Point {
 std::string shortest(double v) {
   char buffer[32];
   snprintf(buffer, sizeof buffer, "%.10g", v);
+  return buffer;
+}
+
+std::string of(double part, double whole) {
+  char buffer[32];
+  snprintf(buffer, sizeof buffer, "%.1f %%", 100 * part / whole);
   return buffer;
 }
 
@@ -141,14 +149,6 @@ std::string page_of(const std::vector<Point>& points) {
   return bench::chart_page("tasuki sim sweep", "", {}, {time, busy});
 }
 
-Status write_file(const std::string& name, const std::string& text) {
-  if (name.empty()) return Status();
-  std::ofstream file(name);
-  file << text;
-  file.close();
-  return file ? Status() : Status::error(EIO, "cannot write " + name);
-}
-
 // The MPI whose launcher started this process as one of several; none: it stands alone.
 task::MpiAbi launched_by() {
   std::vector<std::string> environment;
@@ -173,7 +173,10 @@ int become_farm(const SweepCommand& c, size_t points, task::MpiAbi abi) {
 }
 
 int run_one(const SweepCommand& c, std::vector<Point>& points) {
-  Point& p = points.at(static_cast<size_t>(c.point));
+  if (static_cast<size_t>(c.point) >= points.size())
+    return sim_error(Status::error(
+        EINVAL, "--point " + std::to_string(c.point) + ": there are only " + std::to_string(points.size())));
+  Point& p = points[static_cast<size_t>(c.point)];
   p.status = attempt(c, &p);
   if (!p.status.ok()) return sim_error(p.status);
   puts(p.row.dump().c_str());
@@ -204,6 +207,9 @@ int run(const SweepCommand& c) {
         for (const auto& [pace, value] : paces)
           points.push_back({machine, schedule, bytes, pace, value, {}, Status()});
   if (c.point >= 0) return run_one(c, points);
+  for (const auto& [option, file] :
+       {std::pair{"--json", &c.json_file}, {"--csv", &c.csv_file}, {"--html", &c.html_file}})
+    if (Status status = os::check_output(option, *file); !status.ok()) return sim_error(status);
   if (!c.results.empty()) {
     Status status = take_results(c.results, &points);
     if (!status.ok()) return sim_error(status);
@@ -225,15 +231,18 @@ int run(const SweepCommand& c) {
     rows.push_back(p.row);
     const json& r = rows.back();
     const double time = r["time_s"], ideal = r["ideal_s"], busy = r["link_busy"];
-    printf("%-16s %-12s %9s %-18s %11.3f %7.1f %% %7.1f %%\n", p.machine.c_str(), p.schedule.c_str(),
-           p.bytes.c_str(), p.pace.c_str(), time * 1e3, 100 * time / ideal, 100 * busy);
+    const std::string of_ideal = ideal > 0 ? of(time, ideal) : "-";  // no bytes on any link
+    printf("%-16s %-12s %9s %-18s %11.3f %9s %7.1f %%\n", p.machine.c_str(), p.schedule.c_str(),
+           p.bytes.c_str(), p.pace.c_str(), time * 1e3, of_ideal.c_str(), 100 * busy);
     csv += p.machine + "," + p.schedule + "," + p.bytes + ",\"" + p.pace + "\"," + shortest(p.value) + "," +
            shortest(time) + "," + shortest(ideal) + "," + shortest(busy) + "\n";
   }
-  for (const auto& [name, text] : {std::pair{c.json_file, json{{"points", rows}}.dump(1) + "\n"},
-                                   {c.csv_file, csv},
-                                   {c.html_file, c.html_file.empty() ? std::string() : page_of(points)}}) {
-    Status status = write_file(name, text);
+  for (const auto& [option, name, text] :
+       {std::tuple{"--json", c.json_file, json{{"points", rows}}.dump(1) + "\n"},
+        {"--csv", c.csv_file, csv},
+        {"--html", c.html_file, c.html_file.empty() ? std::string() : page_of(points)}}) {
+    if (name.empty()) continue;
+    Status status = os::write_output(option, name, text);
     if (!status.ok()) return sim_error(status);
   }
   return 0;

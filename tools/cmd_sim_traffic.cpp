@@ -1,11 +1,13 @@
 // `tasuki sim traffic`: what a network delivers of the synthetic traffic that is offered to it.
+#include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "netsim/topology.h"
+#include "os/output_file.h"
+#include "simmpi/memory_check.h"
 #include "simmpi/traffic.h"
 #include "tools/command.h"
 #include "tools/sim_common.h"
@@ -48,11 +50,21 @@ Result<simmpi::TrafficOptions> traffic_options(const TrafficCommand& c) {
   return o;
 }
 
-int run(const TrafficCommand& c) {
+int run(const TrafficCommand& c, const CLI::App& cmd) {
+  if (c.pattern != "hot-spot")
+    for (const char* o : {"--hot-node", "--hot-share"})
+      if (cmd.count(o) != 0)
+        return sim_error(Status::error(EINVAL, std::string(o) + " has no effect without --pattern hot-spot"));
+  if (c.model == "flow" && c.threads != 1)
+    return sim_error(
+        Status::error(EINVAL, "--threads has no effect with --model flow, which runs on one thread"));
+  if (Status status = os::check_output("--json", c.json); !status.ok()) return sim_error(status);
   Result<netsim::Machine> machine = find_machine(c);
   if (!machine.ok()) return sim_error(machine.status());
   Result<simmpi::TrafficOptions> options = traffic_options(c);
   if (!options.ok()) return sim_error(options.status());
+  if (Status fits = simmpi::check_memory(machine.value(), options.value().network); !fits.ok())
+    return sim_error(fits);
   const auto topology = netsim::make_topology(machine.value());
   printf("%s, %s traffic, %s model; loads are shares of a link's bandwidth\n", machine.value().name.c_str(),
          c.pattern.c_str(), c.model.c_str());
@@ -79,16 +91,11 @@ int run(const TrafficCommand& c) {
                       {"hash", t.results.hash},
                       {"wall_s", t.results.wall_s}});
   }
-  if (c.json.empty()) return 0;
-  std::ofstream file(c.json);
-  file << nlohmann::json{{"machine", machine.value().name},
-                         {"pattern", c.pattern},
-                         {"model", c.model},
-                         {"points", points}}
-              .dump(1)
-       << '\n';
-  if (!file.flush()) return sim_error(Status::error(EIO, "--json: cannot write '" + c.json + "'"));
-  return 0;
+  const nlohmann::json all{
+      {"machine", machine.value().name}, {"pattern", c.pattern}, {"model", c.model}, {"points", points}};
+  const std::string text = all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  Status status = c.json.empty() ? Status() : os::write_output("--json", c.json, text);
+  return status.ok() ? 0 : sim_error(status);
 }
 
 }  // namespace
@@ -115,11 +122,12 @@ void add_sim_traffic(CLI::App* sim, int* exit_code) {
       ->capture_default_str();
   cmd->add_option("--hot-node", c->hot_node, "Of hot-spot: the node")->capture_default_str();
   cmd->add_option("--hot-share", c->hot_share, "Of hot-spot: its share of all messages")
+      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   cmd->add_option("--warm-up", c->warm_up, "Simulated time before measuring")->capture_default_str();
   cmd->add_option("--measure", c->measure, "Simulated time of the measurement")->capture_default_str();
   cmd->add_option("--json", c->json, "Writes the results to this file");
-  cmd->callback([c, exit_code] { *exit_code = run(*c); });
+  cmd->callback([c, cmd, exit_code] { *exit_code = run(*c, *cmd); });
 }
 
 }  // namespace tasuki::tool

@@ -1,7 +1,10 @@
 // `tasuki sim tune`: a gap for each sequence of a schedule, found by search.
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 
+#include "os/output_file.h"
 #include "simmpi/tune.h"
 #include "tools/command.h"
 #include "tools/sim_common.h"
@@ -21,7 +24,14 @@ Result<simmpi::RunOutcome> check(std::shared_ptr<const netsim::Machine> machine,
   return simmpi::run({machine, netsim::make_topology(*machine), std::move(s.value()), options});
 }
 
-int run(TuneCommand& c) {
+int run(TuneCommand& c, const CLI::App& cmd) {
+  if (cmd.count("--skew") != 0)
+    return sim_error(
+        Status::error(EINVAL, "--skew has no effect here: --tolerate is the start skew of the trials"));
+  if (cmd.count("--rounds") != 0 && c.tune.alone)
+    return sim_error(
+        Status::error(EINVAL, "--rounds has no effect with --alone: there is no chain to go through"));
+  if (Status status = os::check_output("--output", c.out); !status.ok()) return sim_error(status);
   Result<netsim::Machine> found = find_machine(c);
   if (!found.ok()) return sim_error(found.status());
   const auto machine = std::make_shared<const netsim::Machine>(std::move(found.value()));
@@ -36,6 +46,8 @@ int run(TuneCommand& c) {
     return sim_error(Status::error(EINVAL, "--trial-bytes '" + c.trial_bytes + "': expected a size"));
   c.tune.workers = c.threads;
   c.tune.seed = c.seed;
+  c.tune.model = options.value().network.model;
+  options.value().network.threads = 1;
   std::unique_ptr<PointProgress> progress;
   c.tune.progress = [&progress](size_t finished, size_t all) {
     if (!progress) progress = std::make_unique<PointProgress>(all);
@@ -56,7 +68,8 @@ int run(TuneCommand& c) {
     if (!r.ok()) return sim_error(r.status());
     printf("%7.2f us  %8.3f ms  %6.1f %%\n", static_cast<double>(skew) * 1e-6,
            static_cast<double>(r.value().time) * 1e-9,
-           100.0 * static_cast<double>(r.value().time) / static_cast<double>(r.value().results.ideal));
+           100.0 * static_cast<double>(r.value().time) /
+               static_cast<double>(std::max<netsim::Time>(1, r.value().results.ideal)));
   }
   Status status = simmpi::save(saved, c.out);
   if (!status.ok()) return sim_error(status);
@@ -84,7 +97,7 @@ void add_sim_tune(CLI::App* sim, int* exit_code) {
   cmd->add_option("--trial-bytes", c->trial_bytes,
                   "Message size of the trials, to save time; the size itself otherwise");
   cmd->add_option("-o,--output", c->out, "Schedule file")->capture_default_str();
-  cmd->callback([c, exit_code] { *exit_code = run(*c); });
+  cmd->callback([c, cmd, exit_code] { *exit_code = run(*c, *cmd); });
 }
 
 }  // namespace tasuki::tool

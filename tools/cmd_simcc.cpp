@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "tools/command.h"
+#include "tools/words.h"
 
 namespace tasuki::tool {
 namespace {
@@ -72,8 +73,9 @@ void add_simcc(CLI::App& app, int* exit_code) {
   auto cxx = std::make_shared<bool>(false);
   cmd->add_flag("--cxx", *cxx, "Use the C++ compiler (the default where a source is C++)");
   cmd->callback([cmd, cxx, exit_code] {
-    std::vector<std::string> arguments;
-    if (!take_program(*cmd, "tasuki simcc prog.c -o prog", &arguments)) {
+    std::vector<std::string> arguments = words_after_options(*cmd);
+    if (arguments.empty()) {
+      fprintf(stderr, "tasuki simcc: compile what? (tasuki simcc prog.c -o prog)\n");
       *exit_code = 2;
       return;
     }

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/log.h"
 #include "tools/command.h"
 
 namespace tasuki::tool {
@@ -141,7 +140,8 @@ std::string command_line() {
 
 int sim_error(const Status& status) {
   end_progress();
-  log(LogLevel::error, "%s", status.message().c_str());
+  // Not by log(), which cuts lines: who waits for whom is long.
+  fprintf(stderr, "tasuki: %s\n", status.message().c_str());
   return 1;
 }
 

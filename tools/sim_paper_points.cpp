@@ -7,6 +7,8 @@
 #include <fstream>
 #include <optional>
 
+#include "base/log.h"
+#include "netsim/network.h"
 #include "simmpi/experiment.h"
 #include "simmpi/tune.h"
 #include "tools/sim_common.h"
@@ -18,8 +20,22 @@ using nlohmann::json;
 
 std::string number(double v) {
   char buffer[32];
-  snprintf(buffer, sizeof buffer, "%g", v);
+  snprintf(buffer, sizeof buffer, "%.17g", v);
   return buffer;
+}
+
+// FNV-1a, 64 bits.
+std::string hash_of(const std::string& text) {
+  uint64_t h = 0xcbf29ce484222325;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  char buffer[20];
+  snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(h));
+  return buffer;
+}
+
+// What keys of this version of the simulator begin with.
+std::string version() {
+  return std::to_string(netsim::kResultsVersion) + " ";
 }
 
 // Packet-hops, roughly: what a run costs.
@@ -60,12 +76,29 @@ std::string PaperPoint::key() const {
   return k;
 }
 
+PaperPoints::PaperPoints(netsim::Machine machine, std::string file)
+    : machine_(std::move(machine)), file_(std::move(file)) {
+  // The extents are the point's.
+  netsim::Machine rest = machine_;
+  rest.extents.clear();
+  rest.wraps.clear();
+  world_ = version() + hash_of(netsim::values_of(rest));
+}
+
 Status PaperPoints::load() {
   std::ifstream file(file_);
   if (!file) return Status();
   const json all = json::parse(file, nullptr, false);
+  size_t old = 0;
   try {
-    for (const auto& [key, value] : all.at("points").items()) results_[key] = from_json(value);
+    for (const auto& [key, value] : all.at("points").items())
+      if (key.starts_with(version()))
+        results_[key] = from_json(value);
+      else
+        old++;
+    if (old != 0)
+      log(LogLevel::warning, "%s: %zu results of another version of the simulator are not used",
+          file_.c_str(), old);
   } catch (const json::exception&) {
     return Status::error(
         EINVAL, file_ + ": not the results of `tasuki sim paper`; remove it or choose another --out");
@@ -156,7 +189,7 @@ Status PaperPoints::run(const std::vector<PaperPoint>& wanted, uint32_t workers)
         // Points end nearly in order; what is complete is saved now and then.
         while (kept < todo.size() && results[kept].has_value()) {
           if (results[kept]->ok())
-            results_[todo[kept].key()] = results[kept]->value();
+            results_[key_of(todo[kept])] = results[kept]->value();
           else if (failed.ok())
             failed = results[kept]->status();
           kept++;

@@ -39,19 +39,24 @@ struct PaperResult {
 
 class PaperPoints {
  public:
-  // `machine`: the paper's, whose extents are replaced. `file`: where results are kept.
-  PaperPoints(netsim::Machine machine, std::string file)
-      : machine_(std::move(machine)), file_(std::move(file)) {}
+  // `machine`: the paper's, whose extents are replaced. `file`: where results are kept, each under all that it depends on:
+  // the version of the simulator's results, every value of the machine, the point.
+  PaperPoints(netsim::Machine machine, std::string file);
   Status load();
   // Runs those that have no result yet, cheap ones first, so many side by side.
   Status run(const std::vector<PaperPoint>& points, uint32_t workers);
-  bool has(const PaperPoint& p) const { return results_.count(p.key()) != 0; }
-  const PaperResult& at(const PaperPoint& p) const { return results_.at(p.key()); }
+  bool has(const PaperPoint& p) const { return results_.count(key_of(p)) != 0; }
+  // Precondition: run() has had it.
+  const PaperResult& at(const PaperPoint& p) const { return results_.at(key_of(p)); }
+  // "1 0123456789abcdef": version and machine, for the names of other things that are kept.
+  const std::string& world() const { return world_; }
 
  private:
   Result<PaperResult> attempt(const PaperPoint& p) const;
   Status save() const;
+  std::string key_of(const PaperPoint& p) const { return world_ + " " + p.key(); }
   netsim::Machine machine_;
+  std::string world_;
   std::string file_;
   std::map<std::string, PaperResult> results_;
 };

@@ -45,6 +45,13 @@ class FlowSimulation {
         totals_(topology.links().size()),
         ideal_load_(topology.classes().size()) {}
 
+  static uint64_t memory_of(const Machine& m, uint64_t links, uint64_t nodes) {
+    // A std::deque has its first block from the start.
+    constexpr uint64_t kDeque = 576, kShare = 64;  // kShare: a resource in Sharing
+    return links * kShare +
+           nodes * (2 * kShare + sizeof(NodeState) + m.nics * (sizeof(Nic) + kDeque + kShare));
+  }
+
   Result<Results> run() {
     for (uint32_t n = 0; n < topology_.nodes(); n++) {
       View view(*this, n);
@@ -449,6 +456,10 @@ class FlowSimulation {
 };
 
 }  // namespace
+
+uint64_t flow_memory(const Machine& machine, uint64_t links, uint64_t nodes) {
+  return FlowSimulation::memory_of(machine, links, nodes);
+}
 
 Result<Results> run_flow_model(const Machine& machine, const Topology& topology, Driver& driver,
                                const Options& options) {

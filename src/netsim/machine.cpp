@@ -1,6 +1,7 @@
 #include "netsim/machine.h"
 
 #include <cerrno>
+#include <cstdio>
 
 namespace tasuki::netsim {
 namespace {
@@ -59,6 +60,23 @@ MachineFault topology_fault(const Machine& m) {
     return {"topology.router_nodes", "a router has 1 to 64 nodes"};
   if (count_nodes(m) > kMostNodes)
     return {"topology", "more than " + std::to_string(kMostNodes) + " nodes; use a smaller network"};
+  return {};
+}
+
+// What is asked for and would change nothing.
+MachineFault idle_choice(const Machine& m) {
+  const bool torus = m.topology == TopologyKind::torus;
+  if (m.routing == RoutingAlgorithm::adaptive && m.topology == TopologyKind::dragonfly)
+    return {
+        "routing.algorithm",
+        "\"adaptive\" has no effect: there is one shortest way through a dragonfly; use \"deterministic\" or "
+        "\"valiant\""};
+  bool rings = false;
+  for (size_t d = 0; torus && d < m.extents.size(); d++) rings = rings || (m.wraps[d] && m.extents[d] > 1);
+  if (m.ties != Ties::positive && !rings)
+    return {"routing.ties", "\"split\" has no effect: this network has no ring with two ways round"};
+  if (m.channel_use != ChannelUse::dateline && !rings)
+    return {"routing.channels", "only \"dateline\" has an effect: this network has no ring"};
   return {};
 }
 
@@ -147,7 +165,52 @@ MachineFault find_fault(const Machine& m) {
                                    " virtual channels to be free of deadlock, not " +
                                    std::to_string(m.channels)};
   if (m.nics < 1 || m.nics > 64) return {"nic.count", "a node has 1 to 64 NICs"};
-  return {};
+  return idle_choice(m);
+}
+
+std::string values_of(const Machine& m) {
+  std::string text;
+  const auto whole = [&text](const char* name, uint64_t value) {
+    text += std::string(name) + " " + std::to_string(value) + "\n";
+  };
+  const auto real = [&text](const char* name, double value) {
+    char buffer[40];
+    snprintf(buffer, sizeof buffer, "%.17g", value);
+    text += std::string(name) + " " + buffer + "\n";
+  };
+  whole("topology", static_cast<uint64_t>(m.topology));
+  for (const uint32_t extent : m.extents) whole("extent", extent);
+  for (const bool wraps : m.wraps) whole("wraps", wraps ? 1 : 0);
+  whole("arity", m.arity);
+  whole("levels", m.levels);
+  whole("group_routers", m.group_routers);
+  whole("global_links", m.global_links);
+  whole("router_nodes", m.router_nodes);
+  whole("routing", static_cast<uint64_t>(m.routing));
+  whole("ties", static_cast<uint64_t>(m.ties));
+  whole("channel_use", static_cast<uint64_t>(m.channel_use));
+  real("link_bandwidth", m.link_bandwidth);
+  whole("cable_delay", m.cable_delay);
+  whole("routing_computation", m.routing_computation);
+  whole("channel_allocation", m.channel_allocation);
+  whole("switch_allocation", m.switch_allocation);
+  whole("switch_traversal", m.switch_traversal);
+  whole("switch_delay", m.switch_delay);
+  whole("channels", m.channels);
+  whole("buffer", m.buffer_bytes);
+  whole("flit", m.flit_bytes);
+  whole("mtu", m.packet_bytes);
+  whole("header", m.header_bytes);
+  whole("arbitration", static_cast<uint64_t>(m.arbitration));
+  whole("buffer_read", static_cast<uint64_t>(m.buffer_read));
+  whole("nics", m.nics);
+  real("dma", m.dma_bandwidth);
+  whole("injection", static_cast<uint64_t>(m.injection));
+  real("memory", m.memory_bandwidth);
+  whole("call_overhead", m.call_overhead);
+  whole("eager", m.eager_bytes);
+  real("compute_scale", m.compute_scale);
+  return text;
 }
 
 Status check_machine(const Machine& m) {

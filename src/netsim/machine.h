@@ -109,6 +109,9 @@ struct MachineFault {
 };
 MachineFault find_fault(const Machine& machine);
 
+// Every value that a result may depend on, one a line, to the last bit: equal texts, equal machines. The name is not one.
+std::string values_of(const Machine& machine);
+
 // "4 GB/s" -> 4e9, "2 KiB" -> 2048, "78 ns" -> 78000: exact decimal or binary units; false if it is none.
 bool parse_bandwidth(std::string_view text, double* bytes_per_second);
 bool parse_bytes(std::string_view text, uint64_t* bytes);

@@ -10,6 +10,9 @@ Result<Results> run_packet_model(const Machine& machine, const Topology& topolog
 Result<Results> run_flow_model(const Machine& machine, const Topology& topology, Driver& driver,
                                const Options& options);
 
+// Of the flow model alone, as memory_of().
+uint64_t flow_memory(const Machine& machine, uint64_t links, uint64_t nodes);
+
 // Results::ideal: of bytes by class of links, and of the busiest node.
 Time ideal_time(const Machine& machine, const std::vector<uint32_t>& class_links,
                 const std::vector<double>& load, double busiest_node);

@@ -20,6 +20,10 @@ namespace tasuki::netsim {
 
 enum class Model { packet, flow };
 
+// Raised with every change that changes a result: what keeps results (`tasuki sim paper`) does not use those of another
+// version. The test sim.golden holds the hashes of some runs, and fails when it should have been raised.
+inline constexpr uint32_t kResultsVersion = 1;
+
 // What a driver asks a node's NIC to send.
 struct Message {
   uint32_t to = 0;      // node; the sender itself is allowed: a copy in memory
@@ -51,10 +55,13 @@ class Node {
 
 // Reacts to what happens at nodes. Calls for one node come one at a time and in a fixed order: by time; at the same time
 // delivered before sent before timer, each by tag. Calls for different nodes may come from different threads at the same
-// time, always the same thread for the same node; so a driver keeps its state by node.
+// time; so a driver keeps its state by node.
 class Driver {
  public:
   virtual ~Driver() = default;
+  // Whether the calls for a node may come from one thread now and from another one later. If not, a node has the same thread
+  // for the whole run, and a thread without a core holds up all the others.
+  virtual bool any_thread() const { return false; }
   virtual void start(Node& node) = 0;  // once for each node, at time 0
   // All bytes of a message of this node have been read: its buffer may be used again.
   virtual void sent(Node& node, uint64_t tag) = 0;
@@ -84,6 +91,9 @@ struct Options {
 // network, with the channels that wait), or memory ran out.
 Result<Results> simulate(const Machine& machine, const Topology& topology, Driver& driver,
                          const Options& options);
+
+// What simulate() and the topology will take before the first message is sent, about.
+uint64_t memory_of(const Machine& machine, const Options& options);
 
 // Time of one message of one packet between two nodes through an empty network, NIC to memory: the closed form that
 // the packet model must meet exactly.

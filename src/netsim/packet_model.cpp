@@ -1,47 +1,20 @@
 // The packet model on one thread or several. Threads work on parts of the network side by side for windows of time
-// that are shorter than any way from one router to another (conservative synchronisation): one barrier for each
-// window.
+// that are shorter than any way from one router to another (conservative synchronisation; windows.h).
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "netsim/models.h"
 #include "netsim/partition.h"
+#include "netsim/windows.h"
 
 namespace tasuki::netsim {
 namespace {
 
 using Wall = std::chrono::steady_clock;
-
-// All threads wait here for the last one. Windows are short, so they spin, if there is a core for each; but not for
-// long: a core may be taken away.
-class Barrier {
- public:
-  explicit Barrier(uint32_t threads)
-      : threads_(threads), spins_(threads <= std::thread::hardware_concurrency() ? 20000 : 0) {}
-  void wait() {
-    const uint32_t turn = turn_.load(std::memory_order_relaxed);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
-      arrived_.store(0, std::memory_order_relaxed);
-      turn_.store(turn + 1, std::memory_order_release);
-      turn_.notify_all();
-      return;
-    }
-    for (int i = 0; i < spins_; i++) {
-      if (turn_.load(std::memory_order_acquire) != turn) return;
-      __builtin_ia32_pause();
-    }
-    turn_.wait(turn, std::memory_order_acquire);
-  }
-
- private:
-  const uint32_t threads_;
-  const int spins_;
-  alignas(64) std::atomic<uint32_t> arrived_{0};
-  alignas(64) std::atomic<uint32_t> turn_{0};
-};
 
 class Simulation {
  public:
@@ -52,7 +25,8 @@ class Simulation {
         clock_(machine),
         start_(Wall::now()),
         threads_(std::max(1u, std::min(options.threads, topology.routers()))),
-        barrier_(threads_) {
+        driver_(driver),
+        windows_(threads_, driver.any_thread()) {
     std::vector<uint32_t> ends;
     for (uint32_t i = 0; i < threads_; i++)
       ends.push_back(static_cast<uint32_t>(uint64_t{topology.routers()} * (i + 1) / threads_));
@@ -67,10 +41,8 @@ class Simulation {
     if (threads_ == 1) {
       run_alone();
     } else {
-      std::vector<std::thread> others;
-      for (uint32_t i = 1; i < threads_; i++) others.emplace_back([this, i] { run_guarded(i); });
-      run_guarded(0);
-      for (std::thread& t : others) t.join();
+      Status status = run_together();
+      if (!status.ok()) return status;
     }
     return finish();
   }
@@ -85,7 +57,6 @@ class Simulation {
     Partition partition;
     std::vector<std::vector<Mail>> outboxes[2];  // this window's and the one before
     Tick next[2] = {kNever, kNever};
-    bool failed[2] = {false, false};
   };
 
   void run_alone() {
@@ -98,43 +69,68 @@ class Simulation {
     }
   }
 
-  // A thread that runs out of memory must not leave the others at a barrier: they all stop after this window.
-  void run_guarded(uint32_t me) {
-    Part& mine = *parts_[me];
-    Tick end = 0;
-    for (uint32_t window = 0;; window++) {
-      const uint32_t side = window % 2;
-      for (auto& box : mine.outboxes[side]) box.clear();
-      mine.partition.outbox = mine.outboxes[side].data();
-      mine.partition.first_mail = kNever;
-      try {
-        if (window == 0)
-          mine.partition.start();
-        else
-          mine.partition.run_until(end);
-        mine.next[side] = std::min(mine.partition.next(), mine.partition.first_mail);
-      } catch (const std::bad_alloc&) {
-        out_of_memory_ = true;
-        mine.next[side] = kNever;
+  Status run_together() {
+    // More threads than cores are of use only where each has a part that no other may work on.
+    const bool any = driver_.any_thread();
+    const uint32_t wanted =
+        any ? std::min(threads_, std::max(1u, std::thread::hardware_concurrency())) : threads_;
+    std::vector<std::thread> others;
+    Status status;
+    try {
+      for (uint32_t i = 1; i < wanted; i++) others.emplace_back([this, i] { run_windows(i); });
+    } catch (const std::system_error& e) {
+      // The others do its work, if they may.
+      if (!any) {
+        status = Status::error(e.code().value(), "cannot start " + std::to_string(wanted) +
+                                                     " threads: " + e.code().message() +
+                                                     "; use a lower number of --threads");
+        windows_.stop();
       }
-      mine.failed[side] = out_of_memory_ || mine.partition.failure.at != kNever;
-      barrier_.wait();
-      Tick next = kNever;
-      bool failed = false;
-      for (const auto& part : parts_) {
-        next = std::min(next, part->next[side]);
-        failed = failed || part->failed[side];
-      }
-      if (next == kNever || failed) return;
-      try {
-        for (const auto& part : parts_)
-          for (const Mail& mail : part->outboxes[side][me]) mine.partition.receive(mail);
-      } catch (const std::bad_alloc&) {
-        out_of_memory_ = true;
-      }
-      end = next + clock_.lookahead;
-      if (me == 0 && window % 64 == 0) report_progress(mine.partition);
     }
+    if (status.ok()) run_windows(0);
+    for (std::thread& t : others) t.join();
+    return status;
+  }
+
+  void run_windows(uint32_t me) {
+    windows_.run(
+        me, [this](uint32_t part, uint64_t window) { work(part, window); },
+        [this](uint64_t window) { return conclude(window); });
+  }
+
+  // Running out of memory ends it for all, after this window.
+  void work(uint32_t part, uint64_t window) {
+    Part& mine = *parts_[part];
+    const size_t side = window % 2;
+    for (auto& box : mine.outboxes[side]) box.clear();
+    mine.partition.outbox = mine.outboxes[side].data();
+    mine.partition.first_mail = kNever;
+    try {
+      if (window == 0) {
+        mine.partition.start();
+      } else {
+        for (const auto& from : parts_)
+          for (const Mail& mail : from->outboxes[1 - side][part]) mine.partition.receive(mail);
+        mine.partition.run_until(end_);
+      }
+      mine.next[side] = std::min(mine.partition.next(), mine.partition.first_mail);
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+    }
+  }
+
+  // What all parts have done in a window says where the next one ends; false: there is none.
+  bool conclude(uint64_t window) {
+    Tick next = kNever;
+    bool failed = out_of_memory_;
+    for (const auto& part : parts_) {
+      next = std::min(next, part->next[window % 2]);
+      failed = failed || part->partition.failure.at != kNever;
+    }
+    if (next == kNever || failed) return false;
+    end_ = next + clock_.lookahead;
+    if (window % 64 == 0) report_progress(parts_[0]->partition);
+    return true;
   }
 
   void report_progress(const Partition& p) {
@@ -238,8 +234,10 @@ class Simulation {
   const Wall::time_point start_;
   Wall::time_point last_progress_ = start_;
   const uint32_t threads_;
-  Barrier barrier_;
+  Driver& driver_;
+  Windows windows_;
   std::vector<std::unique_ptr<Part>> parts_;
+  Tick end_ = 0;  // of the window
   std::atomic<bool> out_of_memory_{false};
 };
 

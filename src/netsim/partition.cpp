@@ -79,6 +79,18 @@ Partition::Partition(const Machine& machine, const Topology& topology, const Clo
   nics_state_.resize(nodes * nics_);
 }
 
+uint64_t Partition::memory_of(const Machine& m, uint64_t routers, uint64_t ports, uint64_t router_nodes,
+                              uint64_t nodes) {
+  const uint64_t inputs =
+      ports * m.channels + router_nodes * (m.injection == InjectionPorts::per_nic ? m.nics : 1);
+  const uint64_t outputs = ports + router_nodes * m.nics;
+  const uint64_t words = (inputs + 63) / 64, output_words = (outputs + 63) / 64;
+  constexpr uint64_t kDeque = 576;  // what a std::deque has from the start
+  return routers * (outputs * (sizeof(Output) + words * 8) + ports * m.channels * sizeof(uint32_t) +
+                    inputs * sizeof(Input) + (output_words + words) * 8 + ports * sizeof(Tick) + 1) +
+         nodes * (sizeof(NodeState) + m.nics * (sizeof(Nic) + kDeque));
+}
+
 void Partition::run_until(Tick end) {
   for (Tick t = wheel_.next(); t < end; t = wheel_.next()) {
     now_ = t;

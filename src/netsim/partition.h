@@ -51,10 +51,11 @@ struct alignas(64) Packet {
   Tick ready;       // at the NIC
   Tick arrived;     // in this router, at its arbiter
   uint32_t tail;    // its end arrives so long after its header
+  uint16_t hops;    // a mesh may have tens of thousands
   uint8_t channel;  // of the link behind `output`
-  uint8_t hops;
-  bool reserved;  // the next buffer already counts it (adaptive routing)
+  bool reserved;    // the next buffer already counts it (adaptive routing)
 };
+static_assert(sizeof(Packet) == 64, "one cache line");
 
 // What partitions send each other between two windows.
 struct Mail {
@@ -74,6 +75,10 @@ class Partition {
  public:
   Partition(const Machine& machine, const Topology& topology, const Clock& clock, Driver& driver,
             const Options& options, uint32_t first_router, uint32_t end_router);
+
+  // Bytes that all partitions have from the start.
+  static uint64_t memory_of(const Machine& machine, uint64_t routers, uint64_t ports, uint64_t router_nodes,
+                            uint64_t nodes);
 
   void start();  // calls Driver::start for every node
   Tick next() const { return wheel_.next(); }

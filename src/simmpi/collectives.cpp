@@ -1,11 +1,13 @@
 #include "simmpi/collectives.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "schedule/schedule.h"
 #include "simmpi/datatype.h"
+#include "simmpi/experiment.h"
 #include "simmpi/mpi_state.h"
 #include "simmpi/rank.h"
 #include "simmpi/simulation.h"
@@ -137,15 +139,20 @@ void run_schedule(const Collective& c, const char* operation, const char* by_def
   const bool own_choice = chosen != simulation.options.collectives.end();
   const schedule::Algorithm* algorithm = schedule::find(own_choice ? chosen->second : by_default);
   const netsim::Machine& machine = simulation.machine;
-  if (own_choice && p.ranks == machine.nodes() && machine.topology == netsim::TopologyKind::torus) {
-    p.shape = machine.extents;
-    p.wraps = std::all_of(machine.wraps.begin(), machine.wraps.end(), [](bool w) { return w; });
-  } else if (algorithm->needs_shape) {
-    // A smaller communicator does not fill the torus: what needs one does as MPI would without it.
+  Status shaped = p.ranks == machine.nodes() ? take_shape(machine, algorithm->needs_shape, &p)
+                  : algorithm->needs_shape
+                      ? Status::error(EINVAL, "a communicator that does not fill the machine has no shape")
+                      : Status();
+  schedule::Parameters cut = p;
+  if (own_choice && p.bytes > kSegment && strcmp(operation, "broadcast") == 0) cut.segment = kSegment;
+  auto made = shaped.ok() ? schedule::make(*algorithm, cut) : Result<schedule::Schedule>(shaped);
+  if (!made.ok() && own_choice) {
+    // A chosen schedule that does not fit is no reason to end a program: MPI would do without it, too.
+    simulation.say_once(std::string("--collective ") + operation + "=" + algorithm->name + ": " +
+                        made.status().message() + "; done by " + by_default + " instead");
     algorithm = schedule::find(by_default);
+    made = schedule::make(*algorithm, p);
   }
-  if (own_choice && p.bytes > kSegment && strcmp(operation, "broadcast") == 0) p.segment = kSegment;
-  const auto made = schedule::make(*algorithm, p);
   if (!made.ok())
     fail_rank(1, std::string(operation) + " by " + algorithm->name + ": " + made.status().message());
   const schedule::Schedule& s = made.value();

@@ -2,6 +2,10 @@
 // stack the crash happened.
 #pragma once
 
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 namespace tasuki::simmpi {
 
 // Installs the handlers for as long as it lives.
@@ -15,5 +19,25 @@ class CrashHandlers {
 
 // Gives the calling thread its stack for signals; cheap when it has one.
 void prepare_thread_for_crashes();
+
+class Simulation;
+
+// Watches a run for as long as it lives. When nothing has happened for ProgramOptions::patience_s, ranks that come back to the
+// network end the run (Simulation::out_of_patience); one that does not come back is taken off its core like one that crashes.
+class Patience {
+ public:
+  explicit Patience(Simulation& simulation);
+  ~Patience();
+  Patience(const Patience&) = delete;
+  Patience& operator=(const Patience&) = delete;
+
+ private:
+  void watch();
+  Simulation& simulation_;
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
 
 }  // namespace tasuki::simmpi

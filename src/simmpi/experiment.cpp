@@ -2,10 +2,40 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
+#include "simmpi/memory_check.h"
+
 namespace tasuki::simmpi {
+
+// Schedules know a torus and a mesh, but nothing between them. Up to an extent of 2 both have the same neighbours.
+Status take_shape(const netsim::Machine& m, bool needed, schedule::Parameters* p) {
+  if (m.topology != netsim::TopologyKind::torus || m.router_nodes != 1) {
+    if (!needed) return Status();
+    return Status::error(
+        EINVAL, "machine '" + m.name +
+                    "': this schedule, or a gap by hops, needs the shape of a torus or mesh with one "
+                    "node on each router");
+  }
+  bool some = false, all = true;
+  for (size_t d = 0; d < m.extents.size(); d++) {
+    if (m.extents[d] <= 2) continue;
+    some = some || m.wraps[d];
+    all = all && m.wraps[d];
+  }
+  if (some && !all) {
+    if (!needed) return Status();
+    return Status::error(
+        EINVAL, "machine '" + m.name +
+                    "': 'topology.wraps': this schedule, or a gap by hops, needs a torus that wraps in "
+                    "all dimensions or a mesh that wraps in none");
+  }
+  p->shape = m.extents;
+  p->wraps = some || (all && m.wraps[0]);
+  return Status();
+}
 
 Result<Experiment> make_experiment(std::shared_ptr<const netsim::Machine> machine, const ScheduleSpec& spec) {
   const schedule::Algorithm* algorithm = schedule::find(spec.algorithm);
@@ -19,15 +49,19 @@ Result<Experiment> make_experiment(std::shared_ptr<const netsim::Machine> machin
   p.root = spec.root;
   p.bytes = spec.bytes;
   p.segment = spec.segment;
-  if (machine->topology == netsim::TopologyKind::torus && machine->router_nodes == 1) {
-    p.shape = machine->extents;
-    p.wraps = machine->wraps[0];
-  }
+  Status status = take_shape(*machine, algorithm->needs_shape || spec.gap != nullptr, &p);
+  if (!status.ok()) return status;
+  if (spec.root != 0 && strcmp(algorithm->operation, "broadcast") != 0)
+    return Status::error(EINVAL, "root " + std::to_string(spec.root) + ": " + algorithm->name + " is " +
+                                     algorithm->operation + ", which has no root");
+  if (spec.segment != 0 && strcmp(algorithm->operation, "broadcast") != 0)
+    return Status::error(EINVAL, "segments of " + std::to_string(spec.segment) + " bytes: " +
+                                     algorithm->name + " does not cut its messages; broadcasts do");
   Result<schedule::Schedule> made = schedule::make(*algorithm, p);
   if (!made.ok()) return made.status();
   Experiment e{std::move(machine), nullptr, std::move(made.value()), {}};
   if (spec.gap) {
-    Status status = schedule::set_gaps(e.schedule, spec.gap);
+    status = schedule::set_gaps(e.schedule, spec.gap);
     if (!status.ok()) return status;
   }
   if (spec.barriers) {
@@ -35,6 +69,12 @@ Result<Experiment> make_experiment(std::shared_ptr<const netsim::Machine> machin
     if (!with.ok()) return with.status();
     e.schedule = std::move(with.value());
   }
+  // With the options it is checked once more, when it runs: this keeps the topology from being too large.
+  netsim::Options least, flow;
+  flow.model = netsim::Model::flow;
+  if (netsim::memory_of(*e.machine, flow) < netsim::memory_of(*e.machine, least)) least = flow;
+  status = check_memory(*e.machine, least, memory_of(e.schedule));
+  if (!status.ok()) return status;
   e.topology = netsim::make_topology(*e.machine);
   return e;
 }

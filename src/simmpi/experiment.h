@@ -30,6 +30,9 @@ struct ScheduleSpec {
   std::function<uint32_t(uint32_t sequence, uint32_t hops)> gap;
 };
 
+// Fills in shape and wraps of the ranks of all nodes, one on each. An error if the machine has no such shape and it is needed.
+Status take_shape(const netsim::Machine& machine, bool needed, schedule::Parameters* parameters);
+
 Result<Experiment> make_experiment(std::shared_ptr<const netsim::Machine> machine, const ScheduleSpec& spec);
 
 Result<RunOutcome> run(const Experiment& experiment);

@@ -1,6 +1,7 @@
 #include "simmpi/process.h"
 
 #include <dlfcn.h>
+#include <err.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -286,6 +287,59 @@ int sim_sigaction(int, const struct sigaction*, struct sigaction* old) {
   if (old != nullptr) memset(old, 0, sizeof *old);
   return 0;
 }
+// getpid() is not a process of the host: a signal to it must not reach one.
+int sim_raise(int number) {
+  if (number == 0) return 0;
+  fail_rank(128 + number,
+            std::string("raised signal ") + std::to_string(number) + " (" + strsignal(number) + ")");
+}
+int sim_kill(pid_t process, int number) {
+  const Rank& rank = me();
+  if (process == 1000 + static_cast<pid_t>(rank.number)) return sim_raise(number);
+  if (process == 0 || (process >= 1000 && process < 1000 + static_cast<pid_t>(rank.simulation.rank_count())))
+    fail_rank(128 + number, "sends a signal to another rank, which the simulator cannot");
+  errno = EPERM;
+  return -1;
+}
+// Handlers are not kept, so a timer could only end the simulator.
+unsigned sim_alarm(unsigned) {
+  return 0;
+}
+int sim_setitimer(int, const void*, void* old) {
+  if (old != nullptr) memset(old, 0, sizeof(itimerval));
+  return 0;
+}
+int sim_no_exec() {
+  fail_rank(1, "wants to become another program, which ranks of the simulator cannot");
+}
+[[noreturn]] void sim_thread_exit(void*) {
+  sim_exit(0);
+}
+// These call exit() within the C library.
+[[noreturn]] void sim_err(int code, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vwarn(format, arguments);
+  va_end(arguments);
+  sim_exit(code);
+}
+[[noreturn]] void sim_errx(int code, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vwarnx(format, arguments);
+  va_end(arguments);
+  sim_exit(code);
+}
+void sim_error(int code, int number, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "%s: ", me().simulation.path.c_str());
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  if (number != 0) fprintf(stderr, ": %s", strerror(number));
+  fputc('\n', stderr);
+  if (code != 0) sim_exit(code);
+}
 int sim_no_process() {
   fail_rank(1, "wants to start a process or a thread, which ranks of the simulator cannot");
 }
@@ -350,6 +404,24 @@ const std::unordered_map<std::string_view, void*>& functions() {
                            entry("write", sim_write),
                            entry("signal", sim_signal),
                            entry("sigaction", sim_sigaction),
+                           entry("raise", sim_raise),
+                           entry("kill", sim_kill),
+                           entry("alarm", sim_alarm),
+                           entry("setitimer", sim_setitimer),
+                           entry("execv", sim_no_exec),
+                           entry("execve", sim_no_exec),
+                           entry("execvp", sim_no_exec),
+                           entry("execvpe", sim_no_exec),
+                           entry("execl", sim_no_exec),
+                           entry("execlp", sim_no_exec),
+                           entry("execle", sim_no_exec),
+                           entry("fexecve", sim_no_exec),
+                           entry("pthread_exit", sim_thread_exit),
+                           entry("err", sim_err),
+                           entry("errx", sim_errx),
+                           entry("error", sim_error),
+                           entry("daemon", sim_no_process),
+                           entry("thrd_create", sim_no_process),
                            entry("fork", sim_no_process),
                            entry("vfork", sim_no_process),
                            entry("pthread_create", sim_no_process),

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,8 +34,38 @@ bool is_abi_library(const std::string& name) {
   return starts(name, "libmpi_abi.so");
 }
 
+// Those of Open MPI and MPICH, for C, C++ and Fortran, and what they are made of.
 bool is_other_mpi(const std::string& name) {
-  return starts(name, "libmpi.so") || starts(name, "libmpich.so") || starts(name, "libmpi_cxx.so");
+  if (is_abi_library(name)) return false;
+  for (const char* other :
+       {"libmpi", "libpmpi", "libfmpi", "libfmpich", "libopen-rte.so", "libopen-pal.so", "liboshmem"})
+    if (starts(name, other)) return true;
+  return false;
+}
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The first such library that this process has; a library of the system may need one.
+std::string loaded_other_mpi() {
+  std::string found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        const std::string name = file_name(info->dlpi_name != nullptr ? info->dlpi_name : "");
+        if (!is_other_mpi(name)) return 0;
+        *static_cast<std::string*>(result) = name;
+        return 1;
+      },
+      &found);
+  return found;
+}
+
+Status other_mpi(const std::string& path, const std::string& name) {
+  return Status::error(ENOTSUP,
+                       path + ": is built for an MPI library of its own kind (" + name +
+                           "), which would start inside the simulator; build it with `tasuki simcc` or an "
+                           "mpicc_abi, C and C++ only");
 }
 
 std::vector<std::string> split_path(const char* text) {
@@ -83,14 +114,13 @@ Result<std::unique_ptr<Program>> Program::open(const std::string& path, const Ou
 // Breadth first, which is the order of the search for names.
 Status Program::add_libraries() {
   std::vector<std::string> seen;
+  const std::string before = loaded_other_mpi();
   for (size_t i = 0; i < images_.size(); i++) {
     for (const std::string& name : std::vector(images_[i]->needed())) {
       if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
       seen.push_back(name);
       if (is_abi_library(name)) continue;
-      if (is_other_mpi(name))
-        return Status::error(ENOTSUP, images_[i]->path() + ": is built for an MPI library of its own kind (" +
-                                          name + "); build it with `tasuki simcc` or an mpicc_abi");
+      if (is_other_mpi(file_name(name))) return other_mpi(images_[i]->path(), name);
       std::string own;
       if (name.find('/') != std::string::npos) {
         own = name;
@@ -115,6 +145,8 @@ Status Program::add_libraries() {
       if (library == nullptr)
         return Status::error(ENOENT, images_[i]->path() + " needs a library: " + dlerror());
       libraries_.push_back(library);
+      if (const std::string other = loaded_other_mpi(); !other.empty() && before.empty())
+        return other_mpi(images_[i]->path() + " needs " + name + ", which", other);
     }
   }
   return {};

@@ -146,6 +146,7 @@ void end_rank(int exit_code) {
   flush_lines(&rank.output);
   rank.exit_code = exit_code;
   rank.ended = true;
+  rank.simulation.progress();
   rank.log.finished = task->clock;
   MpiState& mpi = *rank.mpi;
   if (mpi.initialized && !mpi.finalized) {

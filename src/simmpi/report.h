@@ -35,6 +35,9 @@ std::string summary(const SimulationReport& report);
 // The complete result, one object. Times in seconds unless the key says otherwise. Also for scripts: keys stay.
 std::string to_json(const SimulationReport& report);
 
+// Creates the directory; an error if a report cannot be written there: to be known before the run.
+Status prepare_report(const std::string& directory);
+
 // Writes report.html, results.json, links.csv, throughput.csv, latency.csv, trace.perfetto-trace, and of a program ranks.csv,
 // calls.csv and messages.csv. Creates the directory. The page and links over time want Options::link_bins.
 Status write_report(const SimulationReport& report, const std::string& directory);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "os/output_file.h"
 #include "simmpi/report_data.h"
 #include "simmpi/report_page.h"
 #include "simmpi/trace.h"
@@ -121,12 +122,17 @@ Status write_file(const std::string& path, Write write) {
 
 }  // namespace
 
-Status write_report(const SimulationReport& report, const std::string& directory) {
+Status prepare_report(const std::string& directory) {
   std::error_code failed;
   std::filesystem::create_directories(directory, failed);
   if (failed)
     return Status::error(failed.value(),
                          "cannot create the directory " + directory + ": " + failed.message());
+  return os::check_output("--out", directory + "/report.html");
+}
+
+Status write_report(const SimulationReport& report, const std::string& directory) {
+  if (Status status = prepare_report(directory); !status.ok()) return status;
   using Writer = void (*)(const SimulationReport&, std::ostream&);
   struct File {
     const char* name;

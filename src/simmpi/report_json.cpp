@@ -14,7 +14,7 @@ json machine(const SimulationReport& report) {
   static constexpr const char* kKinds[] = {"torus", "fat_tree", "dragonfly"};
   static constexpr const char* kRouting[] = {"deterministic", "adaptive", "valiant"};
   static constexpr const char* kTies[] = {"positive", "split"};
-  static constexpr const char* kUse[] = {"dateline", "balanced"};
+  static constexpr const char* kUse[] = {"dateline", "balanced", "crossing"};
   static constexpr const char* kArbitration[] = {"injection_first", "round_robin", "through_first",
                                                  "oldest_first"};
   static constexpr const char* kRead[] = {"multiple", "channel", "port"};

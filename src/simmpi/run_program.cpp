@@ -7,6 +7,7 @@
 
 #include "schedule/schedule.h"
 #include "simmpi/crash.h"
+#include "simmpi/memory_check.h"
 #include "simmpi/output.h"
 #include "simmpi/simulation.h"
 
@@ -55,6 +56,9 @@ Result<ProgramOutcome> run_program(const netsim::Machine& machine, const Program
   if (options.command.empty()) return Status::error(EINVAL, "which program?");
   Status status = check_collectives(options.collectives);
   if (!status.ok()) return status;
+  constexpr uint64_t kRank = 40 << 10;  // stack, variables and queues of a small program
+  status = check_memory(machine, options.network, uint64_t{options.ranks} * kRank);
+  if (!status.ok()) return status;
   const auto path = find_program(options.command[0]);
   if (!path.ok()) return path.status();
   setenv("OMP_NUM_THREADS", "1", 0);  // a rank is one fiber
@@ -68,6 +72,7 @@ Result<ProgramOutcome> run_program(const netsim::Machine& machine, const Program
   const auto topology = netsim::make_topology(machine);
   Result<netsim::Results> results = [&] {
     const CrashHandlers handlers;
+    const Patience patience(simulation);
     return simulate(machine, *topology, simulation, options.network);
   }();
   if (!results.ok()) {

@@ -22,8 +22,10 @@ struct ProgramOptions {
   std::map<std::string, std::string> collectives;
   // Pacing of a message between two nodes, in 1 / netsim::kGapUnit packet times; empty: none.
   std::function<uint32_t(uint32_t from, uint32_t to)> gap;
-  bool log = true;                           // keep a record of each call and message
-  uint64_t most_records = 1u << 20;          // of each kind and of all ranks together
+  bool log = true;                   // keep a record of each call and message
+  uint64_t most_records = 1u << 20;  // of each kind and of all ranks together
+  // By the wall's clock, in seconds: a run in which no rank sends, receives or ends for so long is ended. 0: never.
+  double patience_s = 600;
   uint64_t stack_bytes = uint64_t{8} << 20;  // of each rank; only what is touched takes memory
 };
 

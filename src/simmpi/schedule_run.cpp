@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <string>
 
+#include "simmpi/memory_check.h"
+
 namespace tasuki::simmpi {
 namespace {
 
@@ -55,6 +57,7 @@ class ScheduleDriver final : public netsim::Driver {
     for (Rank& r : ranks_) r.lanes.resize(schedule.lanes());
   }
 
+  bool any_thread() const override { return true; }
   void start(Node& node) override {
     if (node.id() >= ranks_.size()) return;
     uint64_t x = options_.network.seed * 0x9e3779b97f4a7c15u + node.id() * 0xbf58476d1ce4e5b9u;
@@ -284,6 +287,15 @@ Result<RunOutcome> run_schedule(const Machine& machine, const netsim::Topology& 
     return Status::error(EINVAL, "the schedule has " + std::to_string(schedule.ranks()) +
                                      " ranks, machine '" + machine.name + "' only " +
                                      std::to_string(topology.nodes()) + " nodes");
+  if (Status status = check_memory(machine, options.network, memory_of(schedule)); !status.ok())
+    return status;
+  const uint32_t sequences = schedule.sequences();
+  if ((options.first_sequence != 0 && options.first_sequence >= sequences) ||
+      (options.end_sequence != UINT32_MAX && options.end_sequence > sequences))
+    return Status::error(EINVAL,
+                         schedule.algorithm() + " has " + std::to_string(sequences) +
+                             " sequences on this machine, so there is none with number " +
+                             std::to_string(std::max(options.first_sequence + 1, options.end_sequence)));
   ScheduleDriver driver(machine, schedule, options);
   Result<netsim::Results> results = netsim::simulate(machine, topology, driver, options.network);
   if (!results.ok()) return results.status();
@@ -292,6 +304,9 @@ Result<RunOutcome> run_schedule(const Machine& machine, const netsim::Topology& 
   RunOutcome outcome;
   outcome.results = std::move(results.value());
   driver.report(&outcome);
+  if (outcome.results.messages == 0 && (outcome.time == 0 || schedule.ranks() > 1))
+    return Status::error(EINVAL, schedule.algorithm() + " on " + std::to_string(schedule.ranks()) +
+                                     " ranks does nothing: there is no message and nothing to copy");
   return outcome;
 }
 

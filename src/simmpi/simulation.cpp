@@ -1,7 +1,9 @@
 #include "simmpi/simulation.h"
 
 #include <algorithm>
+#include <cstdio>
 
+#include "base/log.h"
 #include "simmpi/comm.h"
 #include "simmpi/entries.h"
 #include "simmpi/mpi_state.h"
@@ -61,6 +63,7 @@ void Simulation::start(netsim::Node& network) {
 void Simulation::sent(netsim::Node& network, uint64_t tag) {
   NodeState& node = *nodes_[network.id()];
   node.network = &network;
+  progress();
   rank(static_cast<uint32_t>(tag >> 32)).sent(tag);
   run_ready(node);
 }
@@ -76,6 +79,7 @@ void Simulation::delivered(netsim::Node& network, uint32_t from, uint64_t, uint6
     packet.reset(i->second);
     sender.outgoing.erase(i);
   }
+  progress();
   Rank& receiver = rank(packet->to);
   receiver.delivered(std::move(packet));
   run_ready(node);
@@ -85,6 +89,11 @@ void Simulation::timer(netsim::Node& network, uint64_t tag) {
   NodeState& node = *nodes_[network.id()];
   node.network = &network;
   Rank& r = rank(static_cast<uint32_t>(tag >> 32));
+  if (out_of_patience.load(std::memory_order_relaxed)) {
+    note_failure(r, 1);
+    network.fail("rank " + std::to_string(r.number) + " " + why_busy(r));
+    return;
+  }
   const auto slot = static_cast<uint32_t>(tag);
   if (slot < r.tasks.size() && r.tasks[slot] != nullptr) r.make_ready(r.tasks[slot].get());
   run_ready(node);
@@ -98,6 +107,20 @@ void Simulation::run_ready(NodeState& node) {
     // A rank that has ended, well or badly, does nothing more.
     if (!task->rank->ended) resume(task);
   }
+}
+
+std::string Simulation::why_busy(const Rank& r) const {
+  char seconds[32];
+  snprintf(seconds, sizeof seconds, "%g", options.patience_s);
+  return std::string("is busy ") +
+         (r.call.name != nullptr ? std::string("in ") + r.call.name : "outside of MPI") + ", and for " +
+         seconds +
+         " s no rank has sent, received or ended: an endless loop? (--patience allows more, '0 s' for ever)";
+}
+
+void Simulation::say_once(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (said_.insert(text).second) log(LogLevel::warning, "%s", text.c_str());
 }
 
 bool Simulation::all_ended() const {

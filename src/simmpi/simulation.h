@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,15 @@ class Simulation : public netsim::Driver {
   Rank& rank(uint32_t number) { return *ranks_[number]; }
   uint32_t rank_count() const { return static_cast<uint32_t>(ranks_.size()); }
 
+  // Something that all wait for has happened: a message has left or come, a rank has ended.
+  void progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
+  // Set when nothing of the kind has happened for ProgramOptions::patience_s: a rank that is busy then ends the run.
+  std::atomic<bool> out_of_patience{false};
+  std::string why_busy(const Rank& rank) const;
+  uint64_t progress_count() const { return progress_.load(std::memory_order_relaxed); }
+  // A line on the real stderr, the first time that it comes.
+  void say_once(const std::string& text);
+
   // After the run.
   bool all_ended() const;
   int exit_code() const;          // of the first rank by number that ended with another one than 0
@@ -54,9 +65,11 @@ class Simulation : public netsim::Driver {
   void run_ready(NodeState& node);
 
   uint32_t per_node_ = 1;
+  std::atomic<uint64_t> progress_{0};
   std::vector<std::unique_ptr<NodeState>> nodes_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  std::mutex mutex_;  // of failure_
+  std::mutex mutex_;  // of failure_, said_
+  std::set<std::string> said_;
   Failure failure_;
 };
 

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "netsim/random.h"
+#include "simmpi/memory_check.h"
 
 namespace tasuki::simmpi {
 namespace {
@@ -42,6 +43,7 @@ class TrafficDriver final : public netsim::Driver {
     for (Source& s : sources_) s.in_nic.resize(machine.nics);
   }
 
+  bool any_thread() const override { return true; }
   void start(Node& node) override { plan(node); }
 
   // A message is made.
@@ -177,6 +179,9 @@ Status check(const Machine& m, const TrafficOptions& o) {
   if (o.hot_node >= m.nodes())
     return wrong("the hot spot is node " + std::to_string(o.hot_node) + ", but there are only " +
                  std::to_string(m.nodes()));
+  const uint64_t bytes = o.bytes != 0 ? o.bytes : m.payload_bytes();
+  if (o.gap != 0 && bytes <= m.payload_bytes())
+    return wrong("a gap between the packets of a message has no effect on messages of one packet");
   const uint64_t n = square_root(m.nodes());
   if (o.pattern == TrafficPattern::transpose && n * n != m.nodes())
     return wrong("transpose needs a square number of nodes, not " + std::to_string(m.nodes()));
@@ -191,6 +196,8 @@ Result<TrafficOutcome> run_traffic(const Machine& machine, const netsim::Topolog
                                    const TrafficOptions& options) {
   Status status = netsim::check_machine(machine);
   if (status.ok()) status = check(machine, options);
+  if (!status.ok()) return status;
+  status = check_memory(machine, options.network);
   if (!status.ok()) return status;
   TrafficDriver driver(machine, options);
   Result<netsim::Results> results = netsim::simulate(machine, topology, driver, options.network);

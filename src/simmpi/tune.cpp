@@ -14,12 +14,27 @@ class Tuner {
       : machine_(std::move(machine)), spec_(spec), options_(options) {}
 
   Result<Tuned> run() {
+    const auto wrong = [](const std::string& what) { return Status::error(EINVAL, "tune: " + what); };
+    if (!(options_.low >= -kMostBias && options_.low <= options_.high && options_.high <= kMostBias))
+      return wrong("the least bias must not be above the greatest, and both from -256 to 256");
+    if (!options_.alone && options_.high < 0)
+      return wrong(
+          "a greatest bias below 0 is of use with --alone only: the chain begins with the best common bias, "
+          "from 0 on");
+    if (!(options_.fine >= 1.0 / schedule::kGapUnit && options_.fine <= kMostBias))
+      return wrong("the last step must be 1/256 to 256 packet times");
+    if (options_.rounds < 1 || options_.rounds > 1000)
+      return wrong("the chain is gone through 1 to 1000 times");
     Result<Experiment> first = make_experiment(machine_, spec_);
     if (!first.ok()) return first.status();
     if (first.value().schedule.sequences() == 0 || machine_->extents.empty())
       return Status::error(EINVAL, "only schedules with sequences on a torus or mesh can be tuned");
+    schedule::Parameters shape;
+    Status status = take_shape(*machine_, true, &shape);
+    if (!status.ok()) return status;
+    wraps_ = shape.wraps;
     find_hops(first.value().schedule);
-    Status status = options_.alone ? tune_alone() : tune_chain();
+    status = options_.alone ? tune_alone() : tune_chain();
     if (!status.ok()) return status;
     Tuned result;
     result.sequences = tuned_;
@@ -27,8 +42,10 @@ class Tuner {
     schedule::Parameters& p = result.schedule.parameters;
     p.ranks = machine_->nodes();
     p.bytes = spec_.bytes;
+    p.segment = spec_.segment;
+    p.root = spec_.root;
     p.shape = machine_->extents;
-    p.wraps = machine_->wraps[0];
+    p.wraps = wraps_;
     result.schedule.barriers = spec_.barriers;
     result.schedule.pace.per_hop = schedule::kGapUnit;
     for (const TunedSequence& t : tuned_)
@@ -46,8 +63,7 @@ class Tuner {
       for (const schedule::Step& step : steps)
         if (step.action == schedule::Action::send && step.sequence < tuned_.size())
           tuned_[step.sequence].hops =
-              std::max(tuned_[step.sequence].hops,
-                       schedule::hops(machine_->extents, machine_->wraps[0], 0, step.peer));
+              std::max(tuned_[step.sequence].hops, schedule::hops(machine_->extents, wraps_, 0, step.peer));
     }
   }
 
@@ -157,15 +173,18 @@ class Tuner {
     e.value().options.end_sequence = end;
     e.value().options.skew = options_.skew;
     e.value().options.network.seed = options_.seed;
+    e.value().options.network.model = options_.model;
     Result<RunOutcome> r = simmpi::run(e.value());
     if (!r.ok()) return r.status();
     return r.value().time;
   }
 
   static constexpr uint32_t kAll = UINT32_MAX;
+  static constexpr double kMostBias = 256;
   std::shared_ptr<const netsim::Machine> machine_;
   const ScheduleSpec& spec_;
   const TuneOptions& options_;
+  bool wraps_ = true;
   std::vector<TunedSequence> tuned_;
 };
 

@@ -22,6 +22,7 @@ struct TuneOptions {
   netsim::Time skew = 0;  // start skew of every trial
   uint32_t workers = 1;   // trials side by side
   uint64_t seed = 1;
+  netsim::Model model = netsim::Model::packet;
   std::function<void(size_t finished, size_t all)> progress;  // of sequences; may be empty
 };
 

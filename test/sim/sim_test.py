@@ -1,7 +1,9 @@
 """`tasuki sim` as its users call it: sim_test.py CASE --tasuki build/bin/tasuki."""
 import argparse
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,6 +12,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("case")
 parser.add_argument("--tasuki", required=True)
 parser.add_argument("--mpirun")
+parser.add_argument("--docs", type=pathlib.Path, default=pathlib.Path(__file__).parents[2])
 args = parser.parse_args()
 
 HERE = pathlib.Path(__file__).parent
@@ -62,6 +65,8 @@ def schedule(folder):
 def threads(folder):
     for machine in ("torus2d-9x9", "dragonfly"):
         words = ["--machine", machine, "--schedule", "pairwise" if machine == "dragonfly" else "a2at", "--bytes", "4KiB"]
+        if machine == "dragonfly":  # 9 groups, 72 nodes: a hundredth of the work
+            words += ["--set", "topology.group_routers=4", "--set", "topology.global_links=2", "--set", "topology.router_nodes=2"]
         hashes = {simulate(folder, *words, "--threads", n)["hash"] for n in (1, 2, 4)}
         check(len(hashes) == 1, f"{machine}: results depend on the threads", hashes)
     seeds = {simulate(folder, "--machine", "torus2d-8x8", *A2AT, "--skew", "1 us", "--seed", n)["hash"] for n in (1, 2)}
@@ -140,6 +145,10 @@ def collectives_by_name(folder):
         times[name] = r["time_s"]
     check(len(set(times.values())) > 3, "the schedules make no difference", times)
     refused("--machine", "torus2d-8x8", "-n", 64, "--collective", "alltoall=nonsense", all_to_all, says="nonsense")
+    # What does not fit the machine is done otherwise, and said once.
+    for words in (["--set", "topology.router_nodes=2", "-n", 128], ["--set", "topology.wraps=[true, false]", "-n", 64], ["-n", 63]):
+        done = tasuki("sim", "--machine", "torus2d-8x8", *words, "--collective", "alltoall=a2at", all_to_all)
+        check(done.stderr.count("done by") == 1 and "alltoall=a2at" in done.stderr, "not said once", done.stderr)
 
 
 def errors(folder):
@@ -148,11 +157,10 @@ def errors(folder):
     refused(*good, "--schedule", "nonsense", says="a2at")
     refused(*good, *A2AT, "--pace", "hops-+", says="hops-+")
     refused(*good, "--schedule", "a2at", "--bytes", "lots", says="--bytes")
-    refused("--machine", "fat-tree", *A2AT, says="shape")
+    refused("--machine", "fat-tree", *A2AT, says="shape of a torus")
     refused(*good, *A2AT, "--set", "router.channels=1", says="virtual channels")
     refused(*good, *A2AT, "--set", "topology.extents=[0, 8]", says="extent")
     refused(*good, *A2AT, "--skew", "3", says="--skew")
-    refused(*good, *A2AT, "--json", "/nonexistent/x.json", says="/nonexistent/x.json")
     broken = pathlib.Path(folder, "broken.toml")
     broken.write_text("name = 'x'\n[topology]\nkind = 'torus'\nextents = [4, 'four']\n")
     refused("--machine", broken, *A2AT, says="broken.toml:4")
@@ -219,12 +227,163 @@ def flow(folder):
     check(0.7 < r["time_s"] / packet["time_s"] < 1.3, "the models disagree where nothing collapses", r["time_s"], packet["time_s"])
 
 
+# Packets of 32 KiB: a sixteenth of the work.
+PAPER = ["sim", "paper", "--experiments", "2", "--sizes", "4", "--step", "1", "--set", 'packet.mtu="32 KiB"', "--set", 'router.buffer="64 KiB"']
+
+
 def paper_resumes(folder):
-    words = ["sim", "paper", "--experiments", "2", "--sizes", "8,9", "--step", "1", "--out", folder]
-    # With results at hand it must not compute any: a file of results for all points but none that is wanted is refused.
-    pathlib.Path(folder, "points.json").write_text("nonsense")
-    done = tasuki(*words, code=1)
+    def numbers(out, *words):
+        done = tasuki(*PAPER, *words, "--out", out)
+        return json.loads((out / "paper.json").read_text())["numbers"], done
+
+    one, other = pathlib.Path(folder, "one"), pathlib.Path(folder, "other")
+    first, _ = numbers(one)
+    check(all("e+" not in n["here"] for n in first), "a number of sizes that are not there", first)
+    points = json.loads((one / "points.json").read_text())["points"]
+    # Another machine in the same directory gets results of its own, and the first one's are still there.
+    oldest = ["--set", "router.arbitration=oldest-first"]
+    changed, _ = numbers(one, *oldest)
+    check(changed == numbers(other, *oldest)[0], "results of another machine were served", changed)
+    check(changed != first, "the setting changes nothing", first)
+    # What is kept is used: a result that was changed comes back; those of another version do not.
+    both = json.loads((one / "points.json").read_text())["points"]
+    check(len(both) == 2 * len(points) and points.items() <= both.items(), "kept results", len(points), len(both))
+    for key, value in both.items():
+        if key in points:
+            value["time_s"] *= 2
+    both["0 " + next(iter(points))] = next(iter(points.values()))
+    (one / "points.json").write_text(json.dumps({"points": both}))
+    again, done = numbers(one)
+    check(again != first, "kept results are not used")
+    check("1 results of another version" in done.stderr, "results of another version", done.stderr)
+    # A broken file is refused before anything is computed.
+    (one / "points.json").write_text("nonsense")
+    done = tasuki(*PAPER, "--out", one, code=1)
     check("points.json" in done.stderr, "a broken file of results", done.stderr)
+    refused("paper", "--set", "topology.extents=[4, 4]", "--out", one, says="topology")
+    refused("paper", "--machine", "dragonfly", "--out", one, says="torus")
+
+
+# The hash of every delivery and every link. Where one changes, results have changed: then netsim::kResultsVersion is raised, so that
+# results which `tasuki sim paper` has kept are not used any more, and the hashes are renewed.
+GOLDEN = {
+    "torus2d-9x9 packet": "27a89ff51316a2a4",
+    "torus2d-9x9 flow": "cb8114bffce5280d",
+    "dragonfly packet": "abf51273ef441a46",
+    "dragonfly flow": "099520e994064803",
+    "fat-tree packet": "b6c4b5c60474cb60",
+    "fat-tree flow": "b6c4b5c60474cb60",
+    "mesh2d-8x8 packet": "1546bc8d42d85cea",
+    "mesh2d-8x8 flow": "21fe359f7a0eb461",
+    "router.arbitration=oldest-first": "001d9926aed21925",
+    "router.buffer_read=port": "809419c75d39f1bd",
+    "routing.algorithm=valiant": "c28a93b273065b98",
+    "routing.ties=split": "15fce55f5bc4a88d"
+}
+
+
+def golden_runs(folder):
+    for machine in ("torus2d-9x9", "dragonfly", "fat-tree", "mesh2d-8x8"):
+        for model in ("packet", "flow"):
+            words = ["--machine", machine, "--schedule", "spread", "--bytes", "100", "--model", model]
+            if machine in ("dragonfly", "fat-tree"):
+                words[3] = "recursive-doubling"
+            yield f"{machine} {model}", simulate(folder, *words, "--skew", "1 us")["hash"]
+    for setting in ("router.arbitration=oldest-first", "router.buffer_read=port", "routing.algorithm=valiant", "routing.ties=split"):
+        words = ["--set", setting, *(["--set", "router.channels=4"] if "valiant" in setting else [])]
+        yield setting, simulate(folder, "--machine", "torus2d-8x8", *words, *A2AT, "--pace", "hops-1+1")["hash"]
+
+
+def golden(folder):
+    now = dict(golden_runs(folder))
+    check(now == GOLDEN, "results have changed: raise kResultsVersion (src/netsim/network.h) and renew GOLDEN with", json.dumps(now, indent=4))
+
+
+# What a user pastes from the README and the pages on the simulator, with short messages.
+def commands(folder):
+    shutil.copy(HERE / "ring.c", pathlib.Path(folder, "heat.c"))
+    folders = {**os.environ, "PATH": f"{pathlib.Path(args.tasuki).parent}:{os.environ['PATH']}"}
+    ran = []
+    for page in ("README.md", "docs/simulator.md", "docs/simulator-programs.md"):
+        for line in (args.docs / page).read_text().splitlines():
+            command = line.split("  #")[0].strip()
+            if not line.startswith("    ") or "tasuki sim" not in command or "mpirun" in command or "sim paper" in command:
+                continue
+            command = command.replace("build/bin/tasuki", "tasuki").replace("1MiB", "1KiB").replace("0:6:0.125", "0:1:0.5")
+            command += " --bytes 1KiB" if "sim tune" in command else " --load 0.1" if "sim traffic" in command else ""
+            done = subprocess.run(command, shell=True, cwd=folder, env=folders, capture_output=True, text=True, timeout=200, check=False)
+            check(done.returncode == 0, f"{page}: {command}", done.stdout, done.stderr)
+            ran.append(command)
+    check(len(ran) >= 8, "commands of the documentation", *ran)
+
+
+# What would change nothing, what cannot work and what cannot be written is said before the run.
+def refusals(folder):
+    torus = ["--machine", "torus2d-8x8"]
+    small = [*torus, "--schedule", "a2at", "--bytes", "64"]
+    ring = build(folder, "ring")
+    refused("--machine", "dragonfly", "--schedule", "pairwise", "--set", "routing.algorithm=adaptive", says="no effect")
+    refused(*small, "--model", "flow", "--set", "routing.algorithm=adaptive", "--set", "router.channels=3", says="no effect")
+    refused(*small, "--model", "flow", "--threads", "2", says="--threads has no effect")
+    refused("--machine", "fat-tree", "--schedule", "pairwise", "--set", "routing.ties=split", says="routing.ties")
+    refused("--machine", "mesh2d-8x8", "--schedule", "halo", "--set", "routing.channels=balanced", says="routing.channels")
+    refused(*small, "--set", "topology.wraps=[true, false]", says="topology.wraps")
+    refused(*torus, "--schedule", "pairwise", "--pace", "hops", "--set", "topology.wraps=[false, true]", says="topology.wraps")
+    refused(*small, "--set", "topology.router_nodes=2", says="one node on each router")
+    refused(*small, "--root", "3", says="no root")
+    refused(*small, "--segment", "4KiB", says="does not cut")
+    for sequences in ("30", "30:31", "2:99"):
+        refused(*small, "--sequences", sequences, says="16 sequences")
+    refused(*torus, "--schedule", "a2at", "--bytes", "0", says="does nothing")
+    refused(*small, "--no-payload", says="--no-payload has no effect without a program")
+    refused(*torus, "--bytes", "64", ring, says="--bytes has no effect with a program")
+    refused(*torus, "--collective", "alltoall=ring", "--collective", "alltoall=linear", ring, says="before")
+    refused("traffic", *torus, "--hot-node", "1", says="--hot-node has no effect")
+    refused("traffic", *torus, "--gap", "1", says="no effect on messages of one packet")
+    refused("tune", *small, "--skew", "1 us", says="--tolerate")
+    refused("tune", *small, "--low", "2", "--high", "1", says="least bias")
+    refused("tune", *small, "--fine", "0", says="last step")
+    # A schedule file is for one shape.
+    saved = pathlib.Path(folder, "saved.json")
+    saved.write_text(json.dumps({"format": "tasuki-schedule-1", "algorithm": "a2at", "parameters": {"shape": [9, 9], "bytes": 64}}))
+    refused(*torus, "--replay", saved, says="9x9")
+    refused(*torus, "--replay", saved, "--bytes", "64", says="--bytes has no effect with --replay")
+    # Before the work: this would take hours.
+    long = ["--machine", "torus2d-64x64", "--bytes", "1MiB"]
+    nowhere = "/dev/null/x"
+    for words in (["--json", nowhere], ["--out", nowhere], ["--out", "/dev/null"]):
+        refused(*long, "--schedule", "a2at", *words, says=words[1])
+    for option in ("--json", "--csv", "--html"):
+        refused("sweep", *long, "--schedule", "a2at", option, nowhere, says=nowhere)
+    refused("tune", *long, "--schedule", "a2at", "-o", nowhere, says=nowhere)
+    refused("traffic", *long[:2], "--json", nowhere, says=nowhere)
+    refused("paper", "--out", "/dev/null", says="/dev/null")
+    # More memory than any host of today has for it.
+    huge = ["--set", "topology.extents=[4096, 4096]", "--set", "nic.count=64", "--set", "router.channels=8"]
+    for words in (["--schedule", "dissemination"], [ring]):
+        refused(*torus, *huge, *words, says="of memory, and this host has")
+    refused("traffic", *torus, *huge, says="of memory, and this host has")
+
+
+# A mesh with more than 255 hops counts them all.
+def long_way(folder):
+    r = simulate(folder, "--machine", "mesh2d-8x8", "--set", "topology.extents=[300]", "--schedule", "linear", "--bytes", "1")
+    check(max(l["hops"] for l in r["latency"]) == 299, "hops", [l["hops"] for l in r["latency"]])
+    r = simulate(folder, "--machine", "torus2d-8x8", *A2AT, "--set", "routing.channels=crossing", "--set", "nic.injection=shared")
+    check(r["machine"]["channel_use"] == "crossing", "the machine in the results", r["machine"])
+    check(r["settings"]["set"] == "routing.channels=crossing, nic.injection=shared", "all settings", r["settings"])
+
+
+# Fortran programs and others that bring a real MPI with them.
+def other_mpi(folder):
+    hello = pathlib.Path(folder, "hello.f90")
+    hello.write_text("program hello\n include 'mpif.h'\n integer e\n call MPI_INIT(e)\n call MPI_FINALIZE(e)\nend program\n")
+    for compiler in ("mpifort.openmpi", "mpifort.mpich"):
+        if shutil.which(compiler) is None:
+            print("skipped, not there:", compiler)
+            continue
+        subprocess.run([compiler, hello, "-o", hello.with_suffix("")], check=True, timeout=100, cwd=folder)
+        refused("--machine", "torus2d-8x8", "-n", "2", hello.with_suffix(""), says="MPI library of its own kind")
 
 
 with tempfile.TemporaryDirectory() as scratch:

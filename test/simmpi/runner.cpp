@@ -1,5 +1,5 @@
 // Runs one program in the simulator, for tests: runner MACHINE RANKS [option=value...] -- PROGRAM ARGS
-//   threads=N payload=0 log=1 model=flow|fixed alltoall=NAME eager=BYTES overhead=PS
+//   threads=N payload=0 log=1 model=flow|fixed alltoall=NAME eager=BYTES overhead=PS patience=SECONDS
 // Prints one line about the run to stdout and what went wrong to stderr; ends as `tasuki sim` does. model=fixed is a network in
 // which every message takes one microsecond: it tests this part without the network model.
 #include <cstdio>
@@ -105,6 +105,8 @@ int main(int argc, char** argv) {
       fixed = value == "fixed";
     else if (key == "eager")
       machine.value().eager_bytes = strtoull(value.c_str(), nullptr, 10);
+    else if (key == "patience")
+      options.patience_s = strtod(value.c_str(), nullptr);
     else if (key == "overhead")
       machine.value().call_overhead = strtoull(value.c_str(), nullptr, 10);
     else

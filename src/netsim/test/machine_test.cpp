@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "netsim/network.h"
 #include "netsim/test/scripted.h"
@@ -363,6 +364,71 @@ TEST(MachineFile, AllThatComeWithTasukiWork) {
     EXPECT_EQ(driver.arrivals[m.nodes() - 1].size(), 1u) << name;
   }
   EXPECT_GE(files, 16u);
+}
+
+// What keeps results names the machine by its values: one that is left out would serve results of another machine.
+TEST(Machine, EveryKeyIsAValue) {
+  std::set<std::string> seen{values_of(parse_machine(kGood, "m.toml").value())};
+  const char* const settings[] = {"topology.extents=[6, 4]",
+                                  "topology.wraps=[true, false]",
+                                  "topology.router_nodes=2",
+                                  "routing.algorithm=valiant",
+                                  "routing.ties=split",
+                                  "routing.channels=balanced",
+                                  "link.bandwidth=3 GB/s",
+                                  "link.cable_delay=11 ns",
+                                  "router.routing_computation=5 ns",
+                                  "router.channel_allocation=5 ns",
+                                  "router.switch_allocation=5 ns",
+                                  "router.switch_traversal=5 ns",
+                                  "router.switch_delay=5 ns",
+                                  "router.channels=7",
+                                  "router.buffer=1 MiB",
+                                  "packet.flit=8 B",
+                                  "packet.mtu=1 KiB",
+                                  "packet.header=16 B",
+                                  "router.arbitration=oldest-first",
+                                  "router.buffer_read=port",
+                                  "nic.count=3",
+                                  "nic.dma=3 GB/s",
+                                  "nic.injection=shared",
+                                  "memory.bandwidth=3 GB/s",
+                                  "software.call_overhead=5 ns",
+                                  "software.eager=5 B",
+                                  "software.compute_scale=0.5"};
+  for (const char* setting : settings) {
+    std::vector<std::string> all{setting};
+    if (std::string(setting) == "routing.algorithm=valiant") all.push_back("router.channels=4");
+    const Result<Machine> m = parse_machine(kGood, "m.toml", all);
+    ASSERT_TRUE(m.ok()) << setting << ": " << m.status().message();
+    EXPECT_TRUE(seen.insert(values_of(m.value())).second) << setting << " is not in values_of()";
+  }
+}
+
+TEST(Machine, WhatHasNoEffectIsNamed) {
+  const auto error = [](std::vector<std::string> settings) {
+    const Result<Machine> m = parse_machine(kGood, "m.toml", settings);
+    return m.ok() ? std::string() : m.status().message();
+  };
+  EXPECT_NE(error({"topology.kind=mesh", "routing.ties=split"}).find("'routing.ties'"), std::string::npos);
+  EXPECT_NE(error({"topology.kind=mesh", "routing.channels=balanced"}).find("'routing.channels'"),
+            std::string::npos);
+  EXPECT_EQ(error({"topology.wraps=[true, false]", "routing.ties=split"}), "");
+}
+
+// As many bytes as a run of it has taken when it was measured, about: too few let the kernel end the process.
+TEST(Machine, MemoryGrowsWithAllThatTakesSome) {
+  Machine m = paper_machine({64, 64});
+  const uint64_t small = memory_of(m, {});
+  EXPECT_GT(small, 4096u * 1000);
+  m.nics *= 2;
+  EXPECT_GT(memory_of(m, {}), small);
+  Options links;
+  links.link_bins = true;
+  EXPECT_GT(memory_of(m, links), memory_of(m, {}) + uint64_t{4096} * 4 * 512 * 8);
+  Options flow;
+  flow.model = Model::flow;
+  EXPECT_GT(memory_of(m, flow), 4096u * 1000);
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ class Scripted final : public Driver {
       : arrivals(nodes), sends(nodes), plan_(plan), by_node_(nodes) {
     for (size_t i = 0; i < plan.size(); i++) by_node_[plan[i].from].push_back(i);
   }
+  bool any_thread() const override { return any; }
+  bool any = true;  // thread may be called for a node
   void start(Node& node) override {
     for (const size_t i : by_node_[node.id()]) node.set_timer(plan_[i].at, i);
   }

@@ -1,4 +1,5 @@
 // Programs that go wrong in ways that users' programs do; argv[1] says which.
+#include <err.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,6 +37,18 @@ int main(int argc, char** argv) {
   if (strcmp(what, "exit") == 0 && rank == 2) exit(9);
   if (strcmp(what, "return") == 0 && rank == 2) return 0;
   if (strcmp(what, "abort") == 0 && rank == 2) MPI_Abort(MPI_COMM_WORLD, 6);
+  if (strcmp(what, "kill") == 0 && rank == 2) kill(getpid(), SIGKILL);
+  if (strcmp(what, "kill-other") == 0 && rank == 2) kill(getpid() + 1, SIGKILL);
+  if (strcmp(what, "raise") == 0 && rank == 2) raise(SIGTERM);
+  if (strcmp(what, "exec") == 0 && rank == 2) execl("/bin/true", "true", (char*)NULL);
+  if (strcmp(what, "err") == 0 && rank == 2) errx(3, "no luck");
+  if (strcmp(what, "loop") == 0 && rank == 2)
+    for (volatile int forever = 1; forever;) continue;
+  if (strcmp(what, "poll") == 0 && rank == 2)
+    for (int flag = 0; !flag;) MPI_Iprobe(1, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  if (strcmp(what, "clock") == 0 && rank == 2)
+    for (volatile double t = 0; t >= 0;) t = MPI_Wtime();
+  if (strcmp(what, "pause") == 0 && rank == 2) pause();
   if (strcmp(what, "missing") == 0) {
     MPI_Win w;
     MPI_Win_create(&x, sizeof x, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
