@@ -18,8 +18,10 @@
 #include "task/preload.h"
 #include "task/program.h"
 #include "task/proxy.h"
+#include "task/wrapper.h"
 #include "tools/command.h"
 #include "tools/tune.h"
+#include "tools/words.h"
 
 namespace tasuki::tool {
 namespace {
@@ -56,11 +58,13 @@ int run_plain(const task::Job& job, const RunOptions& options, const std::vector
 }
 
 // A plain process still takes part in its MPI job, whose other ranks talk to its shim.
+// `speaks`: no other rank says the same.
 int fall_back(const task::Job& job, const task::Program& program, const RunOptions& options,
-              const std::string& why) {
+              const std::string& why, bool speaks = true) {
   const bool require = options.require || setting_flag("TASUKI_REQUIRE") || setting_flag("TASUKI_EVERYWHERE");
-  log(require ? LogLevel::error : LogLevel::warning, "%s %s: %s", options.command[0].c_str(), why.c_str(),
-      require ? "it cannot share the address space (--require)" : "it runs as a process of its own");
+  if (speaks || require)
+    log(require ? LogLevel::error : LogLevel::warning, "%s %s: %s", options.command[0].c_str(), why.c_str(),
+        require ? "it cannot share the address space (--require)" : "it runs as a process of its own");
   if (require) return 1;
   std::vector<std::string> environment = current_environment();
   using Kind = task::ElfImage::Kind;
@@ -87,10 +91,29 @@ std::string limit_per_space() {
   return {};
 }
 
+// `tasuki run taskset -c 0 ./app` becomes `taskset -c 0 tasuki run ./app`. Returns only if that fails.
+int run_behind_wrapper(const task::Job& job, const RunOptions& options, size_t program,
+                       const std::vector<std::string>& environment) {
+  const auto begin = options.command.begin() + static_cast<std::ptrdiff_t>(program);
+  std::vector<std::string> command(options.command.begin(), begin);
+  command.insert(command.end(), {prefix() + "/bin/tasuki", "run", kBehindWrapper});
+  if (options.tasks > 0) command.insert(command.end(), {"-n", std::to_string(options.tasks)});
+  if (options.require) command.emplace_back("--require");
+  if (options.layout_seed != 0)
+    command.insert(command.end(), {"--layout-seed", std::to_string(options.layout_seed)});
+  command.emplace_back("--");
+  command.insert(command.end(), begin, options.command.end());
+  return exec_plainly(job, command, environment);
+}
+
 int run(const RunOptions& options) {
+  // What a program executes knows it too, and is no task.
+  if (options.require) setenv("TASUKI_REQUIRE", "on", 1);
   const std::vector<std::string> environment = current_environment();
   const task::Job job = options.tasks > 0 ? task::Job() : task::read_job(environment);
   if (!setting_flag("TASUKI")) return run_plain(job, options, environment);
+  if (const size_t program = task::behind_wrapper(options.command); program != 0)
+    return run_behind_wrapper(job, options, program, environment);
   set_costs_of_machine(job.local_rank == 0);
 
   task::Program program = task::find_program(options.command, getenv("PATH"));
@@ -102,9 +125,9 @@ int run(const RunOptions& options) {
         "colon, and Tasuki is in " +
         prefix() + ")";
   if (!program.can_share()) {
-    if (job.launcher != nullptr) task::stay_away(job);
+    const bool speaks = job.launcher == nullptr || task::stay_away(job, program.path + program.why_plain);
     if (program.error != 0) return exec_failure(job.launcher, options.command[0], program.error);
-    return fall_back(job, program, options, program.why_plain);
+    return fall_back(job, program, options, program.why_plain, speaks);
   }
 
   task::HostOptions host;
@@ -153,6 +176,7 @@ void add_run(CLI::App& app, int* exit_code) {
   cmd->add_flag("--require", options.require, "A program that cannot share the address space is an error");
   cmd->add_option("--layout-seed", options.layout_seed,
                   "Load the tasks at random addresses derived from this number (see tasuki check-layout)");
+  cmd->add_flag(kBehindWrapper)->group("");  // what run_behind_wrapper starts
   cmd->prefix_command();
   cmd->callback([cmd, exit_code] {
     if (!take_program(*cmd, "tasuki run [options] PROGRAM [arguments]", &options.command)) {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "tools/command.h"
+#include "tools/words.h"
 
 namespace tasuki::tool {
 
@@ -15,13 +16,6 @@ std::string prefix() {
   std::string p(path);
   for (int i = 0; i < 2; i++) p.resize(p.rfind('/'));  // .../bin/tasuki -> ...
   return p;
-}
-
-bool take_program(const CLI::App& cmd, const char* usage, std::vector<std::string>* command) {
-  *command = cmd.remaining();
-  if (!command->empty() && command->front() == "--") command->erase(command->begin());
-  if (command->empty()) fprintf(stderr, "tasuki %s: which program? (%s)\n", cmd.get_name().c_str(), usage);
-  return !command->empty();
 }
 
 }  // namespace tasuki::tool
@@ -44,10 +38,17 @@ int main(int argc, char** argv) {
   tool::add_tune(app, &exit_code);
   tool::add_simcc(app, &exit_code);
   tool::add_mem(app, &exit_code);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!tool::knows_words(app, words)) return 2;
+  tool::look_at_settings(words);
   try {
-    app.parse(argc, argv);
+    const std::vector<std::string> marked = tool::mark_end_of_options(app, words);
+    std::vector<const char*> arguments{argv[0]};
+    for (const std::string& word : marked) arguments.push_back(word.c_str());
+    app.parse(argc, arguments.data());
   } catch (const CLI::ParseError& e) {
     const int code = app.exit(e);
+    if (code != 0) tool::name_slips(app, words);
     return code == 0 ? 0 : 2;
   }
   return exit_code;

@@ -36,6 +36,10 @@ constexpr Setting kSettings[] = {
     {"TASUKI_COARRAY", SettingKind::choice, "auto", "auto|host|window",
      "How coarrays of other images are reached; auto: loads and stores in one address space or on one host, "
      "else windows of the MPI library; host: never by the address space; window: always by windows."},
+    {"TASUKI_COARRAY_PATIENCE", SettingKind::count, "30", nullptr,
+     "Seconds after which a job with coarrays in which all images wait says who waits where for whom; it "
+     "goes "
+     "on afterwards. 0: never."},
     {"TASUKI_CUDA", SettingKind::text, "auto", nullptr,
      "The CUDA driver library for coarrays in device memory; auto: libcuda.so.1, if OpenACC's regions run on "
      "a device; off: device memory is host memory."},
@@ -53,6 +57,10 @@ constexpr Setting kSettings[] = {
      "it."},
     {"TASUKI_LAYOUT_SEED", SettingKind::count, "0", nullptr,
      "Not 0: tasks are loaded at random addresses derived from this number."},
+    {"TASUKI_FAULTS", SettingKind::flag, "off", nullptr,
+     "on: a task that dies of a fault (SIGSEGV, SIGBUS, SIGILL, SIGFPE) says first at which address and "
+     "instruction, and what is mapped "
+     "there."},
     {"TASUKI_DLM_CONFIG", SettingKind::text, "", nullptr,
      "Cluster memory: a TOML file with these settings (page-size = \"64KiB\"). Command line and environment "
      "count more."},

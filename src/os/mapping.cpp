@@ -71,15 +71,8 @@ bool wipe_on_fork(void* at, size_t length) {
   return madvise(at, length, MADV_WIPEONFORK) == 0;
 }
 
-bool stop_the_break() {
-  const uintptr_t now = reinterpret_cast<uintptr_t>(sbrk(0));
-  void* guard = reinterpret_cast<void*>(page_ceil(now));
-  if (reserve(kPageSize, guard) != nullptr) return true;
-  return errno == EEXIST;  // something is mapped there already: the break cannot grow either
-}
-
 size_t count_mappings() {
-  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
   size_t lines = 0;
   char buffer[16384];

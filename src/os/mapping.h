@@ -45,7 +45,7 @@ void no_huge_pages(void* at, size_t length);
 // The range reads as zeros in a forked child. False where the kernel cannot do that.
 bool wipe_on_fork(void* at, size_t length);
 
-// Puts an inaccessible page behind the break, so that the break cannot grow any more: every libc then takes
+// The break of this address space moves no more, up or down, whoever asks (os/break.h): every libc then takes
 // memory from mmap.
 bool stop_the_break();
 

@@ -136,6 +136,7 @@ void capture_inherited(Inherited* s) {
   current_cpu_set(&s->cores);
   s->umask = umask(0);
   umask(s->umask);
+  s->leads_session = getsid(0) == getpid();
   s->nice = getpriority(PRIO_PROCESS, 0);
   s->policy = sched_getscheduler(0);
   sched_param parameter = {};
@@ -252,16 +253,18 @@ bool die_with_parent(pid_t parent) {
   return getppid() == parent;
 }
 
-void kill_groups(pid_t session, const int32_t* groups, size_t count) {
+void kill_groups(pid_t session, uint64_t latest, const int32_t* groups, size_t count) {
   // By looking at each process: the numbers of groups that ended long ago may belong to others now.
   DIR* dir = opendir("/proc");
   if (dir == nullptr) return;
   while (const dirent* entry = readdir(dir)) {
     const pid_t pid = static_cast<pid_t>(strtol(entry->d_name, nullptr, 10));
-    if (pid <= 0 || pid == getpid() || getsid(pid) != session) continue;
-    const pid_t group = getpgid(pid);
+    if (pid <= 0 || pid == getpid()) continue;
+    const pid_t group = getpgid(pid), its_session = getsid(pid);
+    if (its_session != session && its_session != group) continue;
     for (size_t i = 0; i < count; i++) {
       if (groups[i] != group) continue;
+      if (start_time_of(group) > latest) break;
       kill(pid, SIGKILL);
       kill(-group, SIGKILL);  // those that are being forked at this moment too
       break;

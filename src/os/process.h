@@ -41,6 +41,7 @@ struct Inherited {
   int32_t policy;         // SCHED_*
   int32_t priority;       // for SCHED_FIFO and SCHED_RR
   int32_t memory_policy;  // MPOL_* with its flags
+  int32_t leads_session;  // the launcher has given it a session of its own; not applied by apply_inherited
   uint64_t memory_nodes[kMaxNodes / 64];
 };
 
@@ -83,8 +84,9 @@ bool forward_signal(pid_t pid, const Signal& signal);
 // Ends when the process or thread that started this one ends. False if that has happened already.
 bool die_with_parent(pid_t parent);
 
-// Kills every process of these process groups that is in the session.
-void kill_groups(pid_t session, const int32_t* groups, size_t count);
+// Kills every process of these process groups that is in the session, or in the one that its group's leader leads. Groups whose leader
+// has started after `latest` (as of start_time_of) belong to others by now.
+void kill_groups(pid_t session, uint64_t latest, const int32_t* groups, size_t count);
 
 // Readable once the process has ended; -1 if there is none.
 int process_descriptor(pid_t pid);

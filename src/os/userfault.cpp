@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 #include <vector>
+
+#include "os/mapping.h"
 
 // What the headers of Debian 12 (Linux 6.1) do not know yet.
 #ifndef UFFD_USER_MODE_ONLY
@@ -154,9 +157,23 @@ int UserFault::move(void* to, const void* from, size_t length, size_t* done) {
     }
     const int error = errno;
     if (m.move > 0) *done += static_cast<size_t>(m.move);
+    if (error == EEXIST &&
+        has_moved(static_cast<std::byte*>(to) + *done, static_cast<const std::byte*>(from) + *done)) {
+      wake(static_cast<std::byte*>(to) + *done, kPageSize);
+      *done += kPageSize;
+      continue;
+    }
     if (error != EAGAIN) return error;
   }
   return 0;
+}
+
+// Linux 6.18 moves pages and forgets them: where it had to wait for one (the system was migrating it to make room for huge pages), it moves it and those
+// behind it, does not count them, tries again, and finds the destination taken.
+bool UserFault::has_moved(const void* to, const void* from) {
+  uint8_t there = 0, here = 1;
+  return present_pages(to, kPageSize, &there) && present_pages(from, kPageSize, &here) && there != 0 &&
+         here == 0;
 }
 
 int UserFault::copy(void* to, const void* from, size_t length, bool protect) {
@@ -201,7 +218,8 @@ int UserFault::wake(void* at, size_t length) {
 }
 
 bool present_pages(const void* at, size_t length, uint8_t* present) {
-  const int fd = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  // Not /proc/self: there is nothing behind that when the first thread has ended.
+  const int fd = ::open("/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const size_t pages = length / 4096;
   std::vector<uint64_t> entries(4096);

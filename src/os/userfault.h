@@ -46,6 +46,7 @@ class UserFault {
 
  private:
   UserFault(int fd, uint64_t features, uint64_t ioctls);
+  static bool has_moved(const void* to, const void* from);
   int fd_ = -1;
   bool can_move_ = false, can_protect_ = false;
 };

@@ -17,6 +17,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include "base/log.h"
@@ -101,6 +102,7 @@ std::vector<Member> gather(const os::Fd& listener, const os::Fd& starter, int lo
   const std::string home = os::namespaces_of_self();
   std::vector<Member> members;
   std::vector<os::Fd> silent;  // connected, no hello yet
+  std::set<uint64_t> reasons;  // of those that stay away
   int away = 0;
   while (static_cast<int>(members.size()) + away < local_size) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -120,10 +122,14 @@ std::vector<Member> gather(const os::Fd& listener, const os::Fd& starter, int lo
     }
     for (size_t i = silent.size(); i-- > 0;) {
       if (polled[first_silent + i].revents == 0) continue;
-      Hello hello;
+      Hello hello{};
       os::Fd fd = std::move(silent[i]);
       silent.erase(silent.begin() + static_cast<std::ptrdiff_t>(i));
       if (!receive(fd.get(), &hello) || hello.say != Say::hello) {
+        if (hello.say == Say::absent) {
+          const Message answer = make_message(Say::absent, reasons.insert(hello.reason).second ? 1 : 0);
+          (void)os::send_message(fd.get(), &answer, sizeof answer);
+        }
         away++;
       } else if (home != hello.namespaces) {
         send_text(fd.get(), Say::refused, "lives in other namespaces than the first rank of this node");
@@ -249,6 +255,7 @@ void Host::announce_tasks() {
   list->session = getsid(0);
   for (const Member& m : members_)
     if (m.pid != 0 && list->count < TaskList::kMax) list->pids[list->count++] = m.pid;
+  if (list->count > 0) list->latest = os::start_time_of(list->pids[list->count - 1]);
   const size_t length = offsetof(TaskList, pids) + list->count * sizeof list->pids[0];
   const Message head = make_message(Say::tasks);
   for (const Member& m : members_) {

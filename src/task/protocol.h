@@ -7,13 +7,13 @@
 
 namespace tasuki::task {
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 
 enum class Say : uint32_t {
   // proxy to host
   hello = 1,  // a struct Hello: this rank wants to join
-  absent,     // the same: this rank runs as a plain process, do not wait for it
-  signal,     // signal: to be delivered to the task
+  absent,  // the same: this rank runs as a plain process, do not wait for it; answered by `absent`, number 1: the first with this reason
+  signal,  // signal: to be delivered to the task
   // host to proxy
   send_request,  // now send the request
   started,       // number: pid of the task
@@ -38,6 +38,7 @@ struct Hello {
   Say say;
   int32_t local_rank;
   os::CpuSet cores;
+  uint64_t reason;       // of an absent rank: what it says differs from what others say
   char namespaces[512];  // two processes can share an address space if theirs are equal
 };
 
@@ -45,8 +46,9 @@ struct Hello {
 // what is left of all of them, before its own death lets the launcher kill the other proxies.
 struct TaskList {
   static constexpr uint32_t kMax = 8192;
-  int32_t session;  // of the tasks
+  int32_t session;  // of the tasks whose launcher gave them none of their own
   uint32_t count;
+  uint64_t latest;  // when the last of them started, as the kernel counts
   int32_t pids[kMax];
 };
 

@@ -1,6 +1,8 @@
 #include "task/proxy.h"
 
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "base/log.h"
@@ -66,7 +69,7 @@ Hello introduce(const Job& job, Say say) {
 
 // The host is gone, and all tasks with it: end what they have left behind, then as the task did.
 [[noreturn]] void die_with_host(const TaskList& tasks) {
-  os::kill_groups(tasks.session, tasks.pids, tasks.count);
+  os::kill_groups(tasks.session, tasks.latest, tasks.pids, tasks.count);
   log(LogLevel::error, "the process that holds this node's address space has died; ending");
   os::end_like(SIGKILL);
 }
@@ -140,11 +143,17 @@ Status run_as_proxy(const Job& job, TaskRequest request, const HostOptions& opti
   return Status::error(ECONNREFUSED, "no space of this node took this rank");
 }
 
-void stay_away(const Job& job) {
+bool stay_away(const Job& job, const std::string& why) {
   Result<os::Fd> connection = join(job, HostOptions{{}, 1000});
-  if (!connection.ok()) return;
-  const Hello hello = introduce(job, Say::absent);
-  (void)os::send_message(connection.value().get(), &hello, sizeof hello);
+  if (!connection.ok()) return true;
+  Hello hello = introduce(job, Say::absent);
+  hello.reason = std::hash<std::string>()(why);
+  const int socket = connection.value().get();
+  const timeval timeout = {2, 0};
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  Message answer;
+  if (!os::send_message(socket, &hello, sizeof hello).ok() || !receive(socket, &answer)) return true;
+  return answer.say != Say::absent || answer.number != 0;
 }
 
 }  // namespace tasuki::task

@@ -91,7 +91,12 @@ void run_child(void* argument) {
   ChildPlan* plan = static_cast<ChildPlan*>(argument);
   raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
   if (raw_syscall(SYS_getppid) != plan->host) raw_syscall(SYS_exit_group, 128 + SIGKILL);
-  if (plan->own_group) raw_syscall(SYS_setpgid, 0, 0);
+  // As the launcher did it: a session is one scheduler autogroup (sched(7)), and ranks that have one each get as many shares of a busy
+  // machine.
+  if (plan->own_group && plan->inherited.leads_session != 0)
+    raw_syscall(SYS_setsid);
+  else if (plan->own_group)
+    raw_syscall(SYS_setpgid, 0, 0);
   place_descriptors(plan);
   raw_syscall(SYS_prctl, PR_SET_NAME, raw_arg(plan->name));
   std::atomic<uint32_t>& gate = plan->slot->space->gate;

@@ -8,7 +8,7 @@ namespace tasuki::task {
 
 struct StartOptions {
   std::string library_dir;  // <prefix>/lib/tasuki
-  bool own_group = false;   // the task leads a process group of its own
+  bool own_group = false;   // the task leads a process group of its own, and a session if its proxy does
   MpiAbi abi = MpiAbi::none;
   uint64_t layout_seed = 0;  // not 0: the task is loaded at random places derived from this number
 };

@@ -260,6 +260,61 @@ static int fixed(void) {
   return 0;
 }
 
+/* Libraries move the break before main (UCX, to see whether it notices that), and believe that it is theirs. */
+static __attribute__((constructor)) void move_break(void) {
+  if (getenv("PROBE_BREAK") == NULL) return;
+  sbrk(4096);
+  sbrk(-4096);
+}
+
+static int stopped_break(void) {
+  char* const block = malloc(100000);
+  void* const before = sbrk(0);
+  memset(block, 5, 100000);
+  for (int i = 0; i < 100; i++) {
+    errno = 0;
+    if (sbrk(4096) != (void*)-1 || errno != ENOMEM) return 1;
+    sbrk(-4096 * (intptr_t)(1 + i % 50));
+    brk((char*)before - 65536);
+    if (sbrk(0) != before) return 2;
+    memset(malloc(1000), i, 1000);
+  }
+  for (int i = 0; i < 100000; i++)
+    if (block[i] != 5) return 3;
+  puts("break ok");
+  return 0;
+}
+
+/* Locks all memory, which must not fill what nobody has touched. */
+static int lock_all(void) {
+  if (mlockall(MCL_CURRENT) != 0) {
+    puts(errno == ENOMEM || errno == EPERM ? "locked" : strerror(errno)); /* without privilege */
+    return 0;
+  }
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  if (usage.ru_maxrss > 256 * 1024) {
+    printf("%ld KiB\n", usage.ru_maxrss);
+    return 1;
+  }
+  puts("locked");
+  return munlockall();
+}
+
+/* Whom this process belongs to, and what the scheduler shares out by (sched(7), autogroup). */
+static int session(void) {
+  char autogroup[64] = "none";
+  FILE* f = fopen("/proc/self/autogroup", "r");
+  /* Empty in a process whose session was never made by setsid: started by init, as services of a container are. */
+  if (f != NULL && fscanf(f, "%63s", autogroup) != 1) strcpy(autogroup, "none");
+  if (f != NULL) fclose(f);
+  usleep(300000); /* until every rank has its own */
+  printf("%s %s terminal %d autogroup %s\n", getsid(0) == getpid() ? "leads its session" : "is in a session",
+         getpgrp() == getpid() ? "leads its group" : "is in a group", open("/dev/tty", O_RDWR) >= 0,
+         autogroup);
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
   const int number = argc > 2 ? atoi(argv[2]) : 0;
@@ -270,7 +325,14 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "children") == 0) return children();
   if (strcmp(mode, "catch") == 0) return catch_signals();
   if (strcmp(mode, "fixed") == 0) return fixed();
+  if (strcmp(mode, "session") == 0) return session();
+  if (strcmp(mode, "lock") == 0) return lock_all();
+  if (strcmp(mode, "break") == 0) return stopped_break();
   if (strcmp(mode, "exit") == 0) return number;
+  if (strcmp(mode, "fault") == 0) {
+    *(volatile int*)(uintptr_t)(number + 5) = 1; /* 0x10 of 11 */
+    return 99;
+  }
   if (strcmp(mode, "raise") == 0) {
     raise(number);
     return 99;

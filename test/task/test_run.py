@@ -56,8 +56,8 @@ class Bench:
         result.err = clean(result.stderr)
         return result
 
-    def start(self, count, program, **more):
-        return subprocess.Popen(self.command(count, program), env=self.env, text=True, stdin=subprocess.DEVNULL,
+    def start(self, count, program, tasuki=True, **more):
+        return subprocess.Popen(self.command(count, program, tasuki), env=self.env, text=True, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0, **more)
 
     def processes(self):
@@ -295,7 +295,16 @@ def scenario_exit_codes(b):
 
 
 def scenario_signals(b):
-    """Death by a signal reaches the launcher."""
+    """Death by a signal reaches the launcher, also when the task says where it died."""
+    env = dict(b.env, TASUKI_FAULTS="on")
+    for mode in ("raise", "fault"):
+        result = b.run(1, [b.program("task_probe"), mode, str(int(signal.SIGSEGV))], env=env)
+        plain = b.run(1, [b.program("task_probe"), "raise", str(int(signal.SIGSEGV))], tasuki=False)
+        equal(result.returncode, plain.returncode, mode)
+        check("dies of signal 11, code" in result.stderr, result.stderr)
+        if mode == "fault":
+            check("at address 0x10 [nothing is mapped]" in result.stderr, result.stderr)
+            check(re.search(r"the instruction at 0x[0-9a-f]+ \[.*/task_probe\]", result.stderr), result.stderr)
     numbers = (signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT, signal.SIGUSR1)
     for number in numbers[1:3] if b.launcher == "openmpi" else numbers:
         command = [b.program("task_probe"), "raise", str(int(number))]
@@ -327,14 +336,25 @@ def scenario_forwarding(b):
 
 
 def scenario_stopping(b):
-    p = b.start(1, [b.program("task_probe"), "wait"])
-    (task,) = b.ready_pids(p, 1)
-    (proxy,) = find_proxies(b)
-
     def state(pid):
         with open(f"/proc/{pid}/stat") as f:
             text = f.read()
         return text[text.rindex(")") + 2]
+
+    # Where the launcher gives a rank a session of its own nobody could continue it, so the kernel does not stop it.
+    plain = b.start(1, [b.program("task_probe"), "wait"], tasuki=False)
+    (rank,) = b.ready_pids(plain, 1)
+    stops = os.getsid(rank) != rank
+    os.kill(rank, signal.SIGTSTP)
+    time.sleep(0.2)
+    equal(state(rank) == "T", stops, "a plain rank stops")
+    os.kill(rank, signal.SIGCONT)
+    os.kill(rank, signal.SIGTERM)
+    plain.communicate(timeout=20)
+
+    p = b.start(1, [b.program("task_probe"), "wait"])
+    (task,) = b.ready_pids(p, 1)
+    (proxy,) = find_proxies(b)
 
     def wait_for(pid, wanted):
         deadline = time.time() + 10
@@ -343,8 +363,9 @@ def scenario_stopping(b):
             time.sleep(0.01)
 
     os.kill(proxy, signal.SIGTSTP)
-    wait_for(task, "T")
-    wait_for(proxy, "T")
+    if stops:
+        wait_for(task, "T")
+        wait_for(proxy, "T")
     os.kill(proxy, signal.SIGCONT)
     wait_for(task, "S")
     wait_for(proxy, "S")
@@ -358,6 +379,132 @@ def scenario_fixed_mapping(b):
     equal((result.returncode, lines(result.stdout)), (0, ["mapped", "refused", "refused"]), "fixed mappings")
     equal(len(re.findall(r"tasuki: task \d: mmap at the fixed address 0x600000000000-0x600000100000 refused",
                          result.stderr)), 2, f"messages in {result.stderr}")
+
+
+def scenario_break(b):
+    """All tasks, and the host, have one break: nobody takes memory from another by moving it."""
+    count = 48 if b.launcher == "none" else 4
+    result = b.run(count, [b.program("task_probe"), "break"], env=dict(b.env, PROBE_BREAK="1"))
+    equal((result.returncode, result.stdout, result.err), (0, "break ok\n" * count, ""), "the break")
+    b.wait_until_gone()
+
+
+def scenario_lock(b):
+    """mlockall does not fill the stacks of all tasks."""
+    def prepare():
+        import resource
+        resource.setrlimit(resource.RLIMIT_STACK, (300 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+
+    result = b.run(2, [b.program("task_probe"), "lock"], preexec_fn=prepare)
+    equal((result.returncode, result.stdout), (0, "locked\n" * 2), result.stderr)
+
+
+def scenario_sessions(b):
+    """A session and a process group where the launcher gives a rank one, and so as many shares of a busy machine."""
+    command = [b.program("task_probe"), "session"]
+    plain, shared = b.run(3, command, tasuki=False), b.run(3, command)
+    kinds = lambda text: [line.rsplit(" ", 1)[0] for line in lines(text)]
+    equal((kinds(shared.stdout), shared.err), (kinds(plain.stdout), clean(plain.stderr)), "sessions and groups")
+    groups = lambda text: len({line.rsplit(" ", 1)[1] for line in lines(text)})
+    equal(groups(shared.stdout), groups(plain.stdout), f"autogroups in {shared.stdout} and {plain.stdout}")
+    b.wait_until_gone()
+
+
+def scenario_wrappers(b):
+    """Commands that become the program that they are given: `tasuki run` goes behind them."""
+    me = os.path.realpath(b.args.tasuki)
+    inner = ["sh", "-c", "echo $(readlink /proc/$$/exe) $WRAPPED"]
+    core = str(min(os.sched_getaffinity(0)))
+    cases = [["taskset", "-c", core], ["env", "-u", "NOTHING", "WRAPPED=yes"], ["nice", "-n", "1", "env", "WRAPPED=yes"]]
+    if shutil.which("numactl") and subprocess.run(["numactl", "--physcpubind", core, "true"], capture_output=True).returncode == 0:
+        cases.append(["numactl", "--physcpubind", core])
+    for wrapper in cases:
+        result = b.run(2, wrapper + inner, options=["--require"])
+        expected = f"{me} yes" if "WRAPPED=yes" in wrapper else me
+        equal((result.returncode, lines(result.stdout), result.err), (0, [expected] * 2, ""), f"{wrapper}")
+    result = b.run(1, ["taskset", "-c", core, b.program("task_probe"), "state"])
+    check(f" cores {core} nice" in result.stdout, f"what the wrapper sets is kept: {result.stdout}")
+    # A program that cannot share is named behind them too, once, and --require holds.
+    static = ["taskset", "-c", core, b.program("task_probe_static"), "exit", "5"]
+    result = b.run(2, static)
+    check("task_probe_static is statically linked" in result.stderr and result.returncode == 5, result.stderr)
+    check(b.run(2, static, options=["--require"]).returncode not in (0, 5), "--require behind a wrapper")
+    b.wait_until_gone()
+
+
+def mpi_programs(b):
+    names = ["share-openmpi", "share-mpich"] if b.launcher == "none" else [f"share-{b.launcher}"]
+    return [b.program(name) for name in names if os.path.exists(b.program(name))]
+
+
+def scenario_executed(b):
+    """An MPI program that a task executes runs plainly: one line says so, and --require does not let it."""
+    said = "runs as a process of its own"
+    for program in mpi_programs(b):
+        for command in (["sh", "-c", f"exec {program}"], ["sh", "-c", f"{program}; true"]):
+            result = b.run(2, command)
+            equal((result.returncode, result.stderr.count(said)), (0, 1), f"{command}: {result.stderr}")
+            check(os.path.basename(program) in result.stderr, result.stderr)
+        command = ["sh", "-c", f"exec {program}"]
+        for more in ({"options": ["--require"]}, {"env": dict(b.env, TASUKI_REQUIRE="on")}):
+            result = b.run(2, command, **more)
+            check(result.returncode != 0 and said in result.stderr and "require" in result.stderr, f"{more}: {result.stderr}")
+        quiet = b.run(2, command, env=dict(b.env, TASUKI="off"))
+        equal((quiet.returncode, quiet.stderr.count(said)), (0, 0), quiet.stderr)
+    b.wait_until_gone()
+
+
+def scenario_alone(b):
+    """Several programs of one rank each, which their user took for a job."""
+    said = "is alone in its MPI_COMM_WORLD"
+    for program in mpi_programs(b):
+        result = b.run(3, [program])
+        equal((result.returncode, result.stdout), (0, "rank 0 of 1 shares with 1\n" * 3), result.stderr)
+        equal(result.err.count(said), 1, result.stderr)
+        check("mpirun -n N tasuki run" in result.stderr, result.stderr)
+        equal(b.run(1, [program]).err, "", "one program")
+        # srun --mpi=none.
+        slurm = {"SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_ID": "0", "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_NODEID": "0"}
+        jobs = [subprocess.Popen([b.args.tasuki, "run", program], text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, env=dict(b.env, **slurm, SLURM_PROCID=str(i), SLURM_LOCALID=str(i)))
+                for i in range(2)]
+        text = "".join(job.communicate(timeout=60)[1] for job in jobs)
+        equal((text.count(said), text.count("srun --mpi=list")), (1, 1), text)
+    b.wait_until_gone()
+
+
+def scenario_slips(b):
+    """What is no option, no command and no setting is named, with what was probably meant."""
+    probe = [b.program("task_probe"), "exit", "0"]
+
+    def tasuki(*words, code, text, **variables):
+        result = subprocess.run([b.args.tasuki, *words], env=dict(b.env, **variables), capture_output=True, text=True, timeout=60,
+                                stdin=subprocess.DEVNULL)
+        check(result.returncode == code and text in result.stderr, f"{words}: {result.returncode} {result.stderr}")
+        return result
+
+    tasuki("run", "--requir", *probe, code=2, text="there is no option --requir; is --require meant?")
+    tasuki("run", "-n", "2", "--layout-sed=3", *probe, code=2, text="there is no option --layout-sed; is --layout-seed meant?")
+    tasuki("run", "--wings", code=2, text="there is no option --wings (")
+    tasuki("check-layout", "--rnus", "3", *probe, code=2, text="is --runs meant?")
+    tasuki("run", "--", *probe, code=0, text="")
+    tasuki("run", "--", "--requir", code=127, text="execvp error on file --requir")
+    tasuki("rnu", code=2, text="tasuki: there is no command 'rnu'; is run meant?")
+    tasuki("foo", code=2, text="tasuki: there is no command 'foo' (")
+    tasuki("bench", "strtup", code=2, text="tasuki bench: there is no command 'strtup'; is startup meant?")
+    tasuki("settings", "--markdwn", code=2, text="is --markdown meant?")
+    result = tasuki("run", "-n", "3", *probe, code=0, text="is TASUKI_SPIN meant?", TASUKI_SPIM="1")
+    equal(result.stderr.count("TASUKI_SPIM"), 1, "said once")
+    equal(tasuki("run", "-n", "2", *probe, code=0, text="", TASUKI_SPIN="1").stderr, "", "a setting")
+    for launcher in ("openmpi", "mpich"):
+        mpirun = shutil.which(f"mpirun.{launcher}")
+        if mpirun is None:
+            continue
+        env = dict(b.env, TASUKI_SPIM="1")
+        result = subprocess.run([mpirun, "-n", "2", b.args.tasuki, "run", "taskset", "-c", str(min(os.sched_getaffinity(0))), *probe],
+                                env=env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        equal((result.returncode, result.stderr.count("TASUKI_SPIM is set")), (0, 1), result.stderr)
+    b.wait_until_gone()
 
 
 def scenario_not_shareable(b):
@@ -390,6 +537,7 @@ def scenario_not_shareable(b):
             command = [b.program(name), "exit", "5"]
             result = b.run(2, command, options=[] if b.launcher != "none" else [])
             check(reason in result.stderr and "runs as a process of its own" in result.stderr, result.stderr)
+            equal(result.stderr.count("runs as a process of its own"), 1, "said once")
             equal(result.returncode, 5, f"exit code of {name}")
             result = b.run(2, command, options=["--require"])
             check(reason in result.stderr and result.returncode != 5 and result.returncode != 0, result.stderr)

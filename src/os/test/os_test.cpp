@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <vector>
 
+#include "os/break.h"
 #include "os/cpu.h"
 #include "os/descriptor.h"
 #include "os/futex.h"
@@ -56,22 +58,45 @@ TEST(Mapping, WipedPageIsZeroInAForkedChild) {
   unmap(p, kPageSize);
 }
 
-TEST(Mapping, TheBreakStopsAndMallocGoesOn) {
-  const pid_t pid = fork();
-  if (pid == 0) {
-    if (!stop_the_break()) _exit(1);
-    void* const before = sbrk(0);
-    if (sbrk(64 * kPageSize) != reinterpret_cast<void*>(-1) || sbrk(0) != before) _exit(2);
-    for (int i = 0; i < 2000; i++) {
-      char* p = static_cast<char*>(malloc(100 * static_cast<size_t>(i)));
-      if (p == nullptr) _exit(3);
-      memset(p, i, 100 * static_cast<size_t>(i));
-    }
-    _exit(0);
+// In a process of its own: what some libc, or a program without one, asks of the kernel.
+int move_stopped_break(bool may_move_heap) {
+  std::vector<char*> blocks;
+  for (int i = 0; i < 20; i++) blocks.push_back(static_cast<char*>(memset(malloc(10000), i, 10000)));
+  char* const own = static_cast<char*>(sbrk(0)) - kPageSize;  // what was allocated from the break before
+  *own = 7;
+  if (!stop_the_break(may_move_heap ? HeapStart::moves : HeapStart::stays)) return 1;
+  void* const before = sbrk(0);
+  if (sbrk(64 * kPageSize) != reinterpret_cast<void*>(-1) || errno != ENOMEM || sbrk(0) != before) return 2;
+  for (const size_t bytes : {size_t{1}, kPageSize, 64 * kPageSize}) {
+    if (!may_move_heap && bytes < kPageSize) continue;  // within a page it moves, and nothing is unmapped
+    if (sbrk(-static_cast<intptr_t>(bytes)) != before || *own != 7) return 3;
+    const long lower = raw_syscall(SYS_brk, raw_arg(static_cast<char*>(before) - bytes));
+    if (*own != 7) return 4;
+    // Kernels before 6.1 do lower it, into the gap.
+    if (may_move_heap && lower != raw_arg(before)) return 5;
   }
-  int status = -1;
-  waitpid(pid, &status, 0);
-  EXPECT_EQ(status, 0);
+  // Where the heap begins is known; by the gap it takes more than its length to get there.
+  if (may_move_heap && raw_syscall(SYS_brk, raw_arg(own - 10 * kPageSize)) != raw_arg(before)) return 6;
+  if (*own != 7) return 7;
+  for (size_t i = 0; i < blocks.size(); i++)
+    if (blocks[i][9999] != static_cast<char>(i)) return 8;
+  for (char* b : blocks) free(b);
+  for (int i = 0; i < 2000; i++) {
+    char* p = static_cast<char*>(malloc(100 * static_cast<size_t>(i)));
+    if (p == nullptr) return 9;
+    memset(p, i, 100 * static_cast<size_t>(i));
+  }
+  return 0;
+}
+
+TEST(Mapping, TheBreakStopsAndMallocGoesOn) {
+  for (const bool may_move_heap : {true, false}) {
+    const pid_t pid = fork();
+    if (pid == 0) _exit(move_stopped_break(may_move_heap));
+    int status = -1;
+    waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0) << WEXITSTATUS(status) << (may_move_heap ? "" : " with a gap");
+  }
 }
 
 TEST(Descriptor, MessagesCarryDescriptorsAndCredentials) {
