@@ -124,6 +124,14 @@ bool take_settings(MemOptions* options, std::vector<std::string>* environment) {
   return true;
 }
 
+// A word that was meant as the value of an option which may stand alone, and would be taken for the program.
+bool is_value(const Given& given, const std::string& word) {
+  bool on;
+  if (given.option->count() == 0 || given.value != "on") return false;
+  if (parse_flag(word, &on)) return true;
+  return given.setting->kind == SettingKind::text && (word.ends_with(".json") || word.ends_with(".html"));
+}
+
 int run(MemOptions* options) {
   std::vector<std::string> environment = current_environment();
   const task::Job job = task::read_job(environment);
@@ -135,6 +143,13 @@ int run(MemOptions* options) {
   if (job.world_rank > 0) return execute(job, server, {server}, environment);
 
   const task::Program program = task::find_program(options->command, getenv("PATH"));
+  for (const Given& given : options->settings) {
+    if (program.error == 0 || !is_value(given, options->command[0])) continue;
+    const std::string name = option_name(*given.setting);
+    fprintf(stderr, "tasuki mem: %s is no program; as the value of --%s: --%s=%s\n",
+            options->command[0].c_str(), name.c_str(), name.c_str(), options->command[0].c_str());
+    return dismiss(job, server, 2, environment);
+  }
   if (program.error != 0)
     return dismiss(job, server, exec_failure(job.launcher, options->command[0], program.error), environment);
   std::string why = obstacle(program, environment);

@@ -19,13 +19,40 @@ import os
 import sys
 import warnings
 
-import numpy
-
-__all__ = ["empty", "zeros", "ones", "full", "from_array", "advise", "stats"]
-
 # The MPI library whose launcher started this process, by a variable that it sets.
 _LAUNCHERS = (("openmpi", "OMPI_COMM_WORLD_RANK"), ("mpich", "PMI_RANK"), ("mpich", "PMI_FD"), ("mpich", "PALS_RANKID"),
               ("mpich", "MV2_COMM_WORLD_RANK"))
+_USAGE = """usage: mpirun -n 4 python3 -m dlm SCRIPT [arguments] [-- settings]
+
+Rank 0 runs the script, the other ranks lend their memory. Settings: python3 -m dlm SCRIPT -- --help"""
+
+
+def _run_as_module():
+    """`python -m dlm` imports this file before its own __main__."""
+    return sys.argv[:1] == ["-m"] and "-m" in sys.orig_argv
+
+
+def _check_module_arguments():
+    """Says what is wrong with `python -m dlm ...` before anything starts: on all ranks alike, in the words of one."""
+    script = sys.argv[1] if len(sys.argv) > 1 else "--"
+    if not script.startswith("-"):
+        return
+    wanted = script in ("-h", "--help")
+    if all(os.environ.get(name, "0") == "0" for _, name in _LAUNCHERS if name != "PMI_FD"):
+        if script not in ("-h", "--help", "--"):
+            print(f"dlm: {script} is not an option of `python -m dlm`: settings stand behind the last \"--\", options of Python before -m",
+                  file=sys.stderr)
+        print(_USAGE, file=sys.stdout if wanted else sys.stderr)
+    sys.exit(0 if wanted else 2)
+
+
+if _run_as_module():
+    _check_module_arguments()
+
+import numpy  # noqa: E402  what the module says about its arguments needs none
+
+__all__ = ["empty", "zeros", "ones", "full", "from_array", "advise", "stats"]
+
 _ADVICE = ("normal", "sequential", "random", "will_need", "done_with", "keep_local")
 
 
@@ -48,11 +75,6 @@ def _library_path():
             return path
     raise ImportError(f"dlm: there is no {'/'.join(wanted[:1] or ['openmpi|mpich'])}/libdlmmpi.so in {directory}: set TASUKI_HOME to where "
                       "Tasuki is installed (or was built), with the MPI library of this job's launcher")
-
-
-def _run_as_module():
-    """`python -m dlm` imports this file before its own __main__."""
-    return sys.argv[:1] == ["-m"] and "-m" in sys.orig_argv
 
 
 def _load():

@@ -4,7 +4,7 @@
 //   internal thread   a thread of the pager or of the MPI library: it never gets cluster memory and never waits
 //                     for a page, because it is the one that brings pages
 //   near              inside the bounds of all allocations so far: two compares
-//   listed            in 2 MiB of addresses that an allocation overlaps: one load more
+//   listed            in 2 MiB of addresses that an allocation overlaps: one load more (near, where there is no address space for the table)
 //   pinned            resident until unpinned (pager/pager.h)
 //
 // The runtime calls attach_pager, note_allocation, forget_allocation and detach_pager; everything else is for the wrappers.
@@ -65,6 +65,11 @@ bool touches(const void* p, size_t bytes);
 bool is_guarded(const void* p, size_t bytes);
 inline bool guarded(const void* p, size_t bytes = 1) {
   return g_guarded.near(p, bytes) && is_guarded(p, bytes);
+}
+// Is a byte of it cluster memory, and the thread one of the program? Whatever the kernel may do by itself: for calls after which it still
+// uses the memory, or lets a device do so.
+inline bool is_programs(const void* p, size_t bytes = 1) {
+  return t_internal == 0 && g_cluster.near(p, bytes) && touches(p, bytes);
 }
 // The bytes of the allocation that begins at p; 0: none does.
 size_t size_of(const void* p);

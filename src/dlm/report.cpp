@@ -7,6 +7,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "os/output_file.h"
+
 namespace tasuki::dlm {
 namespace {
 
@@ -197,13 +199,6 @@ std::string report_page(const Report& r) {
   return page + "</table></html>\n";
 }
 
-Status open_report(const std::string& file) {
-  FILE* out = fopen(file.c_str(), "ae");
-  if (out == nullptr) return Status::error(errno, "--stats=" + file + ": " + strerror(errno));
-  fclose(out);
-  return {};
-}
-
 Status write_report(const Report& report, const std::string& file) {
   if (file.empty()) {
     // Not through stderr: an exit handler of the program may have closed it.
@@ -217,11 +212,7 @@ Status write_report(const Report& report, const std::string& file) {
   }
   const bool page = file.size() > 5 && file.compare(file.size() - 5, 5, ".html") == 0;
   const std::string content = page ? report_page(report) : report_json(report);
-  FILE* out = fopen(file.c_str(), "we");
-  bool written = out != nullptr && fwrite(content.data(), 1, content.size(), out) == content.size();
-  if (out != nullptr && fclose(out) != 0) written = false;
-  if (!written) return Status::error(errno, "--stats=" + file + ": " + strerror(errno));
-  return {};
+  return os::write_output("--stats", file, content);
 }
 
 }  // namespace tasuki::dlm

@@ -29,8 +29,6 @@ std::string report_text(const Report& report);
 std::string report_json(const Report& report);
 std::string report_page(const Report& report);
 
-// Makes the file, so that a wrong name is an error before the program runs and not after.
-Status open_report(const std::string& file);
 // To stderr if `file` is empty, else as the end of its name says.
 Status write_report(const Report& report, const std::string& file);
 

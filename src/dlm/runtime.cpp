@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "base/log.h"
 #include "dlm/checksum_store.h"
@@ -14,6 +15,7 @@
 #include "dlm/pinning.h"
 #include "dlm/wrappers/faults.h"
 #include "os/cpu.h"
+#include "os/output_file.h"
 
 namespace tasuki::dlm {
 namespace {
@@ -163,8 +165,8 @@ void Runtime::lead() {
   if (os::current_cpu_set(&own) < 2) os::use_cores(job_->host_cores());
 
   Result<Options> read = read_options(arguments_, job_->size());
-  if (read.ok() && !read.value().stats_file.empty()) {
-    const Status writable = open_report(read.value().stats_file);
+  if (read.ok()) {
+    const Status writable = os::check_output("--stats", read.value().stats_file);
     if (!writable.ok()) read = writable;
   }
   if (!read.ok() || read.value().help) {
@@ -178,6 +180,8 @@ void Runtime::lead() {
     return fail(code);
   }
   Options& options = read.value();
+  // The program may change its working directory.
+  if (!options.stats_file.empty()) options.stats_file = std::filesystem::absolute(options.stats_file);
   const size_t unit = pager::Pager::unit_bytes(options.pager);
   Result<std::unique_ptr<ClusterStore>> assembled = job_->assemble(options, unit, &options.pager.local_bytes);
   if (!assembled.ok()) {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -27,14 +28,13 @@ class CopyMapper final : public Mapper {
 
   std::byte* reserve(size_t bytes, size_t alignment) override { return map_region(bytes, alignment); }
   Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
-    prepare_region(at, bytes);
-    const Status added = faults_.add(at, bytes);
-    if (!added.ok()) return added;
-    if (!os::present_pages(at, bytes, present)) return Status::error(EIO, "cannot read /proc/self/pagemap");
-    return {};
+    const Status status = watch_region(&faults_, at, bytes, present);
+    if (status.ok()) watched_[at] = bytes;
+    return status;
   }
   // Whoever waits there, by a mistake of the program's, gets its SIGSEGV.
   void release(std::byte* at, size_t bytes, bool) override {
+    watched_.erase(at);
     os::unmap(at, bytes);
     faults_.wake(at, bytes);
   }
@@ -70,10 +70,11 @@ class CopyMapper final : public Mapper {
           at += bytes;
           break;
         }
-        if (error != EEXIST)
+        if (error != EEXIST && error != ENOENT)
           return Status::error(error,
                                std::string("userfaultfd: a page cannot be put in place: ") + strerror(error));
-        // Somewhere in it the program put a unit itself: one at a time, and its own stays.
+        // Somewhere in it the program put a unit itself, or it lies in two mappings since the program locked a part: one at a time, and
+        // what the program put there stays.
         const int one = faults_.copy(at, p.at + done * kUnit, kUnit, !writable);
         if (one != 0 && one != EEXIST)
           return Status::error(one,
@@ -117,7 +118,11 @@ class CopyMapper final : public Mapper {
   }
   void discard(std::byte* at, uint32_t units, Pieces* pieces) override {
     pieces->clear();
-    madvise(at, units * kUnit, MADV_DONTNEED);
+    if (madvise(at, units * kUnit, MADV_DONTNEED) != 0) {
+      // The program locked it: all at once, as every change in the middle of a mapping makes two of it.
+      for (const auto& [region, bytes] : watched_) unlock_pages(region, bytes);
+      madvise(at, units * kUnit, MADV_DONTNEED);
+    }
     faults_.wake(at, units * kUnit);
   }
   void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
@@ -142,6 +147,7 @@ class CopyMapper final : public Mapper {
   RunSet free_;
   std::vector<std::pair<std::byte*, size_t>> pool_;
   std::vector<uint8_t> present_;
+  std::map<std::byte*, size_t> watched_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,25 @@ namespace {
 
 // How long the engine looks for the next fault before it sleeps: a woken thread costs the program more than that.
 constexpr double kSpin = 50e-6;
+
+// A thread of the program that holds a lock of the engine. A handler of a signal may come here too (by a system call on cluster memory),
+// and would wait for its own thread: signals wait until the lock is free, except those that the thread brings about itself.
+class Undisturbed {
+ public:
+  Undisturbed() {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+      sigdelset(&all, number);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~Undisturbed() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 // A thread that is cancelled ends behind this, not in it: others refer to what is on its stack.
 class NoCancellation {
@@ -136,6 +156,7 @@ Engine::~Engine() {
 // waits for serve, and is given up after it.
 void Engine::run(const std::function<bool()>& work) const {
   const NoCancellation complete;
+  const Undisturbed undisturbed;
   std::unique_lock lock(mutex_);
   if (!serving_.load() && (work() || ended_)) return;
   Command command{work};
@@ -216,11 +237,12 @@ Result<void*> Engine::do_allocate(size_t bytes, size_t alignment, size_t page_by
   const bool fits = !watching_ && mapper_->watches_late() && allocated_units_ + units <= local_units_;
   Status status;
   if (!fits) {
-    if (!watching_) {
-      watching_ = true;
+    // Regions that cannot be watched now are tried again by the next allocation that needs it; until all of them are, everything fits,
+    // so nothing has to leave and those that are watched already are served from what is here.
+    if (!watching_)
       for (auto& [address, other] : regions_)
         if (status.ok()) status = watch(other.get());
-    }
+    watching_ = watching_ || status.ok();
     if (status.ok()) status = watch(region.get());
   }
   if (!status.ok()) {
@@ -239,6 +261,7 @@ Result<void*> Engine::do_allocate(size_t bytes, size_t alignment, size_t page_by
 
 // From now on accesses to absent units are faults; what the program has touched so far is resident.
 Status Engine::watch(Region* region) {
+  if (region->watched) return hold_pins(region);
   std::vector<uint8_t> present(region->units);
   const Status status = mapper_->watch(region->at, region->units * kUnit, present.data());
   if (!status.ok()) return status;
@@ -265,18 +288,25 @@ Status Engine::watch(Region* region) {
       first++;
     }
   }
-  for (const auto& [first, end] : region->pins)
-    for (uint64_t unit = first; unit < end; unit++) {
+  return hold_pins(region);
+}
+
+// What was pinned before the region was watched.
+Status Engine::hold_pins(Region* region) {
+  while (!region->pins.empty()) {
+    auto& [unit, end] = region->pins.back();
+    for (; unit < end; unit++) {
       FetchPlan plan;
       plan.first = unit;
       plan.units = 1;
       const Wait nobody;
       // There is room: everything fitted so far.
       if (region->page[unit] == kNoPage && !bring(region, unit, plan, true, &nobody))
-        return Status::error(ENOMEM, "internal: no room for pinned memory");
+        return Status::error(ENOMEM, "no memory for what is pinned");
       hold(region->page[unit], false, 1);
     }
-  region->pins.clear();
+    region->pins.pop_back();
+  }
   return {};
 }
 
@@ -373,6 +403,7 @@ Result<void*> Engine::reallocate(void* p, size_t bytes) {
 }
 
 size_t Engine::size_of(const void* p) const {
+  const Undisturbed undisturbed;
   const std::lock_guard names(names_mutex_);
   const auto at = regions_.find(reinterpret_cast<uintptr_t>(p));
   return at == regions_.end() ? 0 : at->second->bytes;
@@ -383,6 +414,7 @@ bool Engine::touches(const void* p, size_t bytes) const {
   if (bytes == 0 || first >= highest_.load(std::memory_order_relaxed) ||
       first + bytes <= lowest_.load(std::memory_order_relaxed))
     return false;
+  const Undisturbed undisturbed;
   const std::lock_guard names(names_mutex_);
   auto at = regions_.upper_bound(first + bytes - 1);
   if (at == regions_.begin()) return false;

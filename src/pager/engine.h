@@ -67,6 +67,7 @@ struct Page {
   uint64_t hash[2] = {};  // of the bytes that the store has
   bool unmapped = false;  // the pieces came from unmap()
   bool kept = false;      // keep_local
+  double busy = 0;        // since when somebody outside uses its physical memory (Mapper::unmap); 0: nobody
   uint64_t born = 0;      // when it appeared, counted in pages
   double appeared = 0;    // when it woke a thread; 0: it did not
   Pieces pieces;          // arriving, leaving, limbo: where the bytes are
@@ -123,6 +124,7 @@ class Engine final : public Pager {
   Result<void*> do_allocate(size_t bytes, size_t alignment, size_t page_bytes);
   bool do_free(Region* region);
   Status watch(Region* region);
+  Status hold_pins(Region* region);
   Region* region_of(const void* address) const;
   Region* region_and_end(const std::byte* at, const std::byte** end);
   Page* page_of(const Region* region, uint64_t unit);
@@ -140,6 +142,8 @@ class Engine final : public Pager {
   void completed(PageId id);
   void rescue(PageId id, bool write);
   bool evict(PageId id);
+  void set_busy(PageId id, double since);
+  bool all_stay() const;
   void join_neighbours(PageId id, double young);
   bool evict_one();
   void evict_surplus();
@@ -164,7 +168,7 @@ class Engine final : public Pager {
   std::unique_ptr<Mapper> mapper_;
   Streams streams_;
   std::unique_ptr<Replacement> policy_;
-  PageList limbo_;
+  PageList limbo_, busy_;
   RunSet free_slots_;
   uint64_t slots_ = 0;
 
@@ -178,7 +182,7 @@ class Engine final : public Pager {
   uint64_t local_units_ = 0, spare_ = 0, used_ = 0, limbo_units_ = 0, allocated_units_ = 0,
            resident_units_ = 0, resident_pages_ = 0, kept_units_ = 0, promised_units_ = 0, held_units_ = 0,
            page_limit_ = UINT64_MAX;
-  uint64_t low_ = 0, high_ = 0, leaving_units_ = 0;
+  uint64_t low_ = 0, high_ = 0, leaving_units_ = 0, busy_units_ = 0;
   bool watching_ = false, filling_ = false;
   uint64_t appeared_ = 0;
   uint32_t in_flight_ = 0;  // pages with transfers

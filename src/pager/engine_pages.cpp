@@ -19,6 +19,11 @@ constexpr uint64_t kSameTime = 64;  // pages that appeared between two that leav
 // all of the local memory is exchanged in this time.
 constexpr double kGrace = 300e-6;
 
+// So long a page is left alone whose physical memory somebody outside used when it was to leave, and so many of them are tried again for
+// each page that leaves: they may be much of the memory, and each attempt costs a microsecond.
+constexpr double kBusy = 2e-3;
+constexpr int kBusyAgain = 4;
+
 class Timer {
  public:
   explicit Timer(double* sum) : sum_(sum), begin_(seconds()) {}
@@ -60,6 +65,7 @@ PageId Engine::new_page(Region* region, uint64_t first, uint32_t units) {
   page.state = PageState();
   page.demanded = page.listed = page.predicted_write = page.hashed = page.unmapped = page.kept = false;
   page.keep = page.transfers = 0;
+  page.busy = 0;
   page.alive = true;
   for (uint64_t i = first; i < first + units; i++) region->page[i] = id;
   return id;
@@ -69,6 +75,7 @@ void Engine::end_page(PageId id) {
   Page& page = pages_[id];
   for (uint64_t i = page.first; i < page.first + page.units; i++) page.region->page[i] = kNoPage;
   hold(id, false, -static_cast<int>(page.keep));
+  set_busy(id, 0);
   unlist(id);
   page.alive = false;
   page.pieces.clear();
@@ -79,7 +86,7 @@ void Engine::end_page(PageId id) {
 // Pages that are kept are not with the replacement policy; pinned ones are, as they are few and soon let go.
 void Engine::list(PageId id) {
   Page& page = pages_[id];
-  if (page.listed || page.kept) return;
+  if (page.listed || page.kept || page.busy != 0) return;
   policy_->add(id, reinterpret_cast<uintptr_t>(address(page.region, page.first)));
   page.listed = true;
 }
@@ -397,8 +404,8 @@ void Engine::join_neighbours(PageId id, double young) {
     const PageId other_id = page.region->page[next];
     if (other_id == kNoPage) return;
     Page& other = pages_[other_id];
-    if (other.state.state != State::resident || other.keep > 0 || other.kept || other.appeared >= young ||
-        page.units + other.units > most)
+    if (other.state.state != State::resident || other.keep > 0 || other.kept || other.busy != 0 ||
+        other.appeared >= young || page.units + other.units > most)
       return;
     const uint64_t apart = other.born > page.born ? other.born - page.born : page.born - other.born;
     if (apart > kSameTime || apart > resident_pages_ / 4) return;
@@ -417,16 +424,20 @@ void Engine::join_neighbours(PageId id, double young) {
 // False: there is no slot for it.
 bool Engine::evict(PageId id) {
   Page& page = pages_[id];
-  if (page.state.dirty && !give_slots(&page)) return false;
-  unlist(id);
-  resident_units_ -= page.units;
-  resident_pages_--;
+  if (page.busy != 0 || (page.state.dirty && !give_slots(&page))) return false;
   Status status;
   bool discarded = false;
   {
     const Timer timer(&stats_.map_seconds);
     status = mapper_->unmap(address(page.region, page.first), page.units, &page.pieces, &discarded);
   }
+  if (status.err() == EBUSY) {
+    set_busy(id, seconds());
+    return false;
+  }
+  unlist(id);
+  resident_units_ -= page.units;
+  resident_pages_--;
   if (!status.ok()) {
     fail(status);
     return true;
@@ -445,9 +456,32 @@ bool Engine::evict(PageId id) {
   return true;
 }
 
+// Busy pages are not with the replacement policy, but in a list of their own, oldest first.
+void Engine::set_busy(PageId id, double since) {
+  Page& page = pages_[id];
+  if ((since != 0) == (page.busy != 0)) return;
+  page.busy = since;
+  if (since != 0) {
+    unlist(id);
+    busy_.push_back(id);
+    busy_units_ += page.units;
+  } else {
+    busy_.remove(id);
+    busy_units_ -= page.units;
+    if (page.state.state == State::resident) list(id);
+  }
+}
+
+// Of what is resident nothing may leave, nor is anything on its way that could: all of it is pinned, kept or busy.
+bool Engine::all_stay() const {
+  return in_flight_ == 0 && limbo_units_ == 0 && resident_units_ <= busy_units_ + held_units_;
+}
+
 // False: there is nothing to evict, for now.
 bool Engine::evict_one() {
-  const double young = seconds() - kGrace;
+  const double now = seconds(), young = now - kGrace;
+  for (int i = 0; i < kBusyAgain && busy_.size() > 0 && pages_[busy_.front()].busy < now - kBusy; i++)
+    set_busy(busy_.front(), 0);
   for (uint64_t looked = 0; looked <= resident_units_; looked++) {
     const PageId id = policy_->next();
     if (id == kNoPage) return false;
@@ -455,6 +489,7 @@ bool Engine::evict_one() {
       // Hashes are of whole pages as they came.
       if (store_->direct() || mapper_->maps_protected()) join_neighbours(id, young);
       if (evict(id)) return true;
+      if (pages_[id].busy != 0) continue;
     }
     policy_->remove(id);
     policy_->add(id, reinterpret_cast<uintptr_t>(address(pages_[id].region, pages_[id].first)));
@@ -478,6 +513,8 @@ bool Engine::reclaim_one() {
   used_ -= page.units;
   page.state.reclaim();
   mapper_->discard(address(page.region, page.first), page.units, &page.pieces);
+  // What went beyond the limit while pages were busy goes back to the system.
+  if (used_ >= local_units_) mapper_->trim(page.units);
   end_page(id);
   return true;
 }
@@ -495,8 +532,10 @@ bool Engine::make_room(uint32_t units) {
     }
     if (used_ + units <= local_units_) return true;
     if (reclaim_one()) continue;
-    // No more than is needed: whoever waits asks again and again.
-    if (used_ + units > local_units_ + leaving_units_ && !evict_one()) return false;
+    // No more than is needed: whoever waits asks again and again. Who waits may be the one that keeps pages busy, and lets go only when
+    // it has this page too: where nothing else can leave, what is busy is not counted.
+    if (used_ + units > local_units_ + leaving_units_ && !evict_one())
+      return busy_units_ > 0 && all_stay() && used_ + units <= local_units_ + busy_units_;
     if (limbo_units_ > 0) continue;
     if (!store_->direct()) return false;
     progress();
@@ -507,7 +546,9 @@ bool Engine::make_room(uint32_t units) {
 // Memory that is free at once when the next fault comes.
 bool Engine::keep_room() {
   if (single_swap() || allocated_units_ <= local_units_) return false;
-  const uint64_t free = local_units_ - used_ + limbo_units_ + leaving_units_;
+  if (used_ > local_units_ && reclaim_one()) return true;
+  const uint64_t most_free = local_units_ + limbo_units_ + leaving_units_,
+                 free = most_free - std::min(used_, most_free);
   // Of what may leave, at most a half: else what little there is beside kept and pinned pages would leave before it was used.
   const uint64_t most = (local_units_ - std::min(local_units_, held_units_)) / 2;
   if (free >= std::min(high_, most) || (free >= low_ && !filling_)) {

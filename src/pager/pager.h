@@ -93,7 +93,7 @@ class Pager {
   virtual Result<void*> reallocate(void* p, size_t bytes) = 0;
   // The bytes of the allocation that begins at p; 0: none does.
   virtual size_t size_of(const void* p) const = 0;
-  // Any byte of [p, p + bytes) in a region? Lock-free; for the wrappers of system calls.
+  // Any byte of [p, p + bytes) in a region? For the wrappers of system calls, as pin, unpin and size_of: also in signal handlers.
   virtual bool touches(const void* p, size_t bytes) const = 0;
 
   virtual Status advise(void* p, size_t bytes, Advice advice) = 0;

@@ -4,6 +4,7 @@
 //
 // Limits, told by `tasuki doctor`: each resident page is a mapping (vm.max_map_count), a program's own SIGSEGV handler must be installed before
 // the pager starts, threads must not block SIGSEGV.
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
 #include <map>
@@ -29,10 +31,14 @@
 namespace tasuki::pager {
 namespace {
 
-// A thread in the handler. free -> claimed -> posted -> taken -> free; the last step wakes it.
+// A thread in the handler. free -> claimed -> posted -> taken -> free; the last step wakes it. Another thread may claim the place before the
+// first has seen that, so the state counts its uses in the upper bits, and a thread that finds another use than its own goes on. (The
+// thread itself could free its place only when it runs: in the handler of another signal, on top, it may need one more first.)
 struct Waiter {
-  enum : uint32_t { kFree, kClaimed, kPosted, kTaken };
+  enum : uint32_t { kFree, kClaimed, kPosted, kTaken, kPhase = 3, kUse = 4 };
   std::atomic<uint32_t> state{kFree};
+  bool is(uint32_t phase) const { return (state.load() & kPhase) == phase; }
+  void set(uint32_t phase) { state.store((state.load() & ~uint32_t{kPhase}) | phase); }
   uintptr_t address = 0;
   bool write = false;
   int thread = 0;
@@ -91,17 +97,22 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   Waiter* mine = nullptr;
   for (size_t i = static_cast<size_t>(thread); mine == nullptr; i++) {
     Waiter& w = shared.waiters[i % shared.waiters.size()];
-    uint32_t expected = Waiter::kFree;
-    if (w.state.compare_exchange_strong(expected, Waiter::kClaimed)) mine = &w;
+    uint32_t expected = w.state.load();
+    if ((expected & Waiter::kPhase) == Waiter::kFree &&
+        w.state.compare_exchange_strong(expected, expected | Waiter::kClaimed))
+      mine = &w;
+    else if ((i - static_cast<size_t>(thread)) % shared.waiters.size() == shared.waiters.size() - 1)
+      sched_yield();  // all are in use
   }
   mine->address = address;
   mine->write = write;
   mine->thread = thread;
-  mine->state.store(Waiter::kPosted);
+  const uint32_t use = mine->state.load() & ~uint32_t{Waiter::kPhase};
+  mine->set(Waiter::kPosted);
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(shared.event, &one, sizeof one);
   // A signal whose handler faults uses a waiter of its own, above this one on the stack.
-  for (uint32_t s = mine->state.load(); s == Waiter::kPosted || s == Waiter::kTaken; s = mine->state.load())
+  for (uint32_t s = mine->state.load(); (s & ~uint32_t{Waiter::kPhase}) == use; s = mine->state.load())
     os::futex_wait(&mine->state, s);
   errno = error;
 }
@@ -255,7 +266,7 @@ class SignalMapper final : public Mapper {
     if (read(event_.get(), &count, sizeof count) != sizeof count) return 0;
     size_t n = 0;
     for (Waiter& w : shared.waiters) {
-      if (w.state.load() != Waiter::kPosted) continue;
+      if (!w.is(Waiter::kPosted)) continue;
       if (n == max) {
         const uint64_t one = 1;  // the rest next time
         [[maybe_unused]] const ssize_t written = ::write(event_.get(), &one, sizeof one);
@@ -264,7 +275,7 @@ class SignalMapper final : public Mapper {
       events[n].address = w.address;
       events[n].write = w.write;
       events[n].thread = w.thread;
-      w.state.store(Waiter::kTaken);
+      w.set(Waiter::kTaken);
       n++;
     }
     return n;
@@ -295,9 +306,9 @@ class SignalMapper final : public Mapper {
   static void wake_range(const std::byte* at, size_t bytes) {
     const auto first = reinterpret_cast<uintptr_t>(at);
     for (Waiter& w : shared.waiters) {
-      if (w.state.load() != Waiter::kTaken || w.address < first || w.address >= first + bytes) continue;
-      w.state.store(Waiter::kFree);
-      os::futex_wake(&w.state, 1);
+      if (!w.is(Waiter::kTaken) || w.address < first || w.address >= first + bytes) continue;
+      w.state.store((w.state.load() & ~uint32_t{Waiter::kPhase}) + Waiter::kUse);  // free
+      os::futex_wake(&w.state, INT_MAX);  // one that claimed it meanwhile may wait there too
     }
   }
 

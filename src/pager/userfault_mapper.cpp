@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -40,14 +41,13 @@ class UserfaultMapper final : public Mapper {
 
   std::byte* reserve(size_t bytes, size_t alignment) override { return map_region(bytes, alignment); }
   Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
-    prepare_region(at, bytes);
-    const Status added = faults_.add(at, bytes);
-    if (!added.ok()) return added;
-    if (!os::present_pages(at, bytes, present)) return Status::error(EIO, "cannot read /proc/self/pagemap");
-    return {};
+    const Status status = watch_region(&faults_, at, bytes, present);
+    if (status.ok()) watched_[at] = bytes;
+    return status;
   }
   // Whoever waits there, by a mistake of the program's, gets its SIGSEGV.
   void release(std::byte* at, size_t bytes, bool) override {
+    watched_.erase(at);
     os::unmap(at, bytes);
     faults_.wake(at, bytes);
   }
@@ -63,6 +63,15 @@ class UserfaultMapper final : public Mapper {
     for (const Piece& p : *pieces) full_.add(unit_of(p.at), p.units);
     pieces->clear();
   }
+  void trim(uint32_t units) override {
+    while (units > 0 && full_.total() > 0) {
+      uint64_t unit = 0;
+      full_.take(1, &unit);
+      if (!hollow_out(address_of(unit))) return full_.add(unit, 1);
+      hollow_.add(unit, 1);
+      units--;
+    }
+  }
 
   Status map(std::byte* at, Pieces* pieces, bool) override {
     for (const Piece& p : *pieces) {
@@ -75,23 +84,19 @@ class UserfaultMapper final : public Mapper {
   }
 
   Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) override {
+    std::byte* from = at;
     while (units > 0) {
       if (hollow_.total() == 0 && !widen(units)) return Status::error(ENOMEM, "no address space for buffers");
       uint64_t first = 0;
       const auto count = static_cast<uint32_t>(hollow_.take(units, &first));
-      std::byte* to = address_of(first);
-      size_t done = 0;
-      while (done < count * kUnit) {
-        size_t moved = 0;
-        const int error = faults_.move(to + done, at + done, count * kUnit - done, &moved);
-        done += moved;
-        if (error == 0) break;
-        const Status copied = copy_out(to + done, at + done, error);
-        if (!copied.ok()) return copied;
-        done += kUnit;
+      const uint32_t moved = move_out(address_of(first), from, count);
+      if (moved > 0) pieces->push_back({address_of(first), moved, false});
+      if (moved < count) {  // one stays, so all of them do
+        hollow_.add(first + moved, count - moved);
+        const Status back = map(at, pieces, true);
+        return back.ok() ? Status::error(EBUSY, "a page is pinned") : back;
       }
-      pieces->push_back({to, count, false});
-      at += count * kUnit;
+      from += count * kUnit;
       units -= count;
     }
     return {};
@@ -155,8 +160,9 @@ class UserfaultMapper final : public Mapper {
 
   // Hollow units: only address space.
   bool widen(uint32_t units) {
-    const size_t bytes = (units > 64 * kGrow ? units : 64 * kGrow) * kUnit;
+    size_t bytes = (units > 64 * kGrow ? units : 64 * kGrow) * kUnit;
     std::byte* at = map_chunk(bytes);
+    if (at == nullptr) at = map_chunk(bytes = units * kUnit);  // a limited address space
     if (at == nullptr) return false;
     if (!faults_.add(at, bytes).ok()) {
       os::unmap(at, bytes + kUnit);
@@ -176,40 +182,87 @@ class UserfaultMapper final : public Mapper {
       hollow_.add(unit_of(p.at + done), moved / kUnit);
       done += moved;
       if (error == 0) break;
-      if (error == EEXIST) {  // the program put something there itself: newer than ours
-        full_.add(unit_of(p.at + done), 1);
-        faults_.wake(at + done, kUnit);
-      } else {
-        // Not movable (shared with a child of fork, pinned by a device): copy.
-        const int failed = faults_.copy(at + done, p.at + done, kUnit, false);
-        if (failed != 0) return Status::error(failed, error_text("a page cannot be put in place", failed));
-        madvise(p.at + done, kUnit, MADV_DONTNEED);
-        hollow_.add(unit_of(p.at + done), 1);
-      }
+      const Status one = move_in_one(at + done, p.at + done);
+      if (!one.ok()) return one;
       done += kUnit;
     }
     return {};
   }
 
-  // One unit that cannot move. Protected first: a thread that writes meanwhile waits, then faults on the absent unit.
-  Status copy_out(std::byte* to, std::byte* from, int why) {
-    if (why == ENOENT) {  // nothing there: the program discarded it itself, so it reads as zeros
-      const int failed = faults_.zero(to, kUnit);
-      return failed == 0 ? Status() : Status::error(failed, error_text("an absent page", failed));
+  // One unit where several could not move.
+  Status move_in_one(std::byte* at, std::byte* from) {
+    size_t moved = 0;
+    int error = faults_.move(at, from, kUnit, &moved);
+    if (error == EINVAL) {
+      unlock_all();
+      error = faults_.move(at, from, kUnit, &moved);
     }
-    int failed = faults_.protect(from, kUnit, true);
-    if (failed == 0) failed = faults_.copy(to, from, kUnit, false);
-    if (failed != 0)
-      return Status::error(failed, error_text("a page can be neither moved nor copied", failed));
-    madvise(from, kUnit, MADV_DONTNEED);
-    faults_.wake(from, kUnit);
+    // Not movable, as the MPI library has registered the buffer with a device: copied.
+    const bool copied = error != 0 && error != EEXIST;
+    if (copied) error = faults_.copy(at, from, kUnit, false);
+    if (error == EEXIST) {  // the program put something there itself: newer than ours
+      full_.add(unit_of(from), 1);
+      faults_.wake(at, kUnit);
+      return {};
+    }
+    if (error != 0) return Status::error(error, error_text("a page cannot be put in place", error));
+    if (copied && !hollow_out(from))
+      full_.add(unit_of(from), 1);
+    else
+      hollow_.add(unit_of(from), 1);
     return {};
+  }
+
+  // How many of the units moved before one that cannot.
+  uint32_t move_out(std::byte* to, std::byte* from, uint32_t units) {
+    const size_t bytes = units * kUnit;
+    size_t done = 0;
+    while (done < bytes) {
+      size_t moved = 0;
+      const int error = faults_.move(to + done, from + done, bytes - done, &moved);
+      done += moved;
+      if (error == 0) break;
+      if (!move_out_one(to + done, from + done)) return static_cast<uint32_t>(done / kUnit);
+      done += kUnit;
+    }
+    return units;
+  }
+
+  // False: it stays. It is never copied instead: what a device writes to a pinned page (O_DIRECT, io_uring, an MPI library's registered
+  // memory), or another process by process_vm_writev, would go to the page that is thrown away.
+  bool move_out_one(std::byte* to, std::byte* from) {
+    for (int attempt = 0; attempt < 4; attempt++) {
+      size_t moved = 0;
+      int error = faults_.move(to, from, kUnit, &moved);
+      // Nothing there: the program discarded it itself, so it reads as zeros.
+      if (error == ENOENT) error = faults_.zero(to, kUnit);
+      if (error == 0) return true;
+      if (error == EEXIST)  // mlockall filled the place with zeros
+        hollow_out(to);
+      else if (error == EINVAL)  // one of the two is locked, or the units are not of one mapping any more
+        unlock_all();
+      else
+        return false;
+    }
+    return false;
+  }
+
+  bool hollow_out(std::byte* buffer) {
+    if (madvise(buffer, kUnit, MADV_DONTNEED) == 0) return true;
+    unlock_all();
+    return madvise(buffer, kUnit, MADV_DONTNEED) == 0;
+  }
+
+  void unlock_all() {
+    for (const auto& [at, bytes] : watched_) unlock_pages(at, bytes);
+    for (const auto& [at, bytes] : arena_) unlock_pages(at, bytes);
   }
 
   os::UserFault faults_;
   bool user_mode_only_;
   RunSet full_, fresh_, hollow_;
   std::vector<std::pair<std::byte*, size_t>> arena_;
+  std::map<std::byte*, size_t> watched_;
 };
 
 }  // namespace

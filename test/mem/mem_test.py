@@ -126,6 +126,11 @@ def bad_setting(options):
     return Case(["/bin/true"], swaps=False, same=False, settings=["--page-size", "5000"], says='"5000": accepted is auto, or a multiple of 4KiB', code=[1])
 
 
+def value_as_program(options):
+    return Case(["off", "/bin/true"], swaps=False, same=False, settings=["--checksum"], says="off is no program; as the value of --checksum: --checksum=off",
+                code=[2])
+
+
 def bad_choice(options):
     return Case(["/bin/true"], swaps=False, same=False, settings=["--protocol", "none"], says="--protocol none is not one of ahead|cs", code=[2])
 
@@ -144,12 +149,33 @@ def script_exec(options):
     return Case(["./script"], files={"script": f"#!/usr/bin/env bash\n/bin/echo child $(basename x)\nexec {inner} io 24\n".encode()})
 
 
+def preload(options):
+    """what the user preloads comes with the program, wherever it is said; the library also uses memory before main"""
+    program, library = f"{options.programs}/mem_allocations", f"{options.programs}/mem_loading_library.so"
+    return Case(["env", f"LD_PRELOAD={library}", "sh", "-c", f"LD_PRELOAD=$LD_PRELOAD:libutil.so.1 exec {program} io 24"])
+
+
 def threads(options):
     return Case([f"{options.programs}/mem_cancel"])
 
 
-CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, static, mpi_program, bad_setting, bad_choice, fixed_address, script,
-                                 script_exec, threads)}
+def loading(options):
+    return Case([f"{options.programs}/mem_loading", f"{options.programs}/mem_loading_library.so"])
+
+
+def ends(what, **more):
+    def case(options):
+        return Case([f"{options.programs}/mem_ends", what], **more)
+    return case
+
+
+def says_in_child(options):
+    """where the pager has SIGSEGV for itself, what the kernel says of it must do"""
+    return "" if options.faults == "signal" or options.launcher == "double" else "a forked child has no cluster memory"
+
+
+CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, static, mpi_program, bad_setting, bad_choice, value_as_program, fixed_address, script,
+                                 script_exec, threads, loading, preload)}
 CASES.update({
     "sizes": allocations("sizes"),
     "concurrent": allocations("threads"),
@@ -163,12 +189,19 @@ CASES.update({
     "close": allocations("close", swaps=False),
     "null": allocations("null", same=False, code={"double": [-11], "openmpi": [139], "mpich": [11, 139]}),
     "exec": allocations("exec", says="replaces itself by /bin/echo"),
-    "full": allocations("full", memory=100, swaps=False, same=False, stdout="Cannot allocate memory after some: 1\nagain: 1\ndone full\n"),
-    "child": allocations("child", same=False, stdout="killed\ndone child\n"),
+    "full": allocations("full", memory=100, swaps=False, same=False, stdout="Cannot allocate memory after some: 1\nagain: 1\ndone full\n",
+                        says=re.compile(r"(?s)^(?!.*no room.*no room).*no room for an allocation of \d+ MiB, which fails: \d+ MiB are in use")),
+    "child": allocations("child", same=False, stdout="killed\ndone child\n", says=says_in_child),
     # MPICH's launcher reports the signal of the rank, or the one with which it ended the others.
     "free": allocations("free", same=False, swaps=False, code={"double": [-6], "openmpi": [134], "mpich": [6, 9, 15, 134]},
                         says="is not the beginning of an allocation"),
-    "alone": allocations("io", swaps=False),
+    "ends_starts": ends("starts"),
+    "ends_exit": ends("exit"),
+    "ends_exit_thread": ends("exit_thread"),
+    "ends_quick_exit": ends("quick_exit"),
+    "ends_last_thread": ends("last_thread"),
+    "ends_abort": ends("abort", same=False, swaps=False, code={"openmpi": [134], "mpich": [6, 9, 15, 134]}, stdout=None),
+    "alone": allocations("io", swaps=False, says="no memory server: "),
 })
 
 
@@ -256,7 +289,9 @@ def check(options):
         expected = expected[options.launcher]
     if code not in (expected or [0]):
         problems.append(f"exit code {code}, expected {expected or [0]}")
-    if case.says not in err:
+    if callable(case.says):
+        case.says = case.says(options)
+    if not re.search(case.says if isinstance(case.says, re.Pattern) else re.escape(case.says), err):
         problems.append(f"standard error does not say {case.says!r}")
     if not case.says and "tasuki:" in err:
         problems.append("standard error has a message of Tasuki's")

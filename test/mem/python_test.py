@@ -57,6 +57,16 @@ def main():
     if wrong.returncode == 0 or "protocol" not in wrong.stderr or wrong.stdout.strip("\r\n="):
         print(wrong)
         return 1
+    # What is wrong with the command is said by one rank, without a traceback.
+    for arguments, code, says in ((["--help"], 0, "usage:"), ([], 2, "usage:"), (["--stats", "x.py"], 2, "--stats is not an option"),
+                                  (["none.py"], 1, "cannot open none.py")) if options.module else ():
+        launch = [options.mpirun] + (["--oversubscribe"] if options.mpi == "openmpi" else []) + ["-n", "3", python, "-m", "dlm"]
+        result = subprocess.run(launch + arguments, cwd=options.scratch, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                timeout=100, check=False)
+        output = result.stdout + result.stderr
+        if result.returncode != code or output.count(says) != 1 or "Traceback" in output:
+            print(arguments, result)
+            return 1
     # The structure is declared twice.
     check = subprocess.run([python, "-c", "import re,sys; text=open(sys.argv[1]).read(); print(re.findall(r'\"(\\w+)\"', "
                             "text[text.index('class _Stats'):text.index('def _library_path')]))",

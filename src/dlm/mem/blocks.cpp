@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdlib>
 #include <map>
 #include <new>
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "dlm/mem/mem.h"
 #include "dlm/pinning.h"
+#include "os/mapping.h"
 #include "tasuki/dlm.h"
 
 namespace tasuki::dlm::mem {
@@ -60,6 +63,30 @@ int find_code(dl_phdr_info* info, size_t, void*) {
   return 0;
 }
 
+// More than any address space has: such a request fails without Tasuki, too, and is not worth a word.
+constexpr size_t kMoreThanAddresses = size_t{1} << 57;
+
+// A program that does not look at what it gets dies of it, and one that does may try often: said once.
+void* no_room(size_t bytes) {
+  static std::atomic<bool> said{false};
+  struct dlm_stats now;
+  const InternalScope internal;
+  if (bytes < kMoreThanAddresses && !said.exchange(true) && dlm_stats(&now) == 0)
+    log(LogLevel::warning,
+        "no room for an allocation of %zu MiB, which fails: %" PRIu64 " MiB are in use, of %" PRIu64
+        " MiB here and %" PRIu64 " MiB of memory servers (more ranks, or --memory, give more)",
+        bytes >> 20, now.allocated_bytes >> 20, now.local_bytes >> 20, now.server_bytes >> 20);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+// In a forked child, where blocks have no memory: their addresses stay theirs. What the child allocates there would be taken for a
+// part of a block. (Blocks that were never sent anywhere are there still.)
+void keep_addresses() {
+  for (const auto& [begin, block] : *g_blocks)
+    os::reserve(os::page_ceil(block.bytes), reinterpret_cast<void*>(begin));
+}
+
 void* from_cluster(size_t bytes, size_t alignment) {
   return alignment <= 64 ? dlm_alloc(bytes) : dlm_aligned_alloc(alignment, bytes);
 }
@@ -78,10 +105,7 @@ void* allocate(size_t bytes, size_t alignment, bool mapped) {
     const InternalScope internal;
     p = from_cluster(bytes, alignment);
   }
-  if (p == nullptr) {
-    errno = ENOMEM;
-    return nullptr;
-  }
+  if (p == nullptr) return no_room(bytes);
   const Locked locked;
   (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = {bytes, mapped, 0};
   return p;
@@ -128,12 +152,14 @@ void* resize(void* p, size_t bytes) {
     const InternalScope internal;
     moved = dlm_realloc(p, bytes);
   }
-  const Locked locked;
   if (moved == nullptr) {
-    (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = block;
-    errno = ENOMEM;
-    return nullptr;
+    {
+      const Locked locked;
+      (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = block;
+    }
+    return no_room(bytes);
   }
+  const Locked locked;
   (*g_blocks)[reinterpret_cast<uintptr_t>(moved)] = {bytes, block.mapped, 0};
   return moved;
 }
@@ -168,10 +194,13 @@ bool wants_cluster() {
 void activate() {
   g_blocks = new (g_storage) Table;
   dl_iterate_phdr(find_code, nullptr);
+  prepare_explanation();
   pthread_atfork([] { pthread_mutex_lock(&g_lock); }, [] { pthread_mutex_unlock(&g_lock); },
                  [] {
                    pthread_mutex_unlock(&g_lock);
                    deactivate();
+                   keep_addresses();
+                   explain_faults();
                  });
   g_threshold.store(std::max<size_t>(setting_bytes("TASUKI_MEM_THRESHOLD"), 1));
   // Allocators carve small objects out of what they map, and small objects go to system calls of all kinds: only

@@ -1,6 +1,5 @@
 // mmap and its relatives: large private anonymous memory goes to the cluster like that of malloc. What libc maps
 // for itself (its allocator, stacks, files) does not come by here.
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,28 +11,14 @@
 #include "base/log.h"
 #include "dlm/mem/mem.h"
 #include "dlm/pinning.h"
-#include "dlm/wrappers/libc.h"
+#include "generated/next.h"
 #include "os/mapping.h"
 #include "tasuki/dlm.h"
 
 namespace tasuki::dlm::mem {
 namespace {
 
-template <typename Function>
-Function next(std::atomic<void*>* kept, const char* name) {
-  void* found = kept->load(std::memory_order_relaxed);
-  if (found == nullptr) kept->store(found = dlsym(RTLD_NEXT, name));
-  return reinterpret_cast<Function>(found);
-}
-
-#define TASUKI_NEXT(type, name)                        \
-  ([] {                                                \
-    static constinit std::atomic<void*> kept{nullptr}; \
-    return next<type>(&kept, name);                    \
-  }())
-
 using MapFunction = void* (*)(void*, size_t, int, int, int, off_t);
-using RemapFunction = void* (*)(void*, size_t, size_t, int, ...);
 
 // Said once: a program that does this may do it often.
 void refuse(const char* what) {
@@ -131,20 +116,21 @@ int advise(void* at, size_t length, int advice, bool posix) {
 }  // namespace
 }  // namespace tasuki::dlm::mem
 
+using namespace tasuki::dlm;
 using namespace tasuki::dlm::mem;
 namespace os = tasuki::os;
 
 TASUKI_WRAPPER(void*, mmap, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
-  return map(TASUKI_NEXT(MapFunction, "mmap"), at, length, protection, flags, fd, offset);
+  return map(next_mmap(), at, length, protection, flags, fd, offset);
 }
 TASUKI_WRAPPER(void*, mmap64, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
-  return map(TASUKI_NEXT(MapFunction, "mmap64"), at, length, protection, flags, fd, offset);
+  return map(next_mmap64(), at, length, protection, flags, fd, offset);
 }
 
 TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
   Place place;
   const int found = find_place(at, length, &place);
-  if (found == 0) return TASUKI_NEXT(int (*)(void*, size_t), "munmap")(at, length);
+  if (found == 0) return next_munmap()(at, length);
   if (found < 0 || !place.block.mapped || reinterpret_cast<uintptr_t>(at) % os::kPageSize != 0 ||
       length == 0) {
     if (found < 0 || !place.block.mapped) refuse("munmap of memory that mmap did not give");
@@ -171,7 +157,7 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
     errno = ENOMEM;
     return MAP_FAILED;
   }
-  if (found == 0) return TASUKI_NEXT(RemapFunction, "mremap")(at, old_length, length, flags, target);
+  if (found == 0) return next_mremap()(at, old_length, length, flags, target);
   old_length = os::page_ceil(old_length);
   length = os::page_ceil(length);
   const bool all = reinterpret_cast<uintptr_t>(at) == place.begin && old_length == place.block.bytes &&
@@ -204,7 +190,7 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
 TASUKI_WRAPPER(int, mprotect, void* at, size_t length, int protection) {
   Place place;
   if (find_place(at, length, &place) == 0) [[likely]]
-    return TASUKI_NEXT(int (*)(void*, size_t, int), "mprotect")(at, length, protection);
+    return next_mprotect()(at, length, protection);
   if (protection == (PROT_READ | PROT_WRITE)) return 0;
   refuse("mprotect other than to read and write");
   errno = ENOMEM;
@@ -215,7 +201,7 @@ TASUKI_WRAPPER(int, madvise, void* at, size_t length, int advice) {
   Place place;
   const int found = find_place(at, length, &place);
   if (found == 0) [[likely]]
-    return TASUKI_NEXT(int (*)(void*, size_t, int), "madvise")(at, length, advice);
+    return next_madvise()(at, length, advice);
   if (found < 0) {
     errno = EINVAL;
     return -1;
@@ -227,7 +213,7 @@ TASUKI_WRAPPER(int, posix_madvise, void* at, size_t length, int advice) {
   Place place;
   const int found = find_place(at, length, &place);
   if (found == 0) [[likely]]
-    return TASUKI_NEXT(int (*)(void*, size_t, int), "posix_madvise")(at, length, advice);
+    return next_posix_madvise()(at, length, advice);
   const int error = errno;
   const int result =
       found < 0 || advise(at, length, advice == POSIX_MADV_DONTNEED ? MADV_DONTNEED : advice, true) != 0
@@ -240,7 +226,7 @@ TASUKI_WRAPPER(int, posix_madvise, void* at, size_t length, int advice) {
 TASUKI_WRAPPER(int, mlock, const void* at, size_t length) {
   Place place;
   if (find_place(at, length, &place) == 0) [[likely]]
-    return TASUKI_NEXT(int (*)(const void*, size_t), "mlock")(at, length);
+    return next_mlock()(at, length);
   const tasuki::dlm::InternalScope internal;
   return dlm_advise(const_cast<void*>(at), length, DLM_KEEP_LOCAL);
 }
@@ -248,7 +234,7 @@ TASUKI_WRAPPER(int, mlock, const void* at, size_t length) {
 TASUKI_WRAPPER(int, munlock, const void* at, size_t length) {
   Place place;
   if (find_place(at, length, &place) == 0) [[likely]]
-    return TASUKI_NEXT(int (*)(const void*, size_t), "munlock")(at, length);
+    return next_munlock()(at, length);
   const tasuki::dlm::InternalScope internal;
   return dlm_advise(const_cast<void*>(at), length, DLM_NORMAL);
 }

@@ -57,7 +57,14 @@ void activate();
 // For good.
 void deactivate();
 
-// The local allocator's functions, found on first use.
+// In a forked child: who dies of touching a block is told why.
+void prepare_explanation();  // in the parent, before
+void explain_faults();
+
+// main leaves, and other threads may go on: the process ends with the last of the program's.
+void end_with_last_thread();
+
+// The local allocator's functions, found on first use, which is before any thread of ours.
 struct Local {
   void* (*malloc)(size_t);
   void* (*calloc)(size_t, size_t);

@@ -1,7 +1,6 @@
 // The life of a program under `tasuki mem`: the pager starts right before main and ends behind the program's last
 // exit handler. A program that replaces itself by another (exec) gives its cluster memory back first; a shell and
 // the like, which only start another program in their place, hand the preload on instead.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -11,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +19,7 @@
 #include "dlm/entry.h"
 #include "dlm/mem/mem.h"
 #include "dlm/pinning.h"
-#include "dlm/wrappers/libc.h"
+#include "generated/next.h"
 #include "tasuki/dlm.h"
 
 namespace tasuki::dlm::mem {
@@ -37,8 +37,8 @@ enum class State {
 };
 std::atomic<State> g_state{State::inert};
 pid_t g_pid = 0;
-// As `tasuki mem` set it: this library, among those that the user preloads.
-char* g_preload = nullptr;
+// This library's name in LD_PRELOAD, as `tasuki mem` set it.
+char* g_library = nullptr;
 
 constexpr const char* kRoot = "TASUKI_MEM_ROOT";  // pid of the process that `tasuki mem` became
 
@@ -80,16 +80,17 @@ bool is_wrapper(const std::string& path) {
 // What the program finds is the environment without Tasuki's library, and so do its children.
 void clean_environment() {
   const char* value = getenv("LD_PRELOAD");
-  g_preload = value != nullptr ? strdup(value) : nullptr;
   unsetenv(kRoot);
-  if (g_preload == nullptr) return;
+  if (value == nullptr) return;
   std::string rest;
-  const std::string_view text(g_preload);
+  const std::string text(value);
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find_first_of(": ", at), text.size());
-    const std::string_view entry = text.substr(at, end - at);
-    if (!entry.empty() && entry.substr(entry.rfind('/') + 1) != "libtasuki-mem.so")
-      rest += (rest.empty() ? "" : ":") + std::string(entry);
+    const std::string entry = text.substr(at, end - at);
+    if (entry.substr(entry.rfind('/') + 1) == "libtasuki-mem.so")
+      g_library = strdup(entry.c_str());
+    else if (!entry.empty())
+      rest += (rest.empty() ? "" : ":") + entry;
     at = end + 1;
   }
   if (rest.empty())
@@ -108,6 +109,7 @@ void hide_variables() {
 }
 
 [[gnu::constructor]] void loaded() {
+  local();
   const char* root = getenv(kRoot);
   if (root == nullptr || atoi(root) != getpid()) return;
   g_pid = getpid();
@@ -123,6 +125,14 @@ void start() {
   g_starting = true;
   dlm_startup(nullptr, nullptr);  // a memory server ends in there, and so does a failure
   g_starting = false;
+  struct dlm_stats stats;
+  if (dlm_stats(&stats) == 0 && stats.server_bytes == 0)
+    log(LogLevel::warning,
+        "no memory server: %s has %" PRIu64
+        " MiB of this host for large allocations and nothing else (with mpirun -n 4 before tasuki mem there "
+        "are "
+        "three)",
+        program_name().c_str(), stats.local_bytes >> 20);
   hide_variables();
   g_state.store(State::active);
 }
@@ -174,12 +184,18 @@ bool can_execute(const char* path) {
   return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0;
 }
 
-// What exec of a shell or the like gives the program that comes in its place.
+// What exec of a shell or the like gives the program that comes in its place: this library, before what that program
+// is to preload.
 std::vector<char*> with_preload(Strings environment, std::vector<std::string>* storage) {
   std::vector<char*> result;
-  for (Strings e = environment; e != nullptr && *e != nullptr; e++)
-    if (strncmp(*e, "LD_PRELOAD=", 11) != 0) result.push_back(*e);
-  storage->push_back(std::string("LD_PRELOAD=") + (g_preload != nullptr ? g_preload : ""));
+  std::string preload = std::string("LD_PRELOAD=") + (g_library != nullptr ? g_library : "");
+  for (Strings e = environment; e != nullptr && *e != nullptr; e++) {
+    if (strncmp(*e, "LD_PRELOAD=", 11) != 0)
+      result.push_back(*e);
+    else if ((*e)[11] != 0)
+      preload += std::string(":") + (*e + 11);
+  }
+  storage->push_back(preload);
   storage->push_back(std::string(kRoot) + "=" + std::to_string(g_pid));
   for (std::string& text : *storage) result.push_back(text.data());
   result.push_back(nullptr);
@@ -226,27 +242,15 @@ int replace(const char* path, bool is_path, Strings argv, Strings environment, C
   _exit(result == 0 ? 0 : 127);
 }
 
-template <typename Function>
-Function next(std::atomic<void*>* kept, const char* name) {
-  void* found = kept->load(std::memory_order_relaxed);
-  if (found == nullptr) kept->store(found = dlsym(RTLD_NEXT, name));
-  return reinterpret_cast<Function>(found);
-}
-#define TASUKI_NEXT(type, name)                        \
-  ([] {                                                \
-    static constinit std::atomic<void*> kept{nullptr}; \
-    return next<type>(&kept, name);                    \
-  }())
-
 }  // namespace
 }  // namespace tasuki::dlm::mem
 
+using namespace tasuki::dlm;
 using namespace tasuki::dlm::mem;
 
 TASUKI_WRAPPER(int, __libc_start_main, Main main, int argc, char** argv, void (*init)(), void (*fini)(),
                void (*linker_end)(), void* stack_end) {
-  using Function = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
-  const auto start_main = TASUKI_NEXT(Function, "__libc_start_main");
+  const auto start_main = next___libc_start_main();
   if (g_state.load() == State::inert) return start_main(main, argc, argv, init, fini, linker_end, stack_end);
   g_main = main;
   g_linker_end = linker_end;
@@ -265,17 +269,23 @@ TASUKI_WRAPPER(int, __cxa_atexit, void (*function)(void*), void* argument, void*
     g_handlers->push_back({function, argument});
     return 0;
   }
-  return TASUKI_NEXT(int (*)(void (*)(void*), void*, void*), "__cxa_atexit")(function, argument, library);
+  return next___cxa_atexit()(function, argument, library);
 }
 
 // Without exit handlers, but the servers must end.
 TASUKI_WRAPPER(void, _exit, int status) {
   if (g_state.load() != State::inert) end();
-  TASUKI_NEXT(void (*)(int), "_exit")(status);
+  next__exit()(status);
   __builtin_unreachable();
 }
 TASUKI_WRAPPER(void, _Exit, int status) {
   tasuki_dlm__exit(status);
+}
+
+TASUKI_WRAPPER(void, pthread_exit, void* result) {
+  if (g_state.load() == State::active && is_own_process() && gettid() == g_pid) end_with_last_thread();
+  next_pthread_exit()(result);
+  __builtin_unreachable();
 }
 
 #define TASUKI_COLLECT(argv, first)                                                       \
@@ -292,12 +302,10 @@ TASUKI_WRAPPER(void, _Exit, int status) {
   argv[count] = nullptr
 
 TASUKI_WRAPPER(int, execve, const char* path, Strings argv, Strings environment) {
-  return replace(path, true, argv, environment,
-                 TASUKI_NEXT(int (*)(const char*, Strings, Strings), "execve"));
+  return replace(path, true, argv, environment, next_execve());
 }
 TASUKI_WRAPPER(int, execvpe, const char* name, Strings argv, Strings environment) {
-  return replace(name, strchr(name, '/') != nullptr, argv, environment,
-                 TASUKI_NEXT(int (*)(const char*, Strings, Strings), "execvpe"));
+  return replace(name, strchr(name, '/') != nullptr, argv, environment, next_execvpe());
 }
 TASUKI_WRAPPER(int, execv, const char* path, Strings argv) {
   return tasuki_dlm_execve(path, argv, environ);
@@ -323,7 +331,7 @@ TASUKI_WRAPPER(int, execle, const char* path, const char* first, ...) {
   return tasuki_dlm_execve(path, argv, environment);
 }
 TASUKI_WRAPPER(int, fexecve, int fd, Strings argv, Strings environment) {
-  const auto call = TASUKI_NEXT(int (*)(int, Strings, Strings), "fexecve");
+  const auto call = next_fexecve();
   return replace("a file descriptor", false, argv, environment,
                  [&](const char*, Strings a, Strings e) { return call(fd, a, e); });
 }

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -41,9 +42,9 @@ extern std::atomic<void*> g_next[];  // in the order of gen/wrappers.toml
 extern const char* const kWrappedNames[];
 extern const int kWrappedCount;
 
-// The definition behind this library: libc's, or another preloaded library's. Looked up for all functions when
-// the library is loaded, because that may not be done in a signal handler; before that, on first use. Ends the
-// program if there is none.
+// The definition behind this library: libc's, or another preloaded library's. Looked up for all functions when the
+// library is loaded: in a signal handler that may not be done, and the pager's threads may not wait for the loader,
+// whose lock a constructor holds that waits for them. Before that, on first use. Ends the program if there is none.
 void* find_next(int index);
 
 template <typename Function>

@@ -4,13 +4,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "dlm/wrappers/asynchronous.h"
 #include "dlm/wrappers/parts.h"
+#include "dlm/wrappers/threads.h"
 #include "generated/next.h"
 
 using namespace tasuki::dlm;
 
 extern "C" ssize_t tasuki_dlm_read(int, void*, size_t) __asm__("read");
 extern "C" ssize_t tasuki_dlm_write(int, const void*, size_t) __asm__("write");
+extern "C" ssize_t tasuki_dlm_pread(int, void*, size_t, off_t) __asm__("pread");
+extern "C" ssize_t tasuki_dlm_pwrite(int, const void*, size_t, off_t) __asm__("pwrite");
 extern "C" ssize_t tasuki_dlm_sendmsg(int, const msghdr*, int) __asm__("sendmsg");
 extern "C" ssize_t tasuki_dlm_recvmsg(int, msghdr*, int) __asm__("recvmsg");
 
@@ -174,15 +178,30 @@ TASUKI_WRAPPER(char*, __getcwd_chk, char* result, size_t length, size_t room) {
 // System calls by number. What a number's arguments point to is known here for those that programs make this way;
 // of others the first page behind each address is held.
 TASUKI_WRAPPER(long, syscall, long number, long a, long b, long c, long d, long e, long f) {
+  switch (number) {  // these are asked also where the kernel brings pages itself
+    case SYS_read:
+      return tasuki_dlm_read(static_cast<int>(a), reinterpret_cast<void*>(b), static_cast<size_t>(c));
+    case SYS_write:
+      return tasuki_dlm_write(static_cast<int>(a), reinterpret_cast<const void*>(b), static_cast<size_t>(c));
+    case SYS_pread64:
+      return tasuki_dlm_pread(static_cast<int>(a), reinterpret_cast<void*>(b), static_cast<size_t>(c), d);
+    case SYS_pwrite64:
+      return tasuki_dlm_pwrite(static_cast<int>(a), reinterpret_cast<const void*>(b), static_cast<size_t>(c),
+                               d);
+    case SYS_io_submit:
+    case SYS_io_getevents:
+    case SYS_io_pgetevents:
+    case SYS_io_cancel:
+    case SYS_io_destroy:
+      return asynchronous(number, a, b, c, d, e, f);
+    default:
+      break;
+  }
   const long arguments[] = {a, b, c, d, e, f};
   bool near = false;
   for (const long argument : arguments) near |= guarded(reinterpret_cast<const void*>(argument));
   if (!near) return next_syscall()(number, a, b, c, d, e, f);
   switch (number) {
-    case SYS_read:
-      return tasuki_dlm_read(static_cast<int>(a), reinterpret_cast<void*>(b), static_cast<size_t>(c));
-    case SYS_write:
-      return tasuki_dlm_write(static_cast<int>(a), reinterpret_cast<const void*>(b), static_cast<size_t>(c));
     case SYS_getrandom:
       return tasuki_dlm_getrandom(reinterpret_cast<void*>(a), static_cast<size_t>(b),
                                   static_cast<unsigned>(c));
@@ -206,14 +225,46 @@ struct Start {
   void* argument;
 };
 
+// The internal threads that live. An MPI library has a handful; what exceeds the table is not known as one.
+std::atomic<int> g_threads[256];
+
+// Its number may be another thread's afterwards.
+class Listed {
+ public:
+  Listed() {
+    const int tid = gettid();
+    for (std::atomic<int>& place : g_threads) {
+      int none = 0;
+      if (!place.compare_exchange_strong(none, tid)) continue;
+      place_ = &place;
+      return;
+    }
+  }
+  ~Listed() {
+    if (place_ != nullptr) place_->store(0);
+  }
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+
+ private:
+  std::atomic<int>* place_ = nullptr;
+};
+
 void* run_internal(void* given) {
   const Start start = *static_cast<Start*>(given);
   t_internal = 1;
   free(given);
+  const Listed listed;
   return start.run(start.argument);
 }
 
 }  // namespace
+
+bool tasuki::dlm::is_internal_thread(int tid) {
+  for (const std::atomic<int>& place : g_threads)
+    if (place.load() == tid) return true;
+  return false;
+}
 
 // A thread that an internal thread starts is one too (the MPI library's helpers), and takes no signals: the
 // program's handlers must not run where pages are brought.

@@ -1,12 +1,14 @@
 #include "dlm/wrappers/parts.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "generated/next.h"
+#include "os/mapping.h"
 
 namespace tasuki::dlm {
 namespace {
@@ -18,17 +20,16 @@ constexpr size_t kMostDatagram = 16 << 20;
 // One read of a file never brings more than this (man 2 read).
 constexpr size_t kMostBytes = 0x7ffff000;
 
-// Local memory, whatever malloc is: copies are for when cluster memory cannot be used.
+}  // namespace
+
 void* local_memory(size_t bytes) {
   const InternalScope internal;
-  return malloc(bytes);
+  return os::map_memory(os::page_ceil(bytes));
 }
-void give_back(void* p) {
+void give_back(void* p, size_t bytes) {
   const InternalScope internal;
-  free(p);
+  os::unmap(p, os::page_ceil(bytes));
 }
-
-}  // namespace
 
 void* find_next(int index) {
   void* found = dlsym(RTLD_NEXT, kWrappedNames[index]);
@@ -42,7 +43,7 @@ void* find_next(int index) {
 
 namespace {
 
-// Not in a signal handler later. What this libc lacks stays unknown: only find_next complains.
+// Not later (libc.h). What this libc lacks stays unknown: only find_next complains.
 [[gnu::constructor]] void find_all() {
   for (int i = 0; i < kWrappedCount; i++)
     if (g_next[i].load() == nullptr) g_next[i].store(dlsym(RTLD_NEXT, kWrappedNames[i]));
@@ -82,7 +83,7 @@ Held::~Held() {
     } else if (kept.address != kept.area.p) {
       void* copy = const_cast<void*>(kept.address);
       if (kept.area.access == Access::writes) memcpy(const_cast<void*>(kept.area.p), copy, kept.area.bytes);
-      give_back(copy);
+      give_back(copy, kept.area.bytes);
     }
   }
   errno = error;
@@ -111,7 +112,7 @@ Piece::~Piece() {
   const int error = errno;
   if (copy_ != nullptr) {
     if (write_) memcpy(const_cast<void*>(p_), copy_, came_);
-    give_back(copy_);
+    give_back(copy_, bytes_);
   } else if (bytes_ > 0) {
     unpin(p_, bytes_);
   }
@@ -136,6 +137,20 @@ bool must_be_whole(int fd, int flags) {
 
 bool waits_for_all(int flags) {
   return (flags & MSG_WAITALL) != 0;
+}
+
+bool is_direct(int fd, const void* p, size_t bytes) {
+  const int error = errno;
+  const int flags = next_fcntl()(fd, F_GETFL, 0);
+  errno = error;
+  return flags >= 0 && (flags & O_DIRECT) != 0 && touches(p, bytes);
+}
+
+bool held_vector(int fd, const iovec* vector, int count) {
+  if (guarded_vector(vector, count)) return true;
+  for (int i = 0; i < count && vector != nullptr; i++)
+    if (held(fd, vector[i].iov_base, vector[i].iov_len)) return true;
+  return false;
 }
 
 bool guarded_vector(const iovec* vector, int count) {
@@ -167,8 +182,8 @@ bool Vector::add(void* p, size_t bytes, bool whole) {
       piece.iov_len = pinned;
     } else {
       unpin(p, pinned);
-      // The first piece moves on as a copy; a later one waits for the next call.
-      if (count_ > 0 && !whole) return false;
+      // The first piece with anything in it moves on as a copy; a later one waits for the next call.
+      if (bytes_ > 0 && !whole) return false;
       piece.iov_len = whole ? bytes : std::min(bytes, kCopy);
       piece.iov_base = local_memory(piece.iov_len);
       if (piece.iov_base == nullptr) {
@@ -185,13 +200,16 @@ bool Vector::add(void* p, size_t bytes, bool whole) {
 
 Vector::Vector(const iovec* from, int count, size_t offset, bool write, bool whole) : write_(write) {
   const size_t most = static_cast<size_t>(count);
-  storage_ = local_memory(most * (sizeof(iovec) + sizeof(Origin)));
-  if (storage_ == nullptr) {
-    errno = ENOMEM;
-    return;
+  if (most > kFew) {
+    storage_bytes_ = most * (sizeof(iovec) + sizeof(Origin));
+    storage_ = local_memory(storage_bytes_);
+    if (storage_ == nullptr) {
+      errno = ENOMEM;
+      return;
+    }
+    pieces_ = static_cast<iovec*>(storage_);
+    origins_ = reinterpret_cast<Origin*>(pieces_ + most);
   }
-  pieces_ = static_cast<iovec*>(storage_);
-  origins_ = reinterpret_cast<Origin*>(pieces_ + most);
   for (int i = 0; i < count; i++) {
     iovec piece = from[i];
     const size_t skipped = std::min(offset, piece.iov_len);
@@ -213,10 +231,10 @@ Vector::~Vector() {
       unpin(origins_[i].address, pieces_[i].iov_len);
     } else if (pieces_[i].iov_base != origins_[i].address) {
       if (write_) memcpy(origins_[i].address, pieces_[i].iov_base, came);
-      give_back(pieces_[i].iov_base);
+      give_back(pieces_[i].iov_base, pieces_[i].iov_len);
     }
   }
-  if (storage_ != nullptr) give_back(storage_);
+  if (storage_ != nullptr) give_back(storage_, storage_bytes_);
   errno = error;
 }
 

@@ -17,6 +17,10 @@
 
 namespace tasuki::dlm {
 
+// Memory for copies, where cluster memory cannot be used: whole pages, also in signal handlers, where there is no malloc.
+void* local_memory(size_t bytes);
+void give_back(void* p, size_t bytes);
+
 enum class Access {
   reads,
   writes,
@@ -153,15 +157,27 @@ class Vector {
     bool pinned;
   };
   bool add(void* p, size_t bytes, bool whole);
-  void* storage_;
-  iovec* pieces_;
-  Origin* origins_;
+  static constexpr size_t kFew = 8;
+  iovec few_pieces_[kFew];
+  Origin few_origins_[kFew];
+  void* storage_ = nullptr;
+  size_t storage_bytes_ = 0;
+  iovec* pieces_ = few_pieces_;
+  Origin* origins_ = few_origins_;
   int count_ = 0;
   size_t bytes_ = 0, came_ = 0;
   bool write_;
 };
 
+// What a device reads or writes past the page tables is held everywhere: where pages are copied to leave, nothing shows that it does so,
+// and some file systems (NFS, Lustre) use memory without counting as its users.
+bool is_direct(int fd, const void* p, size_t bytes);
+inline bool held(int fd, const void* p, size_t bytes) {
+  return guarded(p, bytes) || (t_internal == 0 && g_cluster.near(p, bytes) && is_direct(fd, p, bytes));
+}
+
 bool guarded_vector(const iovec* vector, int count);
+bool held_vector(int fd, const iovec* vector, int count);
 // The length of all pieces; SIZE_MAX when the kernel would refuse the array (EINVAL).
 size_t vector_bytes(const iovec* vector, int count);
 

@@ -621,6 +621,54 @@ TEST(Engine, PinsOfBeforeTheSwitchHold) {
   EXPECT_FALSE(rig.mapper().accessible(at, got, true));
 }
 
+// A device or another process writes there: a page that left would be the one that it writes to no more.
+TEST(Engine, WhatOthersUseStaysAndTheRestGoesOn) {
+  for (const Protocol protocol : {Protocol::ahead, Protocol::cs, Protocol::as1})
+    for (const uint64_t busy : {10, 40, 200}) {  // some, most, and more than there is room for
+      Given given;
+      given.options.protocol = protocol;
+      given.slots = 2000;
+      Rig rig(given);
+      std::byte* at = rig.allocate(1000);
+      rig.fill(at, 1000, 1);
+      for (uint64_t i = 0; i < busy;
+           i++) {  // as the kernel pins them: page after page, none of which may leave meanwhile
+        rig.mapper().occupy(at + i * kUnit, 1, true);
+        rig.read(at + i * kUnit);
+      }
+      for (uint64_t i = busy; i < 1000; i++) {
+        rig.write(at + i * kUnit, 1 + i);
+        ASSERT_TRUE(rig.mapper().accessible(at, busy * kUnit, false)) << "a page in use left";
+      }
+      rig.mapper().occupy(at, busy, false);
+      for (int round = 0; round < 2; round++) rig.verify(at, 1000, 1);
+      usleep(5000);  // pages that were in use are left alone for a moment
+      rig.verify(at, 1000, 1);
+      EXPECT_LE(rig.engine().stats().resident_bytes, given.local * kUnit);
+    }
+}
+
+TEST(Engine, AnAllocationThatCannotBeWatchedFailsAndTheNextIsWhole) {
+  for (const int fails : {1, 2, 3, 4}) {
+    Given given;
+    Rig rig(given);
+    std::byte* small[3];
+    for (auto& at : small) {
+      at = rig.allocate(15);
+      rig.fill(at, 15, 7);
+    }
+    rig.mapper().fail_watch(fails);
+    EXPECT_EQ(rig.allocate(300), nullptr);
+    for (std::byte* at : small) rig.fill(at, 15, 100);
+    std::byte* large = rig.allocate(300);
+    ASSERT_NE(large, nullptr);
+    rig.fill(large, 300, 1000);
+    for (std::byte* at : small) rig.verify(at, 15, 100);
+    rig.verify(large, 300, 1000);
+    EXPECT_LE(rig.engine().stats().resident_bytes, given.local * kUnit);
+  }
+}
+
 TEST(Engine, PagesLargerThanTheLocalMemory) {
   for (const Protocol protocol : {Protocol::ahead, Protocol::cs, Protocol::cross, Protocol::as1})
     for (const size_t page : {size_t{128} << 10, size_t{256} << 10, size_t{2} << 20}) {

@@ -116,6 +116,16 @@ void FakeMapper::write_if_there(std::byte* at, uint64_t value) {
   if (area->watched && area->rights[unit] == kWrite) memcpy(at, &value, 8);
 }
 
+void FakeMapper::occupy(std::byte* at, uint64_t units, bool on) {
+  const std::lock_guard lock(mutex_);
+  for (uint64_t i = 0; i < units; i++)
+    if (on)
+      occupied_.insert(number(at) + i);
+    else
+      occupied_.erase(number(at) + i);
+  most_occupied_ = std::max(most_occupied_, uint64_t{occupied_.size()});
+}
+
 uint64_t FakeMapper::held() {
   const std::lock_guard lock(mutex_);
   return mapped_ + taken_;
@@ -140,6 +150,7 @@ Status FakeMapper::watch(std::byte* at, size_t bytes, uint8_t* present) {
   const std::lock_guard lock(mutex_);
   Area& area = areas_.at(at);
   if (area.bytes != bytes || area.watched) violated("watch() of something else than a region");
+  if (++watches_ == fail_watch_) return Status::error(ENOMEM, "cannot watch as the test wanted");
   area.watched = true;
   area.rights.resize(bytes / kUnit);
   if (!os::present_pages(at, bytes, present)) violated("/proc/self/pagemap cannot be read");
@@ -186,7 +197,7 @@ void FakeMapper::give_locked(Pieces* pieces) {
 
 bool FakeMapper::take(uint32_t units, Pieces* pieces) {
   const std::lock_guard lock(mutex_);
-  if (mapped_ + taken_ + units > local_)
+  if (mapped_ + taken_ + units > local_ + most_occupied_)
     violated("takes " + std::to_string(units) + " units more than the local memory has");
   take_locked(units, pieces);
   return true;
@@ -217,6 +228,8 @@ Status FakeMapper::map(std::byte* at, Pieces* pieces, bool writable) {
 Status FakeMapper::unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) {
   const std::lock_guard lock(mutex_);
   if (!pieces->empty()) violated("unmap() into pieces that are in use");
+  for (uint32_t i = 0; i < units; i++)
+    if (occupied_.contains(number(at) + i)) return Status::error(EBUSY, "occupied");
   if (style_ == Style::copy) {
     pieces->push_back({at, units, false});
   } else {

@@ -38,6 +38,10 @@ class FakeMapper final : public Mapper {
   void write_if_there(std::byte* at, uint64_t value);
   // Units of local memory in use: mapped ones and buffers.
   uint64_t held();
+  // From now on, or no more: somebody outside uses the units' memory, so that they cannot leave.
+  void occupy(std::byte* at, uint64_t units, bool on);
+  // The call of watch() that fails, counted from 1.
+  void fail_watch(int call) { fail_watch_ = call; }
   // Threads that wait in a fault.
   size_t waiting();
 
@@ -92,6 +96,9 @@ class FakeMapper final : public Mapper {
   std::map<std::byte*, uint32_t> buffers_;  // taken, not given back
   std::vector<os::FaultEvent> events_;
   std::set<Waiter*> waiters_;
+  std::set<uintptr_t> occupied_;  // units
+  uint64_t most_occupied_ = 0;
+  int watches_ = 0, fail_watch_ = 0;
   uint64_t mapped_ = 0, taken_ = 0;
   os::Fd event_;
 };

@@ -582,6 +582,27 @@ TEST_P(Ways, ManyThreadsInFaultsAtOnce) {
   }
 }
 
+// With SIGSEGV threads in faults share 512 places to wait in, which change hands before everybody has looked.
+TEST(Pager, MoreThreadsInFaultsThanPlacesToWait) {
+  Options options = small(Faults::signal, 64);
+  options.page_bytes = kUnit;
+  options.prefetch = Prefetch::off;
+  Running pager(options, 8000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  constexpr uint64_t kUnits = 2000, kThreads = 900, kEach = 40;
+  auto* words = pager.allocate(kUnits * kUnit);
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < kThreads; t++)
+    threads.emplace_back([=] {
+      std::mt19937_64 random(t);
+      for (uint64_t i = 0; i < kEach; i++) std::atomic_ref(words[random() % kUnits * 512]).fetch_add(1);
+    });
+  for (std::thread& t : threads) t.join();
+  uint64_t sum = 0;
+  for (uint64_t u = 0; u < kUnits; u++) sum += words[u * 512];
+  EXPECT_EQ(sum, kThreads * kEach);
+}
+
 TEST_P(Ways, MoreSmallPagesThanTheSystemHasMappings) {
   Options options = small(GetParam(), 70'000);  // vm.max_map_count is usually 65530
   options.page_bytes = kUnit;

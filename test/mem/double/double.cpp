@@ -173,6 +173,8 @@ class Double final : public tasuki::pager::Pager {
   tasuki::pager::Stats stats() const override {
     tasuki::pager::Stats s;
     s.local_bytes = most_ * kPage;
+    s.server_bytes = capacity_;
+    s.allocated_bytes = allocated_;
     return s;
   }
   std::vector<tasuki::pager::ThreadStats> thread_stats() const override { return {}; }
@@ -284,6 +286,11 @@ EXPORT void* dlm_realloc(void* old, size_t bytes) {
   return p;
 }
 EXPORT int dlm_advise(void*, size_t, enum dlm_advice) {
+  return 0;
+}
+EXPORT int dlm_stats(struct dlm_stats* stats) {
+  const tasuki::pager::Stats now = g_double->stats();
+  memcpy(stats, &now, sizeof now);
   return 0;
 }
 // For tests: all pages that are not pinned are away now; how many are pinned.
