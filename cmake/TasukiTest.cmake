@@ -2,7 +2,7 @@
 #
 #   tasuki_mpi_test(NAME ordering SOURCES ordering.c RANKS 2 4
 #                   [ARGS a b] [LABELS l] [TIMEOUT s] [ENV K=V ...] [LIBRARIES target ...]
-#                   [EXPECT_EXIT n | EXPECT_EXIT_<mpi> n,n...] [OUTSIDE n] [NO_TRAFFIC] [NO_STATS] [PLAIN_ONLY | TASUKI_ONLY])
+#                   [EXPECT_EXIT n | EXPECT_EXIT_<mpi> n,n...] [OUTSIDE n] [NO_TRAFFIC] [NO_STATS] [PLAIN_ONLY | TASUKI_ONLY | COMPARE])
 #
 # For each MPI of TASUKI_MPIS this builds `<name>-<mpi>` and adds
 #   mpi.<name>.<mpi>.<n>.plain   once, at the first rank count: proves the test itself, against the MPI library alone
@@ -12,6 +12,7 @@
 # programs that send none there, NO_STATS the whole check for programs that never reach MPI_Finalize. OUTSIDE n starts
 # the last n ranks without Tasuki. A run that leaves a process behind has failed.
 # EXPECT_EXIT is the launcher's exit code, EXPECT_EXIT_<mpi> the one that a launcher has for itself; of several, any.
+# With COMPARE the test under Tasuki runs the program plainly first, and fails when it prints other lines under Tasuki.
 # Exit code 77 of a program is a skip, and its reason is printed.
 #
 # tasuki_mpi_run(NAME n COMMAND prog args ... MPI openmpi RANKS 2 4 [the options above]) adds the runs of a program that
@@ -22,7 +23,7 @@
 # jobs with more of them than there are cores are slow enough alone; and some tests are about who comes in time. COST is about how
 # many seconds a long test takes: those start first, so that none runs alone at the end.
 set(TASUKI_MPI_HARNESS ${PROJECT_SOURCE_DIR}/test/mpi_run.py)
-set(TASUKI_MPI_FLAGS NO_TRAFFIC NO_STATS PLAIN_ONLY TASUKI_ONLY)
+set(TASUKI_MPI_FLAGS NO_TRAFFIC NO_STATS PLAIN_ONLY TASUKI_ONLY COMPARE)
 set(TASUKI_MPI_VALUES NAME TIMEOUT EXPECT_EXIT EXPECT_EXIT_mpich EXPECT_EXIT_openmpi OUTSIDE)
 set(TASUKI_MPI_LISTS RANKS ARGS LABELS ENV)
 
@@ -48,6 +49,9 @@ function(tasuki_mpi_run)
     # For that long the others wait for those that do not come.
     list(APPEND options --outside ${R_OUTSIDE} --env TASUKI_JOIN_TIMEOUT=2)
   endif()
+  if(R_COMPARE)
+    list(APPEND options --compare)
+  endif()
   set(evidence "")
   if(R_NO_TRAFFIC)
     set(evidence --no-traffic)
@@ -57,7 +61,7 @@ function(tasuki_mpi_run)
   list(GET R_RANKS 0 first)
   foreach(n ${R_RANKS})
     set(tests "")
-    if(n EQUAL first AND NOT R_TASUKI_ONLY)
+    if(n EQUAL first AND NOT R_TASUKI_ONLY AND NOT R_COMPARE)
       set(test mpi.${R_NAME}.${R_MPI}.${n}.plain)
       add_test(NAME ${test} COMMAND ${TASUKI_PYTHON} ${TASUKI_MPI_HARNESS} ${options} --ranks ${n} -- ${R_COMMAND})
       list(APPEND tests ${test})

@@ -55,19 +55,37 @@ tasuki_find_route:
   .cfi_endproc
   .size tasuki_find_route, .-tasuki_find_route
 
-  .macro TASUKI_ROUTE name, index
-  .globl \name
-  .type \name, @function
+  .macro TASUKI_ROUTE_BODY label, name, index
+  .type \label, @function
   .hidden tasuki_\name
   .p2align 4
-\name:
+\label:
   .cfi_startproc
   cmpb $1, tasuki_route(%rip)
   je tasuki_\name
   movl $\index, %eax
   jmp tasuki_find_route
   .cfi_endproc
+  .size \label, .-\label
+  .endm
+  .macro TASUKI_ROUTE name, index
+  .globl \name
+  TASUKI_ROUTE_BODY \name, \name, \index
+  .endm
+
+  .hidden tasuki_present
+  .macro TASUKI_ROUTE_IF_PRESENT name, index
+  .globl \name
+  .type \name, @gnu_indirect_function
+  .p2align 4
+\name:
+  leaq tasuki_route_\name(%rip), %rdi
+  movl $\index, %esi
+  jmp tasuki_present
   .size \name, .-\name
+  .globl tasuki_route_\name
+  .hidden tasuki_route_\name
+  TASUKI_ROUTE_BODY tasuki_route_\name, \name, \index
   .endm
 """
 
@@ -80,6 +98,7 @@ class Function:
         self.returns = returns
         self.base = name
         self.name = name + "_c" if large else name
+        self.raw_params = params
         self.params = TWO_FORMS_RE.sub(lambda m: TWO_FORMS[m[1]][large], params)
         self.has_twin = TWO_FORMS_RE.search(params) is not None
         self.large = large
@@ -88,11 +107,26 @@ class Function:
                           if p not in ("", "...")]
 
     def twin(self, params):
-        return Function("4.0", self.returns, self.base, params, large=True)
+        return Function(max("4.0", self.since), self.returns, self.base, params, large=True)
 
-    # Debian's Open MPI is MPI-3.1: what came later may be missing in the library that is loaded.
+    # Debian's Open MPI is MPI-3.1: what came later may be missing in the library that is loaded. What MPI-4.0 has then works by a
+    # stand-in; what is younger is not found in the process either (route.h).
     def may_be_missing(self):
-        return tuple(map(int, self.since.split("."))) > (3, 1)
+        return self.since > "3.1"
+
+    def is_found_if_present(self):
+        return self.since > "4.0"
+
+    # (large count, its datatype), by name
+    def typed_counts(self):
+        pairs, count = [], None
+        for p in self.raw_params.split(", "):
+            if p.startswith("Count "):
+                count = p.split()[1]
+            elif p.startswith("MPI_Datatype ") and count:
+                pairs.append((count, p.split()[1]))
+                count = None
+        return pairs
 
 
 def read_api():
@@ -120,6 +154,7 @@ class Api:
         handled = tomllib.loads((HERE / "handled.toml").read_text())
         self.delegates = handled["delegates"]
         self.always = handled["entry"]["always"]
+        self.stand_ins = handled["stand_ins"]
         used = handled["pmpi"]["used"]
         self.handles = handled["handles"]
         for name in [*self.delegates, *used]:
@@ -223,6 +258,20 @@ def pmpi_cpp(api, family):
     return "\n".join(lines) + "\n"
 
 
+def stand_in(api, f):
+    """What is called where the library lacks an MPI-4.0 function: one statement a line."""
+    if f.base in api.stand_ins:
+        return [f"return stand_in::{api.stand_ins[f.base]}({', '.join(f.arguments)});"]
+    if f.base not in api.delegates or not f.typed_counts():
+        sys.exit(f"handled.toml: MPI_{f.name} may be missing and has no stand-in")
+    arguments, lines = list(f.arguments), []
+    for count, datatype in f.typed_counts():
+        lines.append(f"const stand_in::Sized sized_{count}({count}, {datatype});")
+        arguments[arguments.index(count)] = f"sized_{count}.count()"
+        arguments[arguments.index(datatype)] = f"sized_{count}.type()"
+    return lines + [f"return pmpi().{f.base}({', '.join(arguments)});"]
+
+
 def entry(api, f):
     """The function as the user means it: a switch and a delegate. Shared by MPI_<name> and PMPI_<name>."""
     arguments = ", ".join(f.arguments)
@@ -232,12 +281,12 @@ def entry(api, f):
     call = f"pmpi().{f.name}({arguments})"
     lines = [wrap(f"int {f.name}({f.params}) {{", 4)]
     if f.may_be_missing():
-        lines += [
-            "  auto pass = [&] {",
-            f'    if (!pmpi().{f.name}) missing("MPI_{f.name}");',
-            wrap(f"    return {call};", 8),
-            "  };",
-        ]
+        lines += ["  auto pass = [&] {"]
+        if f.is_found_if_present():
+            lines += [f'    if (!pmpi().{f.name}) missing("MPI_{f.name}");']
+        else:
+            lines += [f"    if (!pmpi().{f.name}) {{", *(wrap("      " + line, 10) for line in stand_in(api, f)), "    }"]
+        lines += [wrap(f"    return {call};", 8), "  };"]
     else:
         lines.append(wrap(f"  auto pass = [&] {{ return {call}; }};", 4))
     if f.base not in api.always:
@@ -277,7 +326,8 @@ def entries_cpp(api):
         '#include "generated/pmpi.h"',
         '#include "mpi/delegates.h"',
         '#include "mpi/entry/library.h"',
-        '#include "mpi/entry/route.h"\n',
+        '#include "mpi/entry/route.h"',
+        '#include "mpi/entry/stand_in.h"\n',
         '#define OURS __attribute__((visibility("hidden"), used))\n',
         "using namespace tasuki::mpi;  // NOLINT: this file is the boundary",
         "using tasuki::mpi::detail::g_profiler;\n",
@@ -291,7 +341,8 @@ def entries_cpp(api):
         lines += routed(api, f)
     names = [prefix + f.name for f in api.entries for prefix in ("MPI_", "PMPI_")]
     lines += ['}  // extern "C"\n', "// What is exported: see mpi/entry/route.h.", 'asm(R"(' + ROUTES.rstrip()]
-    lines += [f"  TASUKI_ROUTE {name}, {index}" for index, name in enumerate(names)]
+    found_if_present = {"MPI_" + f.name for f in api.entries if f.is_found_if_present()}
+    lines += [f"  TASUKI_ROUTE{'_IF_PRESENT' if name in found_if_present else ''} {name}, {index}" for index, name in enumerate(names)]
     lines += [')");\n', "namespace tasuki::mpi::detail {", "const Route kRoutes[] = {"]
     lines += [f'    {{"{name}", reinterpret_cast<void*>(&tasuki_{name})}},' for name in names]
     lines += ["};", "}  // namespace tasuki::mpi::detail"]
@@ -324,7 +375,7 @@ def status_md(api):
             if f.large:
                 continue
             delegate = api.delegates.get(f.base)
-            observed = delegate and re.match(r"comm_new|type_commit|init|finalize", delegate)
+            observed = delegate and re.match(r"comm_new|type_commit|win_test|init|finalize", delegate)
             by = "*library*" if not delegate else "**Tasuki (observed)**" if observed else "**Tasuki**"
             lines.append(f"| `MPI_{f.name}` | {f.since} | {'`_c`' if f.has_twin else ''} | {by} |")
     return "\n".join(lines) + "\n"

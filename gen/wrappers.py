@@ -56,9 +56,10 @@ def wrapper(call):
     lines = []
     near = [f"guarded({pointer})" for _, pointer, *_ in call.areas]
     if call.parts:
-        near.append(f"guarded({call.parts[1]}, {call.parts[2]})")
+        test = "guarded(" if call.parts[0].endswith("socket") else "held(fd, "
+        near.append(f"{test}{call.parts[1]}, {call.parts[2]})")
     if call.vector:
-        near.append(f"guarded_vector({call.vector[1]}, {call.vector[2]})")
+        near.append(f"held_vector(fd, {call.vector[1]}, {call.vector[2]})")
     plain = ", ".join(call.params)
     lines.append(f"TASUKI_WRAPPER({call.result}, {call.name}, {call.declared}) {{")
     lines.append(f"  if (!({' || '.join(near)})) [[likely]] return next_{call.name}()({plain});")

@@ -5,8 +5,10 @@
 
 Exit code: 0 passed, 77 skipped (the program said so), 124 hung, else failed. Under --tasuki it also fails when a rank
 did not report that Tasuki moved its messages: a run in which everything fell through to the MPI library proves nothing.
+With --compare the program runs plainly before, and its lines must be the same under Tasuki.
 """
 import argparse
+import difflib
 import os
 import re
 import signal
@@ -162,6 +164,20 @@ def send(pid, number):
         pass
 
 
+def plain_lines(options):
+    plain = argparse.Namespace(**vars(options))
+    plain.tasuki = None
+    return run(plain)[1]
+
+
+def same_lines(plain, tasuki):
+    differences = list(difflib.unified_diff(plain.decode().splitlines(), tasuki.decode().splitlines(), "plain", "tasuki", n=0,
+                                            lineterm=""))
+    for line in differences[:20]:
+        print(f"mpi_run: {line}", file=sys.stderr)
+    return not differences and plain != b""
+
+
 def missing_evidence(options, text):
     """Why this run does not prove that Tasuki handled the messages; empty if it does."""
     ranks, moved = set(), 0
@@ -185,15 +201,19 @@ def main():
     parser.add_argument("--timeout", type=float, default=60)
     parser.add_argument("--env", action="append", default=[], metavar="K=V")
     parser.add_argument("--expect-exit", default="0", metavar="N[,N...]", help="the launcher's exit code; several: any of them")
+    parser.add_argument("--compare", action="store_true", help="the lines must be those of a plain run")
     parser.add_argument("--outside", type=int, default=0, help="that many of the ranks run without Tasuki")
     parser.add_argument("--no-traffic", action="store_true", help="the program sends no message that Tasuki handles")
     parser.add_argument("--no-stats", action="store_true", help="the program does not reach MPI_Finalize")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
 
+    plain = plain_lines(options) if options.compare and options.tasuki else None
     code, out, err = run(options)
     if code == 77:
         return 77
+    if plain is not None and not same_lines(plain, out):
+        return 1
     if str(code) not in options.expect_exit.split(","):
         print(f"mpi_run: exit code {code}, expected {options.expect_exit}", file=sys.stderr)
         return 124 if code == 124 else 1

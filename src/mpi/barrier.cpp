@@ -50,6 +50,7 @@ void BarrierPool::give(Barrier* b) {
 
 void enter_barrier(Engine& engine, Barrier& b, int rank, int count, const int* slots) {
   constexpr uint32_t kProgressEvery = 32;  // polls between two looks into the rings
+  engine.count_call();
   // No task can complete this barrier before this one has arrived.
   const uint32_t generation = b.generation.load(std::memory_order_relaxed);
   Barrier::Counter* level = b.counter();

@@ -6,12 +6,19 @@
 #include "generated/pmpi.h"
 #include "mpi/remote.h"
 #include "mpi/status.h"
+#include "mpi/verdict.h"
 
 namespace tasuki::mpi {
 namespace {
 
-MPI_Comm comm_of(const Request* r) {
-  return r->mine.comm != nullptr ? static_cast<CommInfo*>(r->mine.comm)->comm : MPI_COMM_NULL;
+// The communicator whose error handler hears of the request's error.
+MPI_Comm blamed_for(const Request* r) {
+  return blamed(r->mine.comm != nullptr ? static_cast<CommInfo*>(r->mine.comm)->comm : MPI_COMM_NULL);
+}
+
+// The same of a call that completes this one request: MPICH knows the communicator of a persistent one.
+MPI_Comm blamed_alone(const Request* r) {
+  return r->mine.persistent != 0 ? static_cast<CommInfo*>(r->mine.comm)->comm : blamed_for(r);
 }
 
 MPI_Status* at(MPI_Status statuses[], int i) {
@@ -25,13 +32,21 @@ int retire(Request* r, MPI_Request* handle, MPI_Status* status) {
     return MPI_SUCCESS;
   }
   const bool stays = r->mine.persistent != 0;
-  const int rc = finish(r, status);
+  const int rc = finish(r, status, blamed_for(r));
   if (!stays) *handle = MPI_REQUEST_NULL;
   return rc;
 }
 
 bool ready(Request* r, bool stay) {
   return is_inactive(r) || g_process.engine.poll(r, stay);
+}
+
+// Of a request that is ready.
+bool has_failed(Request* r) {
+  if (is_inactive(r)) return false;
+  if (r->kind == RequestKind::pair) r = r->mine.part[0];
+  check_end(r, static_cast<TypeInfo*>(r->mine.type));
+  return r->truncated != 0;
 }
 
 bool is_carried(const Request* r) {
@@ -91,7 +106,7 @@ bool all_ours_or_null(int count, const MPI_Request requests[]) {
 }
 
 // Result of a call that completes several requests: MPI_ERR_IN_STATUS if any failed, the codes in the
-// statuses.
+// statuses. The error handler is told so, or, in Open MPI, what the first that failed is told.
 class Outcome {
  public:
   void ours(MPI_Comm comm, int code, MPI_Status* status) {
@@ -99,21 +114,76 @@ class Outcome {
     if (code == MPI_SUCCESS || failed_) return;
     failed_ = true;
     comm_ = comm;
+    first_code_ = code;
   }
+  bool failed() const { return failed_; }
   void theirs(int code) { library_failed_ = library_failed_ || code != MPI_SUCCESS; }
   // The library has raised its own errors already.
   int code() const {
-    if (failed_) return raise(comm_, MPI_ERR_IN_STATUS);
-    return library_failed_ ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+#if defined(OPEN_MPI)
+    if (failed_) raise(comm_, first_code_);
+#else
+    if (failed_) raise(comm_, MPI_ERR_IN_STATUS);
+#endif
+    return failed_ || library_failed_ ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
   }
 
  private:
   bool failed_ = false, library_failed_ = false;
   MPI_Comm comm_ = MPI_COMM_NULL;
+  int first_code_ = MPI_SUCCESS;
 };
 
+// ---- MPI_Waitall and MPI_Testall where one has failed
+//
+// Open MPI returns as soon as it knows, and those that are not complete are pending. MPICH waits for all and
+// looks at them in their order: those after the first that failed are pending, complete or not.
+
+// MPI_Testall of MPICH completes what it can as soon as one has failed; that of Open MPI waits for all.
+#if defined(OPEN_MPI)
+constexpr bool kWaitallEndsWithFirstError = true, kTestallTellsOfFirstError = false;
+#else
+constexpr bool kWaitallEndsWithFirstError = false, kTestallTellsOfFirstError = true;
+#endif
+
+// To look at all requests of a list each time would cost more than their messages.
+constexpr uint32_t kLookAtAllEvery = 64;
+
+bool any_has_failed(int count, const MPI_Request requests[]) {
+  for (int i = 0; i < count; i++)
+    if (Request* r = own(requests[i]); r != nullptr && ready(r, false) && has_failed(r)) return true;
+  return false;
+}
+
+// Waits for one of a list (nullptr: for nothing). True if there is nothing more to wait for because one has
+// failed.
+bool wait_or_fail(Request* r, int count, const MPI_Request requests[]) {
+  if (r == nullptr || is_inactive(r)) return false;
+  if (!kWaitallEndsWithFirstError) {
+    g_process.engine.wait(r);
+    return false;
+  }
+  uint32_t looks = 0;
+  bool failed = false;
+  g_process.engine.wait_for([&] {
+    if (g_process.engine.poll(r, true)) return true;
+    failed = ++looks % kLookAtAllEvery == 0 && any_has_failed(count, requests);
+    return failed;
+  });
+  return failed || has_failed(r);
+}
+
+// Whether MPI_Waitall leaves this request as it is.
+bool is_left(Request* r, const Outcome& so_far) {
+  return kWaitallEndsWithFirstError ? !ready(r, false) : so_far.failed();
+}
+
+void set_pending(MPI_Status* status) {
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_ERR_PENDING;
+}
+
 void retire_into(Request* r, MPI_Request* handle, MPI_Status* status, Outcome* outcome) {
-  const MPI_Comm comm = comm_of(r);
+  const MPI_Comm comm = blamed_for(r);
   outcome->ours(comm, retire(r, handle, status), status);
 }
 
@@ -145,13 +215,21 @@ void set_null_entry(MPI_Status* status) {
   if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
 }
 
-// Completes every request of a list, all of which are done; the library's results are in `s` already.
-int retire_all(int count, MPI_Request requests[], MPI_Status statuses[], Split& s, Outcome* outcome) {
+// Completes the requests of a list but those that are left as they are: ours that `left` says, and the
+// library's if not `theirs_done`.
+template <typename Left>
+int retire_some(int count, MPI_Request requests[], MPI_Status statuses[], Split& s, Outcome* outcome,
+                Left left, bool theirs_done) {
   size_t next = 0;
   for (int i = 0; i < count; i++) {
     MPI_Status* status = at(statuses, i);
     if (Request* r = s.ours[static_cast<size_t>(i)]) {
-      retire_into(r, &requests[i], status, outcome);
+      if (left(r))
+        set_pending(status);
+      else
+        retire_into(r, &requests[i], status, outcome);
+    } else if (!theirs_done && requests[i] != MPI_REQUEST_NULL) {
+      set_pending(status);
     } else if (next < s.theirs.size() && s.their_position[next] == i) {
       s.give_back(next, requests, s.their_status[next], s.their_status[next].MPI_ERROR);
       if (status != MPI_STATUS_IGNORE) *status = s.their_status[next];
@@ -161,6 +239,19 @@ int retire_all(int count, MPI_Request requests[], MPI_Status statuses[], Split& 
     }
   }
   return outcome->code();
+}
+
+// Completes every request of a list, all of which are done; the library's results are in `s` already.
+int retire_all(int count, MPI_Request requests[], MPI_Status statuses[], Split& s, Outcome* outcome) {
+  return retire_some(
+      count, requests, statuses, s, outcome, [](Request*) { return false; }, true);
+}
+
+// As MPI_Waitall does when one may have failed; `theirs_done`: the library's results are in `s`.
+int retire_waited(int count, MPI_Request requests[], MPI_Status statuses[], Split& s, Outcome* outcome,
+                  bool theirs_done) {
+  return retire_some(
+      count, requests, statuses, s, outcome, [&](Request* r) { return is_left(r, *outcome); }, theirs_done);
 }
 
 // The library's part of MPI_Testall; true when there is nothing more to wait for.
@@ -185,7 +276,7 @@ int test_any(int count, MPI_Request requests[], MPI_Status* status, Split& s, bo
     if (r == nullptr || is_inactive(r)) continue;
     active = true;
     if (!g_process.engine.poll(r, stay)) continue;
-    const MPI_Comm comm = comm_of(r);
+    const MPI_Comm comm = blamed_for(r);
     const int rc = retire(r, &requests[i], status);
     *code = rc == MPI_SUCCESS ? rc : raise(comm, rc);
     return i;
@@ -265,7 +356,7 @@ int wait(MPI_Request* request, MPI_Status* status, Pass pass) {
     return remote::wait(r, status);
   }
   if (!is_inactive(r)) g_process.engine.wait(r);
-  const MPI_Comm comm = comm_of(r);
+  const MPI_Comm comm = blamed_alone(r);
   const int rc = retire(r, request, status);
   return rc == MPI_SUCCESS ? rc : raise(comm, rc);
 }
@@ -283,7 +374,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass) {
     nothing_found();
     return MPI_SUCCESS;
   }
-  const MPI_Comm comm = comm_of(r);
+  const MPI_Comm comm = blamed_alone(r);
   const int rc = retire(r, request, status);
   return rc == MPI_SUCCESS ? rc : raise(comm, rc);
 }
@@ -292,16 +383,16 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass)
   if (!any_of_ours(count, requests)) return pass();
   Outcome outcome;
   if (all_ours_or_null(count, requests)) {
+    for (int i = 0; i < count && !wait_or_fail(own(requests[i]), count, requests); i++) continue;
     for (int i = 0; i < count; i++) {
       Request* r = own(requests[i]);
-      if (r != nullptr && !is_inactive(r)) g_process.engine.wait(r);
-    }
-    for (int i = 0; i < count; i++) {
-      Request* r = own(requests[i]);
-      if (r != nullptr)
-        retire_into(r, &requests[i], at(statuses, i), &outcome);
+      MPI_Status* status = at(statuses, i);
+      if (r == nullptr)
+        set_null_entry(status);
+      else if (is_left(r, outcome))
+        set_pending(status);
       else
-        set_null_entry(at(statuses, i));
+        retire_into(r, &requests[i], status, &outcome);
     }
     return outcome.code();
   }
@@ -314,29 +405,41 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass)
   bool library_done = false;
   g_process.engine.wait_for([&] {
     bool done = true;
-    for (Request* r : s.ours)
-      if (r != nullptr && !ready(r, true)) done = false;
+    bool failed = false;
+    for (Request* r : s.ours) {
+      if (r == nullptr) continue;
+      if (!ready(r, true))
+        done = false;
+      else if (has_failed(r))
+        failed = true;
+    }
     if (!library_done) library_done = their_testall(s, &outcome);
-    return done && library_done;
+    return (done && library_done) || (failed && kWaitallEndsWithFirstError);
   });
-  return retire_all(count, requests, statuses, s, &outcome);
+  return retire_waited(count, requests, statuses, s, &outcome, library_done);
 }
 
 int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[], Pass pass) {
   if (!any_of_ours(count, requests) || flag == nullptr) return pass();
   Split s(count, requests);
   Outcome outcome;
-  bool done = true;
-  for (Request* r : s.ours)
-    if (r != nullptr && !ready(r, false)) done = false;
+  bool done = true, failed = false;
+  for (Request* r : s.ours) {
+    if (r == nullptr) continue;
+    if (!ready(r, false))
+      done = false;
+    else
+      failed = failed || has_failed(r);
+  }
   // The library's are asked last: it completes them at once when all are done, and then all of ours must be.
   if (done) done = their_testall(s, &outcome);
   *flag = done ? 1 : 0;
-  if (!done) {
-    nothing_found();
-    return MPI_SUCCESS;
-  }
-  return retire_all(count, requests, statuses, s, &outcome);
+  if (done) return retire_all(count, requests, statuses, s, &outcome);
+  if (failed && kTestallTellsOfFirstError)
+    return retire_some(
+        count, requests, statuses, s, &outcome, [](Request* r) { return !ready(r, false); }, false);
+  nothing_found();
+  return MPI_SUCCESS;
 }
 
 int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status, Pass pass) {

@@ -50,6 +50,13 @@ TypeInfo* TypeTable::check_and_learn(MPI_Datatype type, MPI_Comm comm, int* erro
   return t;
 }
 
+TypeInfo* TypeTable::find_for_none(MPI_Datatype type, MPI_Comm comm, int* error) {
+  TypeInfo* t = map_.find(key_of(type));
+  if (t != nullptr && t->committed.load(std::memory_order_relaxed)) return t;
+  *error = pmpi().Send(nullptr, 0, type, MPI_PROC_NULL, 0, comm);
+  return *error == MPI_SUCCESS ? find(MPI_BYTE, comm, error) : nullptr;
+}
+
 // nullptr when memory is exhausted.
 TypeInfo* TypeTable::learn(MPI_Datatype type) {
   if (TypeInfo* t = known(type)) return t;
@@ -71,6 +78,7 @@ TypeInfo* TypeTable::learn(MPI_Datatype type) {
   char* start = nullptr;
   t->layout = l;
   t->size = static_cast<uint64_t>(size);
+  t->handle = key_of(type);
   t->dense = !opaque && layout::is_dense({nullptr, 2, l}, &start);
   t->offset = t->size == 0 ? 0 : layout::true_lower_bound(l);
   t->predefined = predefined;

@@ -15,6 +15,7 @@ namespace tasuki::mpi {
 struct TypeInfo {
   const layout::Layout* layout;  // of one element; packed bytes only, if opaque
   uint64_t size;                 // packed bytes of one element
+  uintptr_t handle;              // the MPI_Datatype, which the user may have freed since
   int64_t offset;                // dense: where the bytes of an element begin
   bool dense;                    // consecutive elements are contiguous bytes
   bool predefined;
@@ -37,6 +38,8 @@ class TypeTable {
     if (__builtin_expect(t != nullptr && t->committed.load(std::memory_order_relaxed), 1)) return t;
     return check_and_learn(type, comm, error);
   }
+  // The same for a message of no elements, for which MPICH takes any type: then what is known of bytes.
+  TypeInfo* find_for_none(MPI_Datatype type, MPI_Comm comm, int* error);
 
   // What is known of a type, whether it was ever committed or not; nullptr if it was not met before.
   TypeInfo* known(MPI_Datatype type) { return map_.find(key_of(type)); }
@@ -63,6 +66,10 @@ const layout::Layout* decode(MPI_Datatype type, bool* predefined);
 // The elements of a datatype in packed order. `element_size` tells of a predefined type how many bytes each of
 // its equal elements has, or 0; then, and if the construction is not understood, this returns false.
 bool decode_elements(MPI_Datatype type, uint64_t (*element_size)(MPI_Datatype), layout::ElementsBuilder* out);
+
+// The type's elements, built at their first use; nullptr if they are not all of predefined types that
+// "external32" writes as many bytes of as they have.
+const layout::Elements* elements_of(MPI_Datatype type, TypeInfo* t);
 
 // True if the library packs as layouts do, without header or padding: what one packs the other can unpack.
 bool formats_agree();

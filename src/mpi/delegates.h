@@ -111,6 +111,9 @@ int comm_detach_buffer(MPI_Comm comm, Pass pass);
 int barrier(MPI_Comm comm, Pass pass);
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass);
 
+// ---- one-sided communication
+int win_test(const int* flag, Pass pass);
+
 // ---- datatypes and communicators
 int type_commit(MPI_Datatype* type, Pass pass);
 // *position: int, MPI_Count if large.

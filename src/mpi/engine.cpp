@@ -23,6 +23,7 @@ void set_result(Request* r, int32_t source_rank, int32_t tag, uint64_t bytes) {
   r->status_tag = tag;
   r->status_bytes = std::min(bytes, room);
   r->truncated = bytes > room;
+  if (r->truncated != 0) r->envelope.bytes = bytes;
 }
 
 void deliver_packed(Request* r, const char* data, int32_t source_rank, int32_t tag, uint64_t bytes) {
@@ -187,6 +188,7 @@ void Engine::push(Endpoint* destination, uint32_t slots, Fill fill) {
 
 void Engine::send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
                          uint32_t bytes) {
+  count_call();
   push(endpoint(slot), slots_for(bytes), [&](Ring& ring, uint32_t at) {
     auto& head = ring.slots[at % kRingSlots].head;
     head.context = context;
@@ -289,6 +291,7 @@ void Engine::progress() {
 // ---- sends
 
 bool Engine::start_send(Request* r, Mode mode) {
+  count_call();
   const uint64_t n = layout::bytes(r->region);
   r->kind = RequestKind::send;
   r->queue = endpoint(r->peer);
@@ -403,6 +406,7 @@ void Engine::consume(Request* r, Envelope* m) {
 }
 
 void Engine::start_receive(Request* r) {
+  count_call();
   r->kind = RequestKind::receive;
   r->queue = self_;
   r->state.store(RequestState::pending, std::memory_order_relaxed);
@@ -457,6 +461,7 @@ bool Engine::try_receive(Request* r) {
 
 void Engine::receive(Request* r) {
   if (r->peer != kAnySource) {
+    count_call();
     r->kind = RequestKind::receive;
     r->queue = self_;
     r->state.store(RequestState::pending, std::memory_order_relaxed);
@@ -533,6 +538,7 @@ void Engine::copy(const layout::Region& destination, const layout::Region& sourc
 // ---- probes and cancel
 
 bool Engine::probe(uint32_t context, int32_t source, int32_t tag, Found* found) {
+  count_call();
   Locked locked(self_->lock);
   drain_for(source);
   const Envelope* m = find_unexpected(self_, context, source, tag);

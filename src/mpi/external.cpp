@@ -106,7 +106,8 @@ uint64_t plain_element(MPI_Datatype type) {
   return basics.element_size(type);
 }
 
-// The type's elements, built at its first use; nullptr if the library is to pack it.
+}  // namespace
+
 const layout::Elements* elements_of(MPI_Datatype type, TypeInfo* t) {
   const layout::Elements* e = t->elements.load(std::memory_order_acquire);
   if (e != nullptr) return e->runs.empty() ? nullptr : e;
@@ -120,6 +121,8 @@ const layout::Elements* elements_of(MPI_Datatype type, TypeInfo* t) {
     delete made;
   return e->runs.empty() ? nullptr : e;
 }
+
+namespace {
 
 // `position`: MPI_Aint, with large counts MPI_Count.
 static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeof(int64_t));

@@ -4,6 +4,7 @@
 #include "generated/pmpi.h"
 #include "mpi/remote.h"
 #include "mpi/status.h"
+#include "mpi/verdict.h"
 
 namespace tasuki::mpi::delegate {
 namespace {
@@ -15,7 +16,7 @@ int no_memory(const Target& t) {
 // Waits for a blocking call's own request and reports its result.
 int complete_now(Request* r, MPI_Comm comm, MPI_Status* status) {
   g_process.engine.wait(r);
-  const int rc = finish(r, status);
+  const int rc = finish(r, status, comm);
   return rc == MPI_SUCCESS ? rc : raise(comm, rc);
 }
 
@@ -186,6 +187,7 @@ int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI
   Request* r = make_receive(t, buf, count, tag, Hold::no);
   if (r == nullptr) return no_memory(t);
   g_process.engine.receive(r);
+  check_end(r, t.type);
   return complete_now(r, comm, status);
 }
 

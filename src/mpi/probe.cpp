@@ -1,7 +1,7 @@
 // MPI_Probe, MPI_Mprobe and their kin.
 #include "generated/pmpi.h"
-#include "mpi/requests.h"
 #include "mpi/status.h"
+#include "mpi/verdict.h"
 
 namespace tasuki::mpi {
 namespace {
@@ -63,6 +63,7 @@ Request* receive_matched(void* buf, MPI_Count count, MPI_Datatype type, MPI_Mess
                          int* error) {
   const MPI_Comm comm = matched.comm->comm;
   Target t{};
+  if (count > 0 && g_process.types.find(type, blamed(comm), error) == nullptr) return nullptr;
   if (count >= 0) t = receive_target(buf, count, type, MPI_ANY_SOURCE, MPI_ANY_TAG, comm);
   *error = t.type == nullptr ? t.error : MPI_SUCCESS;
   if (t.comm == nullptr || t.type == nullptr) return nullptr;
@@ -164,8 +165,8 @@ int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, M
   if (r == nullptr) return error != MPI_SUCCESS ? error : pass();
   g_process.engine.wait(r);
   const MPI_Comm comm = static_cast<CommInfo*>(r->mine.comm)->comm;
-  const int rc = finish(r, status);
-  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+  const int rc = finish(r, status, blamed(comm));
+  return rc == MPI_SUCCESS ? rc : raise(blamed(comm), rc);
 }
 
 int imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request,

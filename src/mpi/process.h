@@ -70,4 +70,10 @@ void nothing_found();
 // returns the code.
 int raise(MPI_Comm comm, int code);
 
+// The monotonic clock.
+int64_t now_ms();
+
+// Ends the job, after a line on stderr that says why.
+[[noreturn]] void end_job();
+
 }  // namespace tasuki::mpi

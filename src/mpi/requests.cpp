@@ -5,6 +5,7 @@
 #include "generated/pmpi.h"
 #include "mpi/remote.h"
 #include "mpi/status.h"
+#include "mpi/verdict.h"
 
 namespace tasuki::mpi {
 namespace {
@@ -22,7 +23,8 @@ bool address_is_plausible(const void* buf, MPI_Count count, const TypeInfo* t) {
 
 Target resolve(CommInfo* c, const void* buf, MPI_Count count, MPI_Datatype type, int slot, MPI_Comm comm) {
   Target t{c, nullptr, slot, MPI_SUCCESS, type};
-  t.type = g_process.types.find(type, comm, &t.error);
+  TypeTable& types = g_process.types;
+  t.type = count != 0 ? types.find(type, comm, &t.error) : types.find_for_none(type, comm, &t.error);
   if (t.type != nullptr && !address_is_plausible(buf, count, t.type)) t.comm = nullptr;
   return t;
 }
@@ -168,12 +170,14 @@ int launch_send(Request* r, SendMode mode) {
 
 // ---- results
 
-int peek(const Request* r, MPI_Status* status) {
+int peek(Request* r, MPI_Status* status) {
   if (r->kind == RequestKind::pair) return peek(r->mine.part[0], status);
+  check_end(r, static_cast<TypeInfo*>(r->mine.type));
   if (r->cancelled != 0)
     set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, true);
   else if (r->kind == RequestKind::receive)
-    set_status(status, r->status_source, r->status_tag, r->status_bytes, false);
+    set_status(status, r->status_source, r->status_tag,
+               r->truncated != 0 ? truncated_count(r) : r->status_bytes, false);
   else if (r->mine.from_nobody != 0)
     set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
   else
@@ -196,7 +200,12 @@ void discard(Request* r) {
 }
 
 int finish(Request* r, MPI_Status* status) {
+  return finish(r, status, MPI_COMM_NULL);
+}
+
+int finish(Request* r, MPI_Status* status, MPI_Comm raised_on) {
   const int rc = peek(r, status);
+  if (rc != MPI_SUCCESS && raised_on != MPI_COMM_NULL) tell_of_truncation(r, raised_on);
   Stats& s = g_process.engine.stats();
   const Request* received = r->kind == RequestKind::pair ? r->mine.part[0] : r;
   if (received->kind == RequestKind::receive && received->cancelled == 0) {

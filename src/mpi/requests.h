@@ -56,10 +56,12 @@ Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold
 int launch_send(Request* r, SendMode mode);
 
 // Takes a completed operation's result: status (may be MPI_STATUS_IGNORE), unpacking of undecodable types.
-// Returns its error code, not raised. The request goes back to the pool, unless it is persistent.
+// Returns its error code, not raised; `raised_on` is where the caller will, if at all. The request goes back to
+// the pool, unless it is persistent.
 int finish(Request* r, MPI_Status* status);
+int finish(Request* r, MPI_Status* status, MPI_Comm raised_on);
 // The same result without any effect on the request (MPI_Request_get_status).
-int peek(const Request* r, MPI_Status* status);
+int peek(Request* r, MPI_Status* status);
 void discard(Request* r);
 
 // A request of the library that this layer completes.

@@ -233,7 +233,7 @@ struct Operation {
   uint32_t polls;          // unsuccessful looks so far
   uint64_t charged;        // bytes of the user's attached buffer that a buffered send takes
   uint32_t attachment;     //   and which of the attached buffers, counted
-  Envelope envelope;       // of a send
+  Envelope envelope;       // of a send; of a truncated receive only the bytes of the message
 };
 
 // What the owner's MPI side keeps with a request; no other task looks at it.
@@ -316,7 +316,7 @@ struct alignas(kLine) Endpoint {
   const Peer& peer(int32_t of_slot) const { return reinterpret_cast<const Peer*>(this + 1)[of_slot]; }
 };
 
-inline constexpr uint64_t kBoardMagic = 0x6472616f62714b54;
+inline constexpr uint64_t kBoardMagic = 0x6472616f62724b54;
 
 enum class Decision : uint32_t { open, deciding, accelerated, off };
 
@@ -328,7 +328,11 @@ struct Board {
   std::atomic<Decision> world;       // whether the members form one MPI_COMM_WORLD (or a part of it)
   std::atomic<uint32_t> next_context;
   std::atomic<Barrier*> world_barrier;  // of MPI_COMM_WORLD, made by the first that needs it
-  Costs costs;                          // of the task that made the board: all choose by the same constants
+  // promise.h: members that have made it, and whether all ranks of the job keep it, once that is settled.
+  std::atomic<uint32_t> promised;
+  std::atomic<Decision> promise;
+  std::atomic<uint32_t> promise_settled;
+  Costs costs;  // of the task that made the board: all choose by the same constants
   JobBoard jobs;
   struct Member {
     std::atomic<Endpoint*> endpoint;  // registered before MPI_Init

@@ -1,28 +1,15 @@
 #include "mpi/span.h"
 
-#include <time.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
-#include "base/settings.h"
 #include "generated/pmpi.h"
 #include "mpi/requests.h"
 
 namespace tasuki::mpi {
 namespace {
 
-// How long a rank waits in MPI_Init for the others to confirm the promise, in units of TASUKI_JOIN_TIMEOUT: they
-// come from other hosts and from the library's own start.
-constexpr uint64_t kTimeouts = 12;
 constexpr int kSetUpTag = 0;
-
-int64_t now_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec;
-}
 
 int* integers(int n) {
   return static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(n)));
@@ -39,29 +26,9 @@ void free_span(Span* s) {
 
 }  // namespace
 
-void SpanTable::open(bool mine) {
-  int rank = 0, size = 0;
-  pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
+void SpanTable::open() {
+  int size = 0;
   pmpi().Comm_size(MPI_COMM_WORLD, &size);
-  // A non-blocking operation: no blocking call of a rank that knows nothing of it can take part by mistake.
-  int in = mine ? 1 : 0, all = 0, done = 0;
-  MPI_Request request = MPI_REQUEST_NULL;
-  pmpi().Iallreduce(&in, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
-  const int64_t seconds = static_cast<int64_t>(kTimeouts * setting_count("TASUKI_JOIN_TIMEOUT"));
-  const int64_t end = now_seconds() + seconds;
-  while (done == 0) {
-    pmpi().Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done == 0 && now_seconds() > end) {
-      fprintf(stderr,
-              "tasuki: rank %d: TASUKI_EVERYWHERE is on, but some rank did not confirm it within %ld s. It "
-              "has to be "
-              "set for all ranks, and all have to run under tasuki run.\n",
-              rank, seconds);
-      pmpi().Abort(MPI_COMM_WORLD, 1);
-    }
-    if (done == 0) os::cpu_yield();
-  }
-  if (all == 0) return;
   // Hosts are told apart by the smallest rank of their space.
   node_of_world_rank_ = integers(size);
   const int* slots = g_process.comms.world_slots();

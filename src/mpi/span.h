@@ -1,9 +1,7 @@
 // Spans: communicators whose members live on several hosts, all of them under Tasuki.
 //
-// That all ranks run Tasuki no rank can find out by itself: asking takes a call in which every rank takes part,
-// and a rank without Tasuki does not. So it is the user's promise (TASUKI_EVERYWHERE), and MPI_Init holds him to
-// it: all ranks confirm it there, or the job ends with a line that says why. After that every member of a
-// communicator comes to the same conclusions from its group alone.
+// That all ranks run Tasuki is the user's promise (TASUKI_EVERYWHERE), and MPI_Init holds him to it (promise.h). After
+// that every member of a communicator comes to the same conclusions from its group alone.
 //
 // What a span needs (a private communicator, contexts inside the hosts) is made in the first call that uses it,
 // which is collective.
@@ -34,8 +32,8 @@ struct Span {
 
 class SpanTable {
  public:
-  // Called by all ranks at the end of MPI_Init; `mine`: this one can take part. Ends the job if not all come.
-  void open(bool mine);
+  // Called by all ranks at the end of MPI_Init, if all can take part: collective.
+  void open();
   void close();
   bool on() const { return on_; }
 

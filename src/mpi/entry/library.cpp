@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "generated/pmpi.h"
+#include "mpi/entry/profiler.h"
 #include "mpi/entry/route.h"
 
 namespace tasuki::mpi {
@@ -170,6 +171,14 @@ extern "C" void* tasuki_destination(unsigned index) {
   if (!next) next = dlsym(g_other_library, route.name);
   if (!next) missing(route.name);
   return next;
+}
+
+// Not null only when this object has been relocated.
+const void* volatile g_relocated = const_cast<const void**>(&g_relocated);
+
+extern "C" void* tasuki_present(void* here, unsigned index) {
+  if (g_relocated == nullptr) return here;
+  return defined_elsewhere(kRoutes[index].name, const_cast<const void**>(&g_relocated)) ? here : nullptr;
 }
 
 }  // namespace detail

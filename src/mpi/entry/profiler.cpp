@@ -14,43 +14,66 @@ namespace {
 struct Symbols {
   const ElfW(Sym) * table = nullptr;
   const char* names = nullptr;
-  uint32_t undefined_end = 0;  // the undefined symbols are among the entries [1, undefined_end)
+  const uint32_t* hash = nullptr;      // the classic table counts all symbols;
+  const uint32_t* gnu_hash = nullptr;  // the GNU table says where the defined ones begin
+
+  bool is(uint32_t i, const char* name, bool defined) const {
+    return (table[i].st_shndx != SHN_UNDEF) == defined && strcmp(names + table[i].st_name, name) == 0;
+  }
 };
 
-Symbols symbols_of(const link_map* object) {
+// `base`: where the object lies. The dynamic linker adds it to what stands in a dynamic section, but not in
+// the vDSO's.
+Symbols symbols_of(const ElfW(Dyn) * dynamic, uintptr_t base) {
   Symbols symbols;
-  const uint32_t* hash = nullptr;
-  const uint32_t* gnu_hash = nullptr;
-  for (const ElfW(Dyn)* d = object->l_ld; d->d_tag != DT_NULL; ++d) {
+  const auto address = [base](const ElfW(Dyn) * d) {
+    return d->d_un.d_ptr < base ? d->d_un.d_ptr + base : d->d_un.d_ptr;
+  };
+  for (const ElfW(Dyn)* d = dynamic; d->d_tag != DT_NULL; ++d) {
     switch (d->d_tag) {
       case DT_SYMTAB:
-        symbols.table = reinterpret_cast<const ElfW(Sym)*>(d->d_un.d_ptr);
+        symbols.table = reinterpret_cast<const ElfW(Sym)*>(address(d));
         break;
       case DT_STRTAB:
-        symbols.names = reinterpret_cast<const char*>(d->d_un.d_ptr);
+        symbols.names = reinterpret_cast<const char*>(address(d));
         break;
       case DT_HASH:
-        hash = reinterpret_cast<const uint32_t*>(d->d_un.d_ptr);
+        symbols.hash = reinterpret_cast<const uint32_t*>(address(d));
         break;
       case DT_GNU_HASH:
-        gnu_hash = reinterpret_cast<const uint32_t*>(d->d_un.d_ptr);
+        symbols.gnu_hash = reinterpret_cast<const uint32_t*>(address(d));
         break;
     }
   }
-  // The classic table counts all symbols; the GNU table says where the defined ones begin.
-  if (gnu_hash)
-    symbols.undefined_end = gnu_hash[1];
-  else if (hash)
-    symbols.undefined_end = hash[1];
   return symbols;
 }
 
 bool refers_to(const link_map* object, const char* name) {
-  const Symbols symbols = symbols_of(object);
-  if (!symbols.table || !symbols.names) return false;
-  for (uint32_t i = 1; i < symbols.undefined_end; ++i) {
-    const ElfW(Sym)& s = symbols.table[i];
-    if (s.st_shndx == SHN_UNDEF && strcmp(symbols.names + s.st_name, name) == 0) return true;
+  const Symbols s = symbols_of(object->l_ld, object->l_addr);
+  if (!s.table || !s.names) return false;
+  const uint32_t end = s.gnu_hash ? s.gnu_hash[1] : s.hash ? s.hash[1] : 0;
+  for (uint32_t i = 1; i < end; ++i)
+    if (s.is(i, name, false)) return true;
+  return false;
+}
+
+bool defines(const Symbols& s, const char* name) {
+  if (!s.table || !s.names) return false;
+  if (!s.gnu_hash) {
+    for (uint32_t i = 1; s.hash && i < s.hash[1]; ++i)
+      if (s.is(i, name, true)) return true;
+    return false;
+  }
+  // Number of buckets, first symbol, words of the filter, its shift; filter, buckets, chains.
+  const uint32_t buckets = s.gnu_hash[0], first = s.gnu_hash[1];
+  const uint32_t* bucket = s.gnu_hash + 4 + s.gnu_hash[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+  const uint32_t* chain = bucket + buckets;
+  if (buckets == 0) return false;
+  uint32_t h = 5381;
+  for (const char* c = name; *c != 0; ++c) h = h * 33 + static_cast<unsigned char>(*c);
+  for (uint32_t i = bucket[h % buckets]; i >= first && i != 0; ++i) {
+    if ((chain[i - first] | 1) == (h | 1) && s.is(i, name, true)) return true;
+    if ((chain[i - first] & 1) != 0) break;
   }
   return false;
 }
@@ -64,6 +87,26 @@ void* profiler_symbol(const char* mpi_name, const char* pmpi_name) {
   link_map* object = nullptr;
   if (!dladdr1(next, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) || !object) return nullptr;
   return refers_to(object, pmpi_name) ? next : nullptr;
+}
+
+bool defined_elsewhere(const char* name, const void* here) {
+  struct Search {
+    const char* name;
+    uintptr_t here;
+  } search{name, reinterpret_cast<uintptr_t>(here)};
+  return dl_iterate_phdr(
+             [](dl_phdr_info* object, size_t, void* data) {
+               const Search& wanted = *static_cast<const Search*>(data);
+               const ElfW(Dyn)* dynamic = nullptr;
+               for (int i = 0; i < object->dlpi_phnum; ++i) {
+                 const ElfW(Phdr)& p = object->dlpi_phdr[i];
+                 const uintptr_t begin = object->dlpi_addr + p.p_vaddr;
+                 if (p.p_type == PT_LOAD && wanted.here - begin < p.p_memsz) return 0;
+                 if (p.p_type == PT_DYNAMIC) dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
+               }
+               return dynamic && defines(symbols_of(dynamic, object->dlpi_addr), wanted.name) ? 1 : 0;
+             },
+             &search) != 0;
 }
 
 }  // namespace tasuki::mpi::detail

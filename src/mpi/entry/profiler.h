@@ -11,6 +11,11 @@ namespace tasuki::mpi::detail {
 // library behind the shim's back; it is left out, and so is the library itself. nullptr if there is none.
 void* profiler_symbol(const char* mpi_name, const char* pmpi_name);
 
+// Does any object of the process define `name`, other than the one in which `here` lies? Looks at what is
+// mapped, and calls nothing of the dynamic linker that could load or wait: it is asked in the midst of a
+// relocation.
+bool defined_elsewhere(const char* name, const void* here);
+
 template <typename F>
 void find_profiler(F* function, const char* mpi_name, const char* pmpi_name) {
   *function = reinterpret_cast<F>(profiler_symbol(mpi_name, pmpi_name));

@@ -5,6 +5,12 @@
 // and PMPI_X are a compare and a jump in assembly: to the shim's own tasuki_MPI_X (budget: one cycle), else,
 // the first time and with a library of another ABI always, through tasuki_destination, all argument registers
 // and the stack kept.
+//
+// What is younger than MPI-4.0 few libraries have. Programs look for it by weak references and dlsym, and
+// where the library lacks it they must not find it: such a name is an indirect function (STT_GNU_IFUNC),
+// which the dynamic linker asks for its address whenever it looks the name up. The answer nullptr is to both
+// as if there were no such name. Not the names PMPI_X: a library's Fortran bindings, which refer to them, may
+// be relocated before the shim, and the dynamic linker warns of indirect functions in objects that are not.
 #pragma once
 
 #include <atomic>
@@ -29,6 +35,10 @@ extern const Route kRoutes[];  // generated
 extern "C" {
 extern std::atomic<unsigned char> tasuki_route __attribute__((visibility("hidden")));
 void* tasuki_destination(unsigned index) __attribute__((visibility("hidden"), used));
+// `here`, if any other object of the process defines the function; else nullptr. May run before this object
+// is relocated, when an object that is loaded at the program's start refers to the function: then it is
+// `here`.
+void* tasuki_present(void* here, unsigned index) __attribute__((visibility("hidden"), used));
 }
 
 }  // namespace tasuki::mpi::detail

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "mpi/cost_doubt.h"
+
 namespace tasuki::mpi {
 namespace {
 
@@ -114,6 +116,27 @@ TEST(Cost, BadTextIsRefusedAndChangesNothing) {
     EXPECT_FALSE(parse_costs(bad.c_str(), &c)) << bad;
     EXPECT_EQ(c.line, 42);
   }
+}
+
+TEST(Costs, WhatABusyMachineMeasuresIsNotBelieved) {
+  EXPECT_EQ(spoiled(kBuiltInCosts), nullptr);
+  Costs cheap_page = kBuiltInCosts;
+  cheap_page.page = -0.3;
+  EXPECT_EQ(spoiled(cheap_page), nullptr);
+  const auto with = [](double Costs::*constant, double value) {
+    Costs c = kBuiltInCosts;
+    c.*constant = value;
+    const char* why = spoiled(c);
+    return std::string(why != nullptr ? why : "");
+  };
+  EXPECT_EQ(with(&Costs::line, -4), "a constant is negative");
+  EXPECT_EQ(with(&Costs::unit, -1000), "a constant is negative");
+  EXPECT_EQ(with(&Costs::page, std::nan("")), "a constant is negative");
+  EXPECT_EQ(with(&Costs::byte, 0.0001), "a copy is faster than a cache can be");
+  EXPECT_EQ(with(&Costs::staged_byte, 0.001), "a byte goes from core to core faster than within one");
+  EXPECT_NE(with(&Costs::byte, 3), "");
+  EXPECT_NE(with(&Costs::handshake, 4e6), "");
+  EXPECT_NE(with(&Costs::unit, 1e5), "");
 }
 
 }  // namespace
