@@ -279,8 +279,8 @@ class Visitor {
     const bool is_name = clang_getCursorKind(cursor) == CXCursor_DeclRefExpr;
     if (is_name && clang_getCursorKind(clang_getCursorReferenced(cursor)) == CXCursor_ParmDecl &&
         (known.shape == Shape::array || known.shape == Shape::variable_array))
-      known.shape = Shape::pointer;
-    if (known.shape == Shape::array) known.count = clang_getArraySize(type);
+      known.shape = Shape::pointer, known.decayed = true;
+    if (known.shape == Shape::array || known.decayed) known.count = clang_getArraySize(type);
     for (const char* qualifier : {"const ", "volatile "})
       if (known.name.starts_with(qualifier)) known.name.erase(0, std::string(qualifier).size());
     analysis_.types[{range.begin, range.end}] = std::move(known);

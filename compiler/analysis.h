@@ -62,7 +62,9 @@ struct Broken {
 struct ExpressionType {
   Shape shape = Shape::other;
   long long count = -1;  // of an array: its elements; -1: not known
-  std::string name;      // canonical, without const and volatile of its own
+  std::string name;      // canonical, without const and volatile of its own; of a parameter as it is declared
+  bool decayed =
+      false;  // a parameter that is declared as an array: a pointer, but `count` and `name` tell of the array
 };
 
 struct Analysis {

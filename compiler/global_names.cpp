@@ -155,6 +155,10 @@ class Finder {
         a.kind == DistributedArray::Kind::array)
       return error(d.what, "'" + name + "' is static or extern in a function",
                    "move the declaration and the directive out of the function");
+    if (d.in_function && a.of_file())
+      return error(
+          d.what, "'" + name + "' is an array of the file, and this directive is in a function",
+          "put the directive behind the array's declaration: its memory is there from the beginning");
     a.dimensions.resize(d.sources.size());
     a.shadowed.resize(d.sources.size());
     a.one.resize(static_cast<size_t>(t->dimensions()));

@@ -44,7 +44,57 @@ struct Memory {
   bool is_array = false;
 };
 
-bool memory_of(const CoarrayText& in, const GlobalNames& names, const TokenRange& range, Memory* m) {
+// What the first bound of a parameter is, whose type has lost it; empty after an error.
+std::string first_bound(const CoarrayText& in, size_t name, const ExpressionType& type) {
+  if (type.count >= 0) return std::to_string(type.count);
+  const std::string spelled(in.text.spelling(name));
+  const Declaration* d = in.analysis.find(spelled, in.text.begin_of(name));
+  const Declarator declarator =
+      d != nullptr ? declarator_of(in.text, in.text.token_at(d->offset)) : Declarator{};
+  std::string bound;
+  for (size_t i = declarator.open; i != kNone && ++i < declarator.close;)
+    if (!in.text.is_any(i, "static", "const", "restrict", "volatile") &&
+        !(in.text.is(i, "*") && in.text.next(i) == declarator.close))
+      bound += in.c(i, i + 1) + " ";
+  if (bound.empty()) {
+    in.diagnostics.error(in.text.begin_of(name),
+                         "nobody knows how many elements the parameter '" + spelled + "' has",
+                         "declare it with its bound, " + spelled + "[n]");
+    return "";
+  }
+  // The bound as it was when the function was called.
+  const Function* function = nullptr;
+  for (const Function& f : in.analysis.functions)
+    if (f.body.holds(in.text.begin_of(name))) function = &f;
+  for (size_t i = declarator.open + 1; i < declarator.close; i++) {
+    if (!in.text.is_word(i)) continue;
+    const Declaration* used = in.analysis.find(in.text.spelling(i), in.text.begin_of(i));
+    if (used == nullptr || used->what == Declares::constant || used->what == Declares::type) continue;
+    const Declaration* now = in.analysis.find(in.text.spelling(i), in.text.begin_of(name));
+    bool changed = now == nullptr || now->entity != used->entity;
+    for (size_t k = declarator.close;
+         function != nullptr && k < in.text.tokens().size() && in.text.begin_of(k) < function->body.end;
+         k++) {
+      if (!in.text.is_word(k) || in.text.spelling(k) != in.text.spelling(i)) continue;
+      const size_t before = in.text.previous(k), behind = in.text.next(k);
+      changed = changed || in.text.is_assignment(behind) || in.text.is_any(behind, "++", "--") ||
+                in.text.is_any(before, "++", "--") ||
+                (in.text.is(before, "&") && !in.text.ends_operand(in.text.previous(before)));
+    }
+    if (!changed) continue;
+    in.diagnostics.error(in.text.begin_of(name),
+                         "the bound of the parameter '" + spelled + "' is '" +
+                             std::string(in.text.spelling(i)) +
+                             "' as it was when the function was called, and that may have changed",
+                         "give the bound a name that nothing changes");
+    return "";
+  }
+  return bound;
+}
+
+bool memory_of(const CoarrayText& in, const GlobalNames& names, TokenRange range, Memory* m) {
+  while (in.text.is(range.first, "(") && in.text.next(in.match(range.first)) == range.last)
+    range = {in.text.next(range.first), in.match(range.first)};
   const ExpressionType* type = in.type(range.first, range.last);
   if (type == nullptr) {
     in.diagnostics.error(in.text.begin_of(range.first), "this is no variable",
@@ -80,14 +130,27 @@ bool memory_of(const CoarrayText& in, const GlobalNames& names, const TokenRange
     return true;
   }
   const std::string object = in.c(range.first, range.last);
-  m->is_array = type->shape == Shape::array || type->shape == Shape::variable_array;
-  m->data = "(void*)&(" + object + ")";
+  if (type->shape == Shape::pointer && !type->decayed) {
+    in.diagnostics.error(in.text.begin_of(range.first),
+                         "'" + joined(in.text, range.first, range.last) +
+                             "' is a pointer: an address means nothing on other nodes, and nobody knows how "
+                             "much lies behind it",
+                         "name an array, or one element such as *p or p[0]");
+    return false;
+  }
+  m->is_array = type->decayed || type->shape == Shape::array || type->shape == Shape::variable_array;
+  m->data = (type->decayed ? "(void*)(" : "(void*)&(") + object + ")";
   m->element = "__typeof__(" + object;
   for (size_t at = type->name.find('['); m->is_array && at != std::string::npos;
        at = type->name.find('[', at + 1))
     m->element += "[0]";
   m->element += ")";
   m->count = "sizeof(" + object + ") / sizeof(" + m->element + ")";
+  if (type->decayed) {
+    const std::string bound = first_bound(in, range.first, *type);
+    m->count = "(unsigned long)(" + bound + ") * (sizeof((" + object + ")[0]) / sizeof(" + m->element + "))";
+    return !bound.empty();
+  }
   return true;
 }
 
@@ -122,9 +185,10 @@ Copy copy_of(const CoarrayText& in, const TokenRange& range, const Memory& m, co
   if (m.type >= 0 && !m.is_array)
     return {m.element + " " + name + " = " + object + "; ", object + " != " + name, name + " = " + object,
             object + " = " + name};
-  const std::string size = "sizeof " + object, both = "&" + object + ", " + name + ", " + size;
-  return {"char " + name + "[" + size + "]; __builtin_memcpy(" + name + ", &" + object + ", " + size + "); ",
-          "__builtin_memcmp(" + both + ")", "__builtin_memcpy(" + name + ", &" + object + ", " + size + ")",
+  const std::string size = "sizeof(" + m.element + ") * (" + m.count + ")",
+                    both = m.data + ", " + name + ", " + size,
+                    keep = "__builtin_memcpy(" + name + ", " + m.data + ", " + size + ")";
+  return {"char " + name + "[" + size + "]; " + keep + "; ", "__builtin_memcmp(" + both + ")", keep,
           "__builtin_memcpy(" + both + ")"};
 }
 

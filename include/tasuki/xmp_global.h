@@ -202,6 +202,33 @@ static inline unsigned tasuki_xmp_margin(int part, int loop, int loops) {
                       : (first ? TASUKI_XMP_EXPANDED : TASUKI_XMP_ORIGINAL);
 }
 
+/* ---- array assignments that are divided */
+
+/* #pragma xmp array: each section of the left side is a loop over q = 0 .. count - 1. A divided one has the iterations of the template's
+ * dimension that tasuki_xmp_divide finds, where q is on element begin + q * step; of another (`part` NULL) each node executes all. */
+struct tasuki_xmp_array_loop {
+  const struct tasuki_xmp_iterations* part;
+  long long begin, step, count;
+};
+/* What a variable's dimension is read or written at: lower + q * step of a loop, for `count` values of q (TASUKI_XMP_OPEN: not known), or
+ * at `lower` alone (loop -1). */
+struct tasuki_xmp_array_access {
+  const struct tasuki_xmp_array* array; /* NULL: not distributed */
+  int dimension, loop;
+  long long lower, step, count;
+  int written;
+  const char* name;
+};
+/* The part of the range begin, begin + step, .. (count of them) that this node executes. It is an error if the section, which has `elements`,
+ * is not as long, or the range is not within the template. Local. */
+void tasuki_xmp_divide(struct tasuki_xmp_iterations* l, const void* of, int dimension, long long begin,
+                       long long count, long long step, long long elements, const char* file, int line);
+/* Has this node anything to do: is it in `on` (NULL: the loops alone say), and is there an iteration? Then all that is read must be in its
+ * memory, and all that is written its own: else a message. Sections of another length than the left side's are an error on all nodes. Local. */
+int tasuki_xmp_array_begin(const struct tasuki_xmp_on* on, int loops,
+                           const struct tasuki_xmp_array_loop* loop, int accesses,
+                           const struct tasuki_xmp_array_access* access, const char* file, int line);
+
 /* ---- communication */
 
 enum tasuki_xmp_operation {

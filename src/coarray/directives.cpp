@@ -14,7 +14,11 @@ namespace {
 void await(int image, bool any_tag, int tag, Where where) {
   Runtime& r = runtime();
   r.transfers.complete();
-  if (r.sync.wait(image, any_tag, tag)) return;
+  {
+    const Waiting here(image < 0 ? "wait for a post of any image" : "wait for a post of", image, where,
+                       !any_tag, tag);
+    if (r.sync.wait(image, any_tag, tag)) return;
+  }
   if (image < 0) fail(where, "wait: all other images have ended, and there is no post");
   if (image == r.teams.world().me)
     fail(where, "wait: this image waits for a post of its own that it has not made");
@@ -69,6 +73,9 @@ EXPORT void tasuki_xmp_lock(xmp_lock_t* lock_object, int image, int* acquired, i
   Runtime& r = runtime();
   const Place place = r.place(lock_object, sizeof *lock_object, image, {file, line});
   r.transfers.complete();
+  const int of = place.segment->team->ranks[static_cast<size_t>(place.target)];
+  const Waiting here("lock, which another image holds, of", r.teams.world().index[static_cast<size_t>(of)],
+                     {file, line});
   const LockResult result = lock(place, number_for_locks(r), acquired != nullptr, &r.sync);
   if (acquired != nullptr) *acquired = result == LockResult::done ? 1 : 0;
   conclude(result, status, "lock", image, {file, line});
@@ -111,10 +118,8 @@ EXPORT int tasuki_xmp_node(const tasuki_xmp_nodes* nodes, const int* index, cons
     position += static_cast<size_t>(index[i]) * factor;
     factor *= static_cast<size_t>(set.sizes[i]);
   }
-  const int current = r.teams.current().index[static_cast<size_t>(set.ranks[position])];
-  if (current < 0)
-    fail({file, line}, "this node of the node array '%s' does not execute the task", nodes->name);
-  return current + r.first_image;
+  // Posts and waits are between any two nodes, whatever task they execute.
+  return r.image_of_rank(set.ranks[position]);
 }
 
 EXPORT int tasuki_xmp_on_node(const tasuki_xmp_nodes* nodes, int image, const char* name, const char* file,
@@ -139,6 +144,7 @@ EXPORT int tasuki_xmp_task_begin(const tasuki_xmp_nodes* nodes, const tasuki_xmp
     if (now[static_cast<size_t>(rank)] < 0)
       fail({file, line}, "a node of '%s' that is to execute this task does not execute the task around it",
            nodes->name);
+  const Waiting here("the beginning of a task", -1, {file, line});
   return r.teams.enter(set.ranks, {file, line}) ? 1 : 0;
 }
 

@@ -33,8 +33,10 @@ void conclude(int stopped, int* status, const char* function) {
          function, stopped, stopped == 1 ? "has" : "have");
 }
 
-void sync_with(const std::vector<int>& images, int* status, const char* function) {
+void sync_with(const std::vector<int>& images, int* status, const char* function, Where where) {
   Runtime& r = runtime();
+  const Waiting here(images.size() == 1 ? "xmp_sync_image with" : function,
+                     images.size() == 1 ? images[0] : -1, where);
   r.transfers.complete();
   const int stopped = r.sync.meet(images.data(), static_cast<int>(images.size()));
   // What the others stored is seen after this.
@@ -119,6 +121,7 @@ void sync_all(const Images& images, int* status) {
   if (team == nullptr)
     fail(images.where, "xmp_sync_all waits for the nodes of '%s', and this image is none of them",
          images.nodes->name);
+  const Waiting here("xmp_sync_all", -1, images.where);
   r.transfers.complete();
   const int stopped = r.sync.barrier(*team);
   r.transfers.complete();
@@ -128,7 +131,7 @@ void sync_all(const Images& images, int* status) {
 void sync_image(const Images& images, int image, int* status) {
   Runtime& r = started("xmp_sync_image");
   const int index = images.index(r, image, status, "xmp_sync_image");
-  if (index >= 0) sync_with({index}, status, "xmp_sync_image");
+  if (index >= 0) sync_with({index}, status, "xmp_sync_image", images.where);
 }
 
 void sync_images(const Images& images, int count, const int* numbers, int* status) {
@@ -144,14 +147,14 @@ void sync_images(const Images& images, int count, const int* numbers, int* statu
     }
     all.push_back(index);
   }
-  sync_with(all, status, "xmp_sync_images");
+  sync_with(all, status, "xmp_sync_images", images.where);
 }
 
 void sync_images_all(const Images& images, int* status) {
   Runtime& r = started("xmp_sync_images_all");
   std::vector<int> all;
   for (int rank : images.ranks(r)) all.push_back(r.teams.world().index[static_cast<size_t>(rank)]);
-  sync_with(all, status, "xmp_sync_images_all");
+  sync_with(all, status, "xmp_sync_images_all", images.where);
 }
 
 }  // namespace

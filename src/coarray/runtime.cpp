@@ -105,7 +105,7 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
   memory.start(world);
   sync.start(&memory, world);
   allgather.start(&memory, world);
-  collectives.start(&memory, world);
+  stations.start(&memory, world);
   state_ = State::running;
   Segment* coarrays = give_memory();
   for (const tasuki_xmp_nodes* record : nodes_) teams.nodes(*record);
@@ -195,8 +195,12 @@ void Runtime::end() {
   while (teams.nesting() > 0) teams.leave();  // exit() inside tasks
   asynchronous().wait_all();
   transfers.complete();
-  sync.stopped([this] { collectives.look(teams); });
+  {
+    const Waiting here("has left main", -1, {nullptr, 0});
+    sync.stopped([this] { collectives.look(teams); });
+  }
   collectives.stop_looking();
+  patience.stop();
   state_ = State::ended;
   device_transfers.stop();
   const auto has_mirror = [](const auto& segment) { return segment->mirror != nullptr; };
@@ -242,7 +246,8 @@ int Runtime::rank_elsewhere(int image, const char* what, Where where) const {
 
 int Runtime::number_of(int world_index) const {
   const int rank = teams.world().ranks[static_cast<size_t>(world_index)];
-  return teams.current().index[static_cast<size_t>(rank)] + first_image;
+  const int index = teams.current().index[static_cast<size_t>(rank)];
+  return (index >= 0 ? index : world_index) + first_image;
 }
 
 // Of a coarray that was allocated by another set of images than now executes; or the reason why there is none.
@@ -299,6 +304,8 @@ char* Runtime::device_copy(const void* p, uint64_t bytes) {
 
 void Runtime::release(Segment* segment) {
   transfers.complete();
+  // Releasing is collective, and one that has left main, such as by exit() in a task, takes no part any more.
+  if (sync.barrier(*segment->team) != 0) return;
   device.unmirror(segment, &memory);
   device.forget(segment->begin, segment->bytes);
   memory.release(segment);

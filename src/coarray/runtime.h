@@ -26,7 +26,9 @@ class Runtime {
   Teams teams;
   Sync sync;
   Allgather allgather;
+  Stations stations;
   Collectives collectives;
+  Patience patience;
   int first_image = 1;
 
   // Starts MPI if it does not run, gives all registered coarrays memory, and arranges for the end at exit(). Collective.
@@ -53,6 +55,7 @@ class Runtime {
   // Where a copy of these bytes of the host is on the device, by a mirror or by OpenACC; nullptr: there is none. Only with a device apart.
   char* device_copy(const void* p, uint64_t bytes);
   // With the mirror of its memory, if there is one. Collective over the segment's team.
+  // If one of it has left main, the memory stays until all have.
   void release(Segment* segment);
   // Gives it a mirror. Collective over the segment's team.
   void to_device(Segment* segment) { device.mirror(segment, &memory); }

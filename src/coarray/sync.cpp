@@ -29,18 +29,20 @@ void Waiter::set_crowded(bool crowded) {
 }
 
 void Waiter::turn() {
-  if (++turns_ < polls)
-    os::cpu_relax();
-  else
-    os::cpu_yield();
+  if (++turns_ < polls) return os::cpu_relax();
+  os::cpu_yield();
+  watch_.turn();
 }
 
 void wait_for(MPI_Request* request, MPI_Status* status) {
   unsigned turns = 0;
+  Watch watch;
   for (int done = 0;;) {
     PMPI_Test(request, &done, status);
     if (done != 0) return;
-    if (++turns > polls) os::cpu_yield();  // the test itself pauses long enough
+    if (++turns <= polls) continue;
+    os::cpu_yield();  // the test itself pauses long enough
+    watch.turn();
   }
 }
 
@@ -367,13 +369,9 @@ bool Sync::wait_by_messages(int image, bool any_tag, int tag) {
     if (image == world_->me || (image >= 0 && ended_[static_cast<size_t>(image)] != 0)) return false;
     if (image < 0 && static_cast<size_t>(std::count(ended_.begin(), ended_.end(), 1)) == others) return false;
     const int source = image < 0 ? MPI_ANY_SOURCE : image;
-    if (cores_for_all_) {
-      PMPI_Recv(&arrived, 2, MPI_INT, source, kPostTag, world_->comm, &status);
-    } else {
-      MPI_Request request;
-      PMPI_Irecv(&arrived, 2, MPI_INT, source, kPostTag, world_->comm, &request);
-      wait_for(&request, &status);
-    }
+    MPI_Request request;
+    PMPI_Irecv(&arrived, 2, MPI_INT, source, kPostTag, world_->comm, &request);
+    wait_for(&request, &status);
     if (arrived.gone != 0) {
       ended_[static_cast<size_t>(status.MPI_SOURCE)] = 1;
       continue;

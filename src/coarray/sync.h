@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "coarray/memory.h"
+#include "coarray/patience.h"
 #include "coarray/team.h"
 
 namespace tasuki::coarray {
@@ -120,6 +121,7 @@ class Waiter {
 
  private:
   unsigned turns_ = 0;
+  Watch watch_;
 };
 
 // Waits for it in the way of Waiter, whatever the MPI library does.

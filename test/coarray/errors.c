@@ -69,6 +69,10 @@ int main(int argc, char** argv) {
   }
   if (strcmp(what, "gone status") == 0 && me == 1) return 3;
   if (strcmp(what, "exit of all") == 0) xmp_exit(4);
+  /* All wait for ever: for posts that nobody makes; one for a post, and the other for a meeting. */
+  if (strcmp(what, "no posts") == 0) tasuki_xmp_wait(3 - me, 7, file, 10 + me);
+  if (strcmp(what, "apart") == 0 && me == 1) tasuki_xmp_wait_any(file, 12);
+  if (strcmp(what, "apart") == 0) xmp_sync_image(1, NULL);
   if (strcmp(what, "exit in task") == 0) return leave_task(me, &status);
   if (strcmp(what, "gone from task") == 0) return leave_task(me, NULL);
   if (strcmp(what, "no post by any") == 0) {

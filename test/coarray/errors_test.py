@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 
 # name -> what stderr holds. The exit code is not 0.
 MISTAKES = {
@@ -70,7 +71,17 @@ GLOBAL_MISTAKES = {
     "gone from bcast": r"prog\.c:12: error: image 2 waits here for image 1, which has ended",
     "gone from task": r"prog\.c:12: error: one of the 2 images that are to execute this together has ended",
     "gone from gmove": r"prog\.c:12: error: gmove: an image that is to take part has left main",
+    "range": r"prog\.c:12: error: array: dimension 1 of 't' goes from 0 to 19; 2 to 20 was named",
+    "length": r"prog\.c:12: error: array: the range of dimension 1 of 't' has 19 elements, and the section on the left side 18",
+    "written": r"prog\.c:12: error: array: the node that has this part of the template does not have element 10 of dimension 1 of 'a'",
+    "read": r"prog\.c:12: error: array: element \d+ of dimension 1 of 'd' is read on a node that does not have it",
     "twice": r"xmp_malloc: the distributed array 'later' has memory already",
+}
+# Programs in which all images wait for ever: what is said of them before they are ended.
+STANDSTILLS = {
+    "no posts": r"all 2 images have been waiting for \d+ s.*\n  image 1, prog\.c:11: wait for a post of image 2, tag 7\n"
+                r"  image 2, prog\.c:12: wait for a post of image 1, tag 7\n",
+    "apart": r"image 1, prog\.c:12: wait for a post of any image\n  image 2: xmp_sync_image with image 1\n",
 }
 # Programs that end in order: their own exit code.
 ENDINGS = {"": 0, "gone status": 3, "exit in task": 0, "exit of all": 4, "holder status": 3}
@@ -92,10 +103,28 @@ def main():
     command = [options.mpirun] + (["--oversubscribe"] if options.mpi == "openmpi" else []) + ["-n", "2"]
     command += [options.tasuki, "run"] if options.tasuki else []
 
-    mistakes, endings = (GLOBAL_MISTAKES, {"": 0}) if options.global_view else (MISTAKES, ENDINGS)
+    mistakes, endings = (GLOBAL_MISTAKES, {"": 0, "exit in task": 5}) if options.global_view else (MISTAKES, ENDINGS)
+    standstills = {} if options.global_view else STANDSTILLS
+
+    def standstill(reach, name):
+        run = subprocess.Popen(command + [options.program, name], env={**env, "TASUKI_COARRAY": reach, "TASUKI_COARRAY_PATIENCE": "1"}, text=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        timer = threading.Timer(60, run.kill)
+        timer.start()
+        said = ""
+        for line in run.stderr:
+            said += line
+            if "the job goes on" in line:
+                break
+        run.terminate()
+        run.communicate()
+        timer.cancel()
+        return "" if re.search(standstills[name], said) else f"'{name}' ({reach}): it says\n{said}"
 
     def mistake(reach, name):
         """What is wrong with what the job does; nothing, if all is as it should be."""
+        if name in standstills:
+            return standstill(reach, name)
         run = subprocess.run(command + [options.program, name], env={**env, "TASUKI_COARRAY": reach, **SETTINGS.get(name, {})}, capture_output=True, text=True, timeout=60)
         if name in endings:
             good = run.returncode == endings[name]
@@ -104,7 +133,7 @@ def main():
         return "" if good else f"'{name}' ({reach}): exit code {run.returncode}\n{run.stdout}{run.stderr}"
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        wrong = [w for w in pool.map(lambda one: mistake(*one), itertools.product(("auto", "window"), (*mistakes, *endings))) if w]
+        wrong = [w for w in pool.map(lambda one: mistake(*one), itertools.product(("auto", "window"), (*mistakes, *endings, *standstills))) if w]
     print("\n".join(wrong))
     return 1 if wrong else 0
 

@@ -79,6 +79,23 @@ int main(int argc, char** argv) {
   if (IS("gone from task")) tasuki_xmp_task_begin_on(&on_both, file, 12);
   if (IS("gone from gmove")) move(&a, &d, 0, 5);
   if (IS("gone") && me == 1) return 3;
+  if (IS("exit in task")) {
+    /* Image 1 ends while a distributed array of a function lives, which the other gives back. */
+    struct tasuki_xmp_array automatic = ARRAY_RECORD("automatic", double, &t, 1, .extent = {N});
+    tasuki_xmp_array_define(&automatic, file, 12);
+    if (tasuki_xmp_task_begin_on(&on_first, file, 12)) exit(5);
+    tasuki_xmp_array_release(&automatic);
+    return 0;
+  }
+  if (IS("range") || IS("length") || IS("written") || IS("read")) {
+    /* a[1:19] = d[0:19], or as much as that. */
+    const long long length = IS("length") ? 18 : 19, begin = IS("written") ? 0 : IS("range") ? 2 : 1;
+    tasuki_xmp_divide(&l, &t, 0, begin, 19, 1, length, file, 12);
+    const struct tasuki_xmp_array_loop loop = {&l, begin, 1, 19};
+    const struct tasuki_xmp_array_access accesses[] = {{&a, 0, 0, 1, 1, 19, 1, "a"},
+                                                       {&d, 0, 0, 0, 1, 19, 0, "d"}};
+    tasuki_xmp_array_begin(NULL, 1, &loop, 2, accesses, file, 12);
+  }
   if (IS("gone")) tasuki_xmp_reflect(&a, NULL, 0, 0, file, 12);
   if (IS("twice")) {
     xmp_malloc(&later, (size_t)N);

@@ -12,6 +12,7 @@ double first[3]:[*] = {1, 2, 3}, s:[*] = 7;
 #define host_only(x) (x)
 int main(void) {
   int status = -1;
+  const int me = ME; /* a device calls no function of the host */
   if (xmp_node_num() == 1) {
 #pragma acc parallel loop
     for (int i = 0; i < N; i++) {
@@ -43,7 +44,7 @@ int main(void) {
   /* Device to host, host to device; each operand has its own memory. */
   int host[N];
 #pragma acc parallel loop present(a)
-  for (int i = 0; i < N; i++) a[i] = 1000 * ME + i;
+  for (int i = 0; i < N; i++) a[i] = 1000 * me + i;
   xmp_sync_all(NULL);
 #pragma acc host_data use_device(a)
   host[:] = a[:]:[RIGHT];
@@ -69,7 +70,7 @@ int main(void) {
 
   /* One object: from device memory, and into it. */
 #pragma acc serial present(s)
-  s = 100 + ME;
+  s = 100 + me;
   xmp_sync_all(NULL);
   double got = 0;
 #pragma acc host_data use_device(s, first)

@@ -7,11 +7,12 @@ int *p:[*], (*rows)[4]:[*];
 #pragma acc declare create(p, rows)
 int b[N];
 int main(void) {
+  const int me = ME; /* a device calls no function of the host */
   for (int round = 0; round < 2; round++) {
     p = xmp_malloc(xmp_desc_of(p), (size_t)N);
     rows = xmp_malloc(xmp_desc_of(rows), (size_t)3, (size_t)4);
 #pragma acc parallel loop present(p[0:N])
-    for (int i = 0; i < N; i++) p[i] = 1000 * ME + i + round;
+    for (int i = 0; i < N; i++) p[i] = 1000 * me + i + round;
     xmp_sync_all(NULL);
 #pragma acc host_data use_device(p)
     b[:] = p[0:N]:[RIGHT];

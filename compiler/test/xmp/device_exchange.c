@@ -17,6 +17,7 @@ double w[40]:[*], q[40]:[*];
 
 static void exchange(int mex, int mey) {
   const int len = IMAX * KMAX;
+  const int not_last = ME + ROW <= xmp_num_images(); /* a device calls no function of the host */
 #pragma acc parallel loop collapse(2)
   for (int i = 0; i < IMAX; i++)
     for (int k = 0; k < KMAX; k++) {
@@ -28,14 +29,14 @@ static void exchange(int mex, int mey) {
                                  high_send, high_recv)
   {
     if (mey > 1) low_recv[0:len] = high_send[0:len]:[mex][mey - 1];
-    if (ME + ROW <= xmp_num_images()) high_recv[0:len] = low_send[0:len]:[mex][mey + 1];
+    if (not_last) high_recv[0:len] = low_send[0:len]:[mex][mey + 1];
     xmp_sync_all(NULL);
   }
 #pragma acc parallel loop collapse(2)
   for (int i = 0; i < IMAX; i++)
     for (int k = 0; k < KMAX; k++) {
       if (mey > 1) p[i][0][k] = low_recv[i * KMAX + k];
-      if (ME + ROW <= xmp_num_images()) p[i][JMAX - 1][k] = high_recv[i * KMAX + k];
+      if (not_last) p[i][JMAX - 1][k] = high_recv[i * KMAX + k];
     }
 }
 
@@ -58,12 +59,12 @@ static void sum_over_images(int start, int length) {
 }
 
 int main(void) {
-  const int n = xmp_num_images();
+  const int n = xmp_num_images(), me = ME;
   const int mex = (ME - 1) % ROW + 1, mey = (ME - 1) / ROW + 1;
 #pragma acc parallel loop collapse(3)
   for (int i = 0; i < IMAX; i++)
     for (int j = 0; j < JMAX; j++)
-      for (int k = 0; k < KMAX; k++) p[i][j][k] = 1000 * ME + 100 * i + 10 * j + k;
+      for (int k = 0; k < KMAX; k++) p[i][j][k] = 1000 * me + 100 * i + 10 * j + k;
   exchange(mex, mey);
 #pragma acc update self(p)
   for (int i = 0; i < IMAX; i++)

@@ -18,7 +18,23 @@ static int leaves_early(int n) {
   return 2;
 }
 
+// Posts and waits name nodes of other tasks, too.
+static void between_tasks(void) {
+  const int all = xmp_num_nodes(), me = xmp_node_num();
+#pragma xmp nodes each(*)
+#pragma xmp task on each(me)
+  {
+    if (me == 1 && all > 1) {
+#pragma xmp post (each(all), 9)
+    }
+    if (me == all && all > 1) {
+#pragma xmp wait (each(1), 9)
+    }
+  }
+}
+
 int main(void) {
+  between_tasks();
   const int nodes = xmp_num_nodes(), me = xmpc_node_num();
   int in = 0;
 #pragma xmp task on p(1:nodes)

@@ -233,7 +233,12 @@ void Arrays::define(tasuki_xmp_array* a, Where where) {
   const Geometry& g = geometry_of(*a, where);
   // At another line of the caches than other arrays; on all nodes at the same.
   const uint64_t begin = static_cast<uint64_t>(a->line) * 7 % 61 * kAlignment;
-  Segment* segment = runtime().memory.allocate(runtime().teams.current(), g.bytes + begin, kAlignment);
+  const Team& team = runtime().teams.current();
+  Segment* segment = nullptr;
+  {
+    const Collective here(team, where);
+    segment = runtime().memory.allocate(team, g.bytes + begin, kAlignment);
+  }
   if (segment == nullptr)
     fail(where, "no memory for %llu bytes of the distributed array '%s' in each node",
          static_cast<unsigned long long>(g.bytes), a->name);
@@ -244,6 +249,7 @@ void Arrays::define(tasuki_xmp_array* a, Where where) {
 
 void Arrays::release(tasuki_xmp_array* a) {
   if (a->state[3] == nullptr) return;
+  const Waiting here("the end of an array's life", -1, of(*a));
   runtime().release(static_cast<Segment*>(a->state[3]));
   for (void*& state : a->state) state = nullptr;
   a->memory = nullptr;

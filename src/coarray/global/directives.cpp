@@ -61,6 +61,7 @@ EXPORT int tasuki_xmp_task_begin_on(const tasuki_xmp_on* on, const char* file, i
     if (now[static_cast<size_t>(rank)] < 0)
       fail({file, line}, "a node of '%s' that is to execute this task does not execute the task around it",
            name_of_space(on->of));
+  const Waiting here("the beginning of a task", -1, {file, line});
   return r.teams.enter(ranks, {file, line}) ? 1 : 0;
 }
 
@@ -89,7 +90,10 @@ EXPORT void tasuki_xmp_device_update(void* data, size_t bytes, int to_device) {
 
 EXPORT void tasuki_xmp_barrier_on(const tasuki_xmp_on* on, const char* file, int line) {
   if (tasuki_xmp_task_begin_on(on, file, line) == 0) return;
-  xmp_sync_all(nullptr);
+  {
+    const Waiting here("barrier", -1, {file, line});
+    xmp_sync_all(nullptr);
+  }
   tasuki_xmp_task_end();
 }
 
