@@ -10,6 +10,7 @@
 #include "bench/driver/report.h"
 #include "bench/driver/sweep.h"
 #include "bench/plot/page.h"
+#include "os/output_file.h"
 
 namespace tasuki::tool {
 namespace {
@@ -196,15 +197,15 @@ int fail(const Status& status) {
 }
 
 int write_page(const std::vector<nlohmann::json>& measurements, const std::string& file) {
-  const Status status = bench::write_text(file, bench::page(measurements));
+  const Status status = os::write_output("--html", file, bench::page(measurements));
   return status.ok() ? 0 : fail(status);
 }
 
 int measure_and_report(const BenchCommon& c, const Measure& measure) {
-  // A file that cannot be written is noticed before two minutes have passed, not after.
-  for (const std::string& file : {c.json_file, c.csv_file, c.html_file})
-    if (!file.empty())
-      if (Status s = bench::write_text(file, ""); !s.ok()) return fail(s);
+  // Before two minutes have passed, not after.
+  for (const auto& [option, file] : {std::pair("--json", &c.json_file), std::pair("--csv", &c.csv_file),
+                                     std::pair("--html", &c.html_file)})
+    if (Status s = os::check_output(option, *file); !s.ok()) return fail(s);
   Result<nlohmann::json> result = Status::error(EINVAL, "");
   {
     ProgressLine line;
@@ -215,9 +216,9 @@ int measure_and_report(const BenchCommon& c, const Measure& measure) {
   fputs(bench::table(m).c_str(), stdout);
   fflush(stdout);
   if (!c.json_file.empty())
-    if (Status s = bench::write_text(c.json_file, m.dump(1) + "\n"); !s.ok()) return fail(s);
+    if (Status s = os::write_output("--json", c.json_file, m.dump(1) + "\n"); !s.ok()) return fail(s);
   if (!c.csv_file.empty())
-    if (Status s = bench::write_text(c.csv_file, bench::csv(m)); !s.ok()) return fail(s);
+    if (Status s = os::write_output("--csv", c.csv_file, bench::csv(m)); !s.ok()) return fail(s);
   if (!c.html_file.empty())
     if (const int code = write_page({m}, c.html_file); code != 0) return code;
   if (!m["verified"].get<bool>()) {

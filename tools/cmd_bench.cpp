@@ -11,6 +11,7 @@
 
 #include "bench/driver/ddt.h"
 #include "bench/driver/report.h"
+#include "os/output_file.h"
 #include "tools/bench_common.h"
 
 namespace tasuki::tool {
@@ -63,6 +64,10 @@ void add_plot(CLI::App* bench, int* exit_code) {
   cmd->add_option("json", *files, "Files of --json")->required();
   cmd->add_option("--html", *html, "The page to write")->required();
   cmd->callback([files, html, exit_code] {
+    if (Status s = os::check_output("--html", *html); !s.ok()) {
+      *exit_code = fail(s);
+      return;
+    }
     std::vector<nlohmann::json> measurements;
     for (const std::string& file : *files) {
       Result<nlohmann::json> m = bench::read_measurement(file);

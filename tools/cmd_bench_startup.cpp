@@ -10,15 +10,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
 #include "base/log.h"
+#include "os/output_file.h"
 #include "os/process.h"
 #include "os/spawn.h"
-#include "tools/command.h"
+#include "tools/bench_common.h"
 
 namespace tasuki::tool {
 namespace {
@@ -124,6 +124,7 @@ bool measure_memory(int count, Memory* task, Memory* plain) {
 }
 
 int measure(const StartupOptions& options) {
+  if (Status s = os::check_output("--json", options.json); !s.ok()) return fail(s);
   const std::vector<std::string> program{"true"};
   nlohmann::json rows = nlohmann::json::array();
   printf("%6s  %20s  %20s  %22s  %22s\n", "tasks", "ms a task (spread)", "ms a plain process",
@@ -164,11 +165,8 @@ int measure(const StartupOptions& options) {
       {"program", program[0]},
       {"rounds", options.rounds},
       {"rows", rows}};
-  std::ofstream out(options.json);
-  out << all.dump(2) << "\n";
-  if (out.flush()) return 0;
-  log(LogLevel::error, "cannot write %s", options.json.c_str());
-  return 1;
+  const Status written = os::write_output("--json", options.json, all.dump(2) + "\n");
+  return written.ok() ? 0 : fail(written);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // `tasuki tune`: the constants of the cost model on this machine.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
 
 #include "bench/driver/launch.h"
 #include "layout/expression.h"
+#include "mpi/cost_doubt.h"
 #include "tools/bench_common.h"
 #include "tools/tune.h"
 
@@ -13,6 +15,9 @@ namespace {
 
 using mpi::Costs;
 using mpi::Way;
+
+constexpr int kAttempts = 3;
+constexpr double kLeast = 0.01;  // of a constant
 
 const char* name_of(Way way) {
   switch (way) {
@@ -122,15 +127,34 @@ int tune(const std::string& output, bool dry) {
   if (!made.ok()) return fail(made.status());
   const std::unique_ptr<TunePair> pair(made.value());
   const bool busy = !bench::load_notes().empty();
-  const Costs here =
-      pair->costs([](const std::string& what) { fprintf(stderr, "tune: %s\n", what.c_str()); });
+  Costs here{};
+  const char* doubt = nullptr;
+  for (int attempt = 1; attempt <= kAttempts; attempt++) {
+    here = pair->costs([](const std::string& what) { fprintf(stderr, "tune: %s\n", what.c_str()); });
+    doubt = mpi::spoiled(here);
+    if (doubt == nullptr) break;
+    fprintf(stderr, "tune: %s: other programs had the cores%s\n", doubt,
+            attempt < kAttempts ? "; once more" : "");
+  }
+  if (doubt != nullptr && !dry) {
+    remove((file + ".new").c_str());
+    print_costs(mpi::kBuiltInCosts, here);
+    return fail(Status::error(
+        EBUSY, std::string("nothing is stored: ") + doubt + " (measured " + std::to_string(kAttempts) +
+                   " times). The machine is too busy; run this again when nothing else runs"));
+  }
+  // What is too cheap to be measured.
+  for (size_t i = 0; i < mpi::kCostCount; i++)
+    mpi::cost_at(here, i) = std::max(kLeast, mpi::cost_at(here, i));
   print_costs(mpi::kBuiltInCosts, here);
   print_changes(mpi::kBuiltInCosts, here);
   print_check(pair.get(), here);
-  if (busy)
+  if (busy || doubt != nullptr)
     printf(
-        "\nnote: the machine was busy, and the constants may be far off; run this again when nothing else "
-        "runs\n");
+        "\nnote: the machine was busy, and the constants may be far off%s%s; run this again when nothing "
+        "else "
+        "runs\n",
+        doubt != nullptr ? ": " : "", doubt != nullptr ? doubt : "");
   if (dry) return 0;
   if (Status s = write_tune_file(file, here); !s.ok()) return fail(s);
   printf("\nwritten to %s; `tasuki run` uses it%s\n", file.c_str(),

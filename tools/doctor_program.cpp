@@ -1,4 +1,5 @@
 // doctor: a program. It decides with the same code as `tasuki run`.
+#include <glob.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -32,10 +33,55 @@ std::vector<Loaded> loaded_libraries(const task::Program& program) {
   return libraries;
 }
 
-const char* remedy_for(const task::Program& program) {
+bool is_python(const std::string& path) {
+  return path.substr(path.rfind('/') + 1).rfind("python", 0) == 0;
+}
+
+// What pyenv's shim of this name stands for; empty where there is no pyenv, or the path is not its shim.
+std::string behind_pyenv_shim(const std::string& path) {
+  if (path.find("/shims/") == std::string::npos) return {};
+  std::istringstream lines(capture({"pyenv", "which", path.substr(path.rfind('/') + 1)}, 20).output);
+  std::string found;
+  std::getline(lines, found);
+  return found;
+}
+
+// A Python of this machine whose ranks share an address space; empty if none is found where Pythons are.
+std::string shareable_python() {
+  std::vector<std::string> candidates;
+  std::istringstream directories(getenv("PATH") != nullptr ? getenv("PATH") : "");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    candidates.push_back(directory + "/python3");
+    if (const std::string real = behind_pyenv_shim(candidates.back()); !real.empty())
+      candidates.back() = real;
+  }
+  for (const char* pattern : {"/.pyenv/versions/*/bin/python3", "/.local/share/uv/python/*/bin/python3",
+                              "/miniforge3/bin/python3", "/miniconda3/bin/python3"}) {
+    glob_t found{};
+    if (const char* home = getenv("HOME");
+        home != nullptr && glob((std::string(home) + pattern).c_str(), 0, nullptr, &found) == 0)
+      candidates.insert(candidates.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    globfree(&found);
+  }
+  for (const std::string& candidate : candidates) {
+    const task::Program program = task::find_program({candidate}, getenv("PATH"));
+    if (program.error == 0 && program.argv.size() == 1 && program.can_share()) return candidate;
+  }
+  return {};
+}
+
+std::string remedy_for(const task::Program& program) {
   using Kind = task::ElfImage::Kind;
   switch (program.image.kind) {
     case Kind::fixed_address:
+      if (is_python(program.path)) {
+        // Nobody builds the distribution's Python again.
+        const std::string other = shareable_python();
+        return other.empty() ? "use another Python (pyenv, uv and conda build position independent ones), or "
+                               "start this one's library "
+                               "from a small program: docs/programs.md"
+                             : "use another Python: tasuki run " + other + " can share";
+      }
       return "compile with -fPIE and link with -pie (and without -no-pie)";
     case Kind::static_program:
       return "link it dynamically, without -static or -static-pie";
@@ -113,13 +159,17 @@ void examine_program(const std::string& name, Report* report) {
     bool starts_others = false;
     for (const char* shell : {"env", "sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh"})
       starts_others |= interpreter == shell;
+    const std::string script = program.argv.size() > 1 ? program.argv.back() : name;
+    const std::string real = starts_others ? behind_pyenv_shim(script) : "";
     report->push_back(
         {kSection, name, starts_others ? Verdict::note : Verdict::ok,
          "is a script for " + program.path +
              (starts_others ? ": a program that it starts or becomes does not share the address space" : ""),
-         starts_others
-             ? "name the real program: tasuki run python3 script.py, or tasuki run inside the script"
+         !real.empty() ? "it is pyenv's stand-in for another program; name that one: tasuki run " + real
+         : starts_others
+             ? "name the program that it starts, or write tasuki run before that program inside the script"
              : ""});
+    if (!real.empty()) return examine_program(real, report);
   }
   if (!program.can_share()) {
     report->push_back({kSection, program.path, Verdict::problem,

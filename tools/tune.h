@@ -38,7 +38,8 @@ class TunePair {
   TunePair(const TunePair&) = delete;
   TunePair& operator=(const TunePair&) = delete;
 
-  // A few seconds. Calls `progress` with what is measured next.
+  // A few seconds, more where others want the cores too. Calls `progress` with what is measured next. The constants are as the
+  // formulas give them: mpi::spoiled says whether the machine was too busy for them.
   mpi::Costs costs(const std::function<void(const std::string&)>& progress);
   // Microseconds of a message from one such pattern to another, half a round trip; `touch`: each side writes what it sends before
   // and reads what it received after each message, and that is not part of the time of a way without messages, so it is in here.

@@ -1,6 +1,7 @@
 // What `tasuki tune` measures. The ways of a message are timed on the engine itself, as ping-pong of two threads; the constants are
 // what makes the model's formulas (src/mpi/cost.cpp) agree with these times.
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -32,8 +33,9 @@ double calm(std::vector<double> rounds) {
 constexpr double kSeconds = 0.02;
 // Round trips of a block.
 constexpr int kTrips = 8;
-// No constant is taken to be less: a formula that the noise has turned negative.
-constexpr double kLeast = 0.01;
+// Blocks in which a thread lost its core do not count; where too few are left, one figure takes up to so many times as long.
+constexpr size_t kFewestBlocks = 3;
+constexpr double kPatience = 8;
 constexpr uint64_t kLine = 64;
 
 struct alignas(kLine) Flag {
@@ -64,6 +66,27 @@ class Buffer {
  private:
   const layout::Layout* layout_;
   std::vector<char> memory_, packed_;
+};
+
+// How often the calling thread had to leave its core to others.
+long times_displaced() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
+// Times of blocks. Where too few were calm, all count: the constants will be doubted.
+class Blocks {
+ public:
+  void add(double time, bool calm) {
+    all_.push_back(time);
+    if (calm) calm_.push_back(time);
+  }
+  bool enough() const { return calm_.size() >= kFewestBlocks; }
+  double median() const { return bench::median(enough() ? calm_ : all_); }
+
+ private:
+  std::vector<double> all_, calm_;
 };
 
 // Nanoseconds of body(), by one thread.
@@ -150,7 +173,8 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
   const mpi::Protocol protocol = way == Way::alone    ? mpi::Protocol::eager
                                  : way == Way::direct ? mpi::Protocol::direct
                                                       : mpi::Protocol::pipelined;
-  Flag done;  // 1: rank 0 has had enough
+  Flag done;       // 1: rank 0 has had enough
+  Flag displaced;  // rank 1, so often
   double us = 0;
   on_both([&](int me) {
     mpi::Engine& e = state_->engine[me];
@@ -184,15 +208,17 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
       e.give_request(r);
       if (touch) in.read();
     };
-    // Rank 0 decides when it ends, before a message that both still exchange. The median of the blocks is the time: one in which a thread
-    // lost its core says nothing.
-    std::vector<double> blocks;
-    const double end = bench::now() + kSeconds;
+    // Rank 0 decides when it ends, before a message that both still exchange. The median of the calm blocks is the time. Rank 1 says how
+    // often it was displaced before the last message of a block.
+    Blocks blocks;
+    const double begin = bench::now();
+    long before = 0;
     for (bool last = false; !last;) {
       const double start = bench::now();
+      const double spent = start - begin;
       for (int trip = 1; trip <= kTrips; trip++) {
         if (me == 0) {
-          if (trip == kTrips && start > end && blocks.size() > 2) {
+          if (trip == kTrips && (spent > kPatience * kSeconds || (spent > kSeconds && blocks.enough()))) {
             last = true;
             done.value.store(1, std::memory_order_release);
           }
@@ -201,12 +227,19 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
         } else {
           receive();
           last = done.value.load(std::memory_order_acquire) != 0;
+          if (trip == kTrips)
+            displaced.value.store(static_cast<uint64_t>(times_displaced()), std::memory_order_release);
           send();
         }
       }
-      blocks.push_back((bench::now() - start) * 1e6 / (2 * kTrips));
+      const double time = (bench::now() - start) * 1e6 / (2 * kTrips);
+      if (me == 1) continue;
+      const long after =
+          times_displaced() + static_cast<long>(displaced.value.load(std::memory_order_acquire));
+      blocks.add(time, after == before);
+      before = after;
     }
-    if (me == 0) us = bench::median(blocks);
+    if (me == 0) us = blocks.median();
   });
   return us;
 }
@@ -229,8 +262,7 @@ mpi::Costs TunePair::costs(const std::function<void(const std::string&)>& progre
     c.byte = time_ns([&] { layout::pack(to.data(), dense.region(), 0, to.size()); }) /
              static_cast<double>(to.size());
     const double pack = time_ns([&] { runs.read(); });
-    c.run = std::max(kLeast,
-                     (pack - c.byte * static_cast<double>(runs.bytes())) / static_cast<double>(kSmall.runs));
+    c.run = (pack - c.byte * static_cast<double>(runs.bytes())) / static_cast<double>(kSmall.runs);
   });
 
   // In turns, so that a bad moment of the machine meets all of them.
@@ -255,15 +287,14 @@ mpi::Costs TunePair::costs(const std::function<void(const std::string&)>& progre
   };
   const auto footprint = [](const Times& t) { return Buffer(t.pattern).footprint(); };
   const layout::Footprint far_apart = footprint(all[2]);
-  c.line = std::max(kLeast, (crossing(all[0]) + crossing(all[1])) /
-                                static_cast<double>(footprint(all[0]).lines + footprint(all[1]).lines));
-  c.page = std::max(kLeast, (crossing(all[2]) - c.line * static_cast<double>(far_apart.lines)) /
-                                static_cast<double>(far_apart.pages));
+  c.line = (crossing(all[0]) + crossing(all[1])) /
+           static_cast<double>(footprint(all[0]).lines + footprint(all[1]).lines);
+  c.page = (crossing(all[2]) - c.line * static_cast<double>(far_apart.lines)) /
+           static_cast<double>(far_apart.pages);
   const double small = 1e3 * calm(all[0].pipelined), large = 1e3 * calm(all[1].pipelined);
   const double loop = c.run + 8 * c.byte, runs = static_cast<double>(kLarge.runs - kSmall.runs);
-  c.staged_byte = std::max(kLeast, (large - small - runs * loop) / (8 * runs));
-  c.unit = std::max(
-      kLeast, (small - static_cast<double>(kSmall.runs) * (loop + 8 * c.staged_byte) - c.handshake) / 8);
+  c.staged_byte = (large - small - runs * loop) / (8 * runs);
+  c.unit = (small - static_cast<double>(kSmall.runs) * (loop + 8 * c.staged_byte) - c.handshake) / 8;
   return c;
 }
 

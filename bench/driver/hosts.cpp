@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bench/driver/report.h"
+#include "os/output_file.h"
 
 namespace tasuki::bench {
 namespace {
@@ -83,7 +83,7 @@ Status TwoHosts::make() {
   const std::string agent =
       "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nhost=$1; shift\nif [ \"$host\" = " +
       std::string(kSecond) + " ]; then exec " + second + on_cores + "sh -c \"$*\"; fi\nexec sh -c \"$*\"\n";
-  if (Status s = write_text(folder_ + "/agent", agent); !s.ok()) return s;
+  if (Status s = os::write_output("the launcher's command", folder_ + "/agent", agent); !s.ok()) return s;
   if (chmod((folder_ + "/agent").c_str(), 0755) != 0)
     return Status::error(errno, folder_ + ": " + strerror(errno));
   return Status();

@@ -93,14 +93,6 @@ Result<json> read_measurement(const std::string& path) {
   return m;
 }
 
-Status write_text(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out) return Status::error(errno != 0 ? errno : EIO, path + ": cannot be written: " + strerror(errno));
-  return Status();
-}
-
 namespace {
 
 std::string what_is_measured(const json& m) {

@@ -11,7 +11,6 @@ namespace tasuki::bench {
 // Reads a file that `tasuki bench` ddt, pack, typed, bcast, memory or coarray wrote with --json; fails with a
 // text that names file and reason.
 Result<nlohmann::json> read_measurement(const std::string& path);
-Status write_text(const std::string& path, const std::string& text);
 
 std::string table(const nlohmann::json& measurement);
 

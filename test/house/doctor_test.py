@@ -5,6 +5,7 @@
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,27 @@ compile("lost", "int gone(void);\nint main(void) { return gone(); }\n", gone, "-
 expect_program("./lost", "ok", "share an address space")
 os.remove("libgone.so")
 expect_program("./lost", "problem", "is not found")
+
+# A Python that cannot share, behind pyenv's shim: the advice is one that ends, not to compile it or to name the shim again.
+here = os.getcwd()
+for directory in ("shims", "distribution", "home/.pyenv/versions/3/bin", "bin"):
+    os.makedirs(directory)
+for name, content in (("shims/python3", "#!/usr/bin/env bash\nexec pyenv exec python3\n"),
+                      ("bin/pyenv", f"#!/bin/sh\necho {here}/distribution/python3\n")):
+    with open(name, "w") as f:
+        f.write(content)
+    os.chmod(name, 0o755)
+for tool in ("env", "bash"):  # and no Python of this machine
+    os.symlink(shutil.which(tool), f"bin/{tool}")
+os.rename("fixed", "distribution/python3")
+python_path = {"PATH": f"{here}/shims:{here}/bin", "HOME": here + "/home"}
+found = of_section(doctor("python3", env=python_path), "program")
+remedies = " ".join(f["remedy"] for f in found)
+check("a shim of pyenv is looked behind", f"tasuki run {here}/distribution/python3" in found[0]["remedy"], found)
+check("nobody is told to compile Python", "-fPIE" not in remedies and "docs/programs.md" in remedies, found)
+os.rename("shared", "home/.pyenv/versions/3/bin/python3")
+found = of_section(doctor("python3", env=python_path), "program")
+check("a Python that can share is named", f"tasuki run {here}/home/.pyenv/versions/3/bin/python3" in found[-1]["remedy"], found)
 
 mpi = "#include <mpi.h>\nint main(int c, char** v) { MPI_Init(&c, &v); return MPI_Finalize(); }\n"
 for i, mpicc in enumerate(mpiccs):

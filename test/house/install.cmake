@@ -39,6 +39,13 @@ foreach(shim ${SHIMS})
   run("shim ${shim}" doctor)
 endforeach()
 
+# What the README and the pages on the simulator say, from the installed tree.
+execute_process(COMMAND ${PYTHON} ${CMAKE_CURRENT_LIST_DIR}/../sim/sim_test.py commands --tasuki "${prefix}/bin/tasuki"
+                        --docs "${prefix}/share/doc/tasuki" OUTPUT_VARIABLE out ERROR_VARIABLE out RESULT_VARIABLE rc)
+if(NOT rc EQUAL 0)
+  message(SEND_ERROR "commands of the documentation: ${out}")
+endif()
+
 execute_process(COMMAND "${prefix}/bin/tasukicc" --dlm-cflags OUTPUT_VARIABLE out RESULT_VARIABLE rc)
 if(NOT rc EQUAL 0 OR NOT out STREQUAL "-I${prefix}/include/tasuki\n")
   message(SEND_ERROR "tasukicc --dlm-cflags: exit ${rc}, ${out}")

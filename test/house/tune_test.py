@@ -5,6 +5,7 @@
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -39,10 +40,20 @@ def numbers(constants):
 
 def measured(directory):
     """`tasuki tune` measures, prints, and writes what it printed."""
-    done = subprocess.run([tasuki, "tune", "--output", str(directory / "tune.toml")], stdout=subprocess.PIPE, text=True, timeout=240)
-    check("tasuki tune ends well", done.returncode == 0, done.stdout)
+    file = directory / "tune.toml"
+    done = subprocess.run([tasuki, "tune", "--output", str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=380)
     check("it shows its constants", "staged_byte" in done.stdout and "handshake" in done.stdout, done.stdout)
-    return directory / "tune.toml"
+    if done.returncode == 1 and "nothing is stored: " in done.stderr:
+        print("     the machine is too busy to be measured: a file by hand")
+        check("nothing is stored", not file.exists())
+        file.write_text("format = 1\n[machine]\ncpu = 'Z80'\ncores = 1\n[costs]\nline = 1.0\npage = 1.0\nrun = 1.0\nbyte = 0.1\n"
+                        "staged_byte = 0.2\nhandshake = 100.0\nunit = 100.0\n")
+        said = run(TASUKI_TUNE=str(file))[1]
+        cores, cpu = re.search(r"this one has (\d+) of (.*)\)\. ", said).groups()
+        file.write_text(file.read_text().replace("cpu = 'Z80'", f"cpu = '{cpu}'").replace("cores = 1", f"cores = {cores}"))
+    else:
+        check("tasuki tune ends well", done.returncode == 0, done.stdout + done.stderr)
+    return file
 
 
 def main():
