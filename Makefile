@@ -4,6 +4,7 @@
 #   make demo          install what is missing, build, measure, print the table (about two minutes of measuring)
 #   make test          install what is missing, build, run every test but the slow ones
 #   make test-slow     the slow ones
+#   make stress MINUTES=10     random programs that know what must come out, seeds printed; SEED=.. KIND=.. RUN=.. repeat one
 #   make install PREFIX=/somewhere     a tree that runs from anywhere
 #   make asan | tsan   unit tests under sanitizers
 #   make lint          formatting, shell scripts; the layers are checked at every configure
@@ -15,6 +16,7 @@ JOBS ?= $(shell nproc)
 # Tests wait more than they compute: for launchers, for time limits, for peers.
 TEST_JOBS ?= $(shell n=$$((2 * $(JOBS))); echo $$((n < 4 ? 4 : n)))
 SECONDS_PER_MPI ?= 55
+MINUTES ?= 10
 
 # Open MPI refuses to run as root unless told twice; a container's only user is often root.
 ifeq ($(shell id -u),0)
@@ -24,7 +26,7 @@ endif
 
 CTEST = ctest --output-on-failure --parallel $(TEST_JOBS) $(CTEST_ARGS)
 
-.PHONY: all build bootstrap demo test test-slow install format lint asan tsan clang manual clean
+.PHONY: all build bootstrap demo test test-slow stress install format lint asan tsan clang manual clean
 
 all: build
 
@@ -51,6 +53,11 @@ test: bootstrap
 test-slow: bootstrap
 	@$(MAKE) --no-print-directory build
 	cd $(BUILD) && $(CTEST) --label-regex slow
+
+stress: bootstrap
+	@$(MAKE) --no-print-directory build
+	@python3 test/stress/stress.py --tree $(BUILD) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(KIND),--kind $(KIND)) \
+	  $(if $(RUN),--run $(RUN)) $(STRESS_ARGS)
 
 install: build
 	cmake --install $(BUILD) --prefix $(abspath $(PREFIX))
