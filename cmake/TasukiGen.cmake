@@ -1,8 +1,8 @@
 # tasuki_generate_entries(<family> OUTPUT_SOURCES <var> INCLUDE_DIR <var> [VERSION_SCRIPT <var>])
 #
 # Generates the MPI entry points of one shim (family: openmpi or mpich) from gen/*.toml into the build tree. The
-# sources include "generated/pmpi.h" (found through INCLUDE_DIR, as the shim's own code finds it), "mpi/delegates.h"
-# and "mpi/entry/library.h"; the code that implements the delegates is the caller's. Link the shim with
+# sources include "generated/pmpi.h" (found through INCLUDE_DIR, as the shim's own code finds it), "shim/delegates.h"
+# and "shim/entry/library.h"; the code that implements the delegates is the caller's. Link the shim with
 # -Wl,--version-script=<VERSION_SCRIPT>, which exports the entry points and nothing else, and with ${CMAKE_DL_LIBS}.
 function(tasuki_generate_entries family)
   cmake_parse_arguments(G "" "OUTPUT_SOURCES;INCLUDE_DIR;VERSION_SCRIPT" "" ${ARGN})
@@ -18,7 +18,7 @@ function(tasuki_generate_entries family)
       COMMENT "Generating the MPI entry points for ${family}" VERBATIM)
     add_custom_target(tasuki_gen_${family} DEPENDS ${generated})
   endif()
-  set(entry ${PROJECT_SOURCE_DIR}/src/mpi/entry)
+  set(entry ${PROJECT_SOURCE_DIR}/src/shim/entry)
   set(${G_OUTPUT_SOURCES} ${out}/pmpi.cpp ${out}/entries.cpp ${entry}/library.cpp ${entry}/profiler.cpp ${entry}/stand_in.cpp PARENT_SCOPE)
   set(${G_INCLUDE_DIR} ${include_dir} PARENT_SCOPE)
   if(G_VERSION_SCRIPT)

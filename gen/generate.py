@@ -27,7 +27,7 @@ TWO_FORMS = {
     "ConversionFunction": ("MPI_Datarep_conversion_function", "MPI_Datarep_conversion_function_c"),
 }
 TWO_FORMS_RE = re.compile(r"\b(" + "|".join(TWO_FORMS) + r")\b")
-# The exported functions: see mpi/entry/route.h. 1 is kRouteOurs. Six pushes and eight bytes keep the stack aligned.
+# The exported functions: see shim/entry/route.h. 1 is kRouteOurs. Six pushes and eight bytes keep the stack aligned.
 ROUTES = r"""
   .text
   .hidden tasuki_route
@@ -180,7 +180,7 @@ def handles_h(api, family):
             "// loaded into a program without MPI: here they are looked up when the library is (see pmpi.h), and the names",
             "// MPI_COMM_WORLD, MPI_INT, MPI_REQUEST_NULL and so on stand for what was found. So they must not be used in",
             "// the initialisers of globals: those run too early.",
-            "namespace tasuki::mpi::detail {",
+            "namespace tasuki::shim::detail {",
             "struct Handles {",
         ]
         lines += [f"  void* {name};" for name in api.handles["openmpi"]]
@@ -188,12 +188,12 @@ def handles_h(api, family):
         lines += [
             "};",
             "extern Handles g_handles;",
-            "}  // namespace tasuki::mpi::detail\n",
+            "}  // namespace tasuki::shim::detail\n",
             "#undef OMPI_PREDEFINED_GLOBAL",
-            "#define OMPI_PREDEFINED_GLOBAL(type, name) (static_cast<type>(::tasuki::mpi::detail::g_handles.name))",
+            "#define OMPI_PREDEFINED_GLOBAL(type, name) (static_cast<type>(::tasuki::shim::detail::g_handles.name))",
         ]
         for name in api.handles["openmpi_functions"]:
-            lines.append(f"#define {name} (::tasuki::mpi::detail::g_handles.{name.lower()})")
+            lines.append(f"#define {name} (::tasuki::shim::detail::g_handles.{name.lower()})")
     return "\n".join(lines) + "\n"
 
 
@@ -205,7 +205,7 @@ def pmpi_h(api):
         "#pragma once\n",
         "#include <atomic>\n",
         '#include "generated/handles.h"\n',
-        "namespace tasuki::mpi {\n",
+        "namespace tasuki::shim {\n",
         "// A function that the library lacks is a null pointer: check those newer than MPI-3.1.",
         "struct Pmpi {",
     ]
@@ -224,7 +224,7 @@ def pmpi_h(api):
         "  if (__builtin_expect(!detail::g_pmpi_loaded.load(std::memory_order_acquire), 0)) detail::load_pmpi();",
         "  return detail::g_pmpi;",
         "}\n",
-        "}  // namespace tasuki::mpi",
+        "}  // namespace tasuki::shim",
     ]
     return "\n".join(lines) + "\n"
 
@@ -234,9 +234,9 @@ def pmpi_cpp(api, family):
     lines = [
         NOTE,
         '#include "generated/pmpi.h"\n',
-        '#include "mpi/entry/library.h"',
-        '#include "mpi/entry/profiler.h"\n',
-        "namespace tasuki::mpi::detail {\n",
+        '#include "shim/entry/library.h"',
+        '#include "shim/entry/profiler.h"\n',
+        "namespace tasuki::shim::detail {\n",
         "Pmpi g_pmpi = {};",
         "Pmpi g_profiler = {};",
         *(["Handles g_handles = {};"] if family == "openmpi" else []),
@@ -254,7 +254,7 @@ def pmpi_cpp(api, family):
             lines.append(f'  find_object(&g_handles.{name}, library, "{name}");')
         for name in api.handles["openmpi_functions"]:
             lines.append(f'  find(&g_handles.{name.lower()}, library, "{name}");')
-    lines += ["}\n", "}  // namespace tasuki::mpi::detail"]
+    lines += ["}\n", "}  // namespace tasuki::shim::detail"]
     return "\n".join(lines) + "\n"
 
 
@@ -321,16 +321,16 @@ def entries_cpp(api):
         "// them) and of MPICH (the mpi_f08 functions without a buffer: wait, test, probe, start...). If one side of a",
         "// message, or one half of a request's life, did not come here, it would never complete. What the library",
         "// calls inside itself (MPI-IO above all) stays there. A profiler in a shared library stands behind the",
-        "// preloaded shim: it gets the call first and comes back by PMPI_X (see mpi/entry/profiler.h). When code of",
-        "// this file runs, the library and its predefined handles have been found (mpi/entry/route.h).",
+        "// preloaded shim: it gets the call first and comes back by PMPI_X (see shim/entry/profiler.h). When code of",
+        "// this file runs, the library and its predefined handles have been found (shim/entry/route.h).",
         '#include "generated/pmpi.h"',
-        '#include "mpi/delegates.h"',
-        '#include "mpi/entry/library.h"',
-        '#include "mpi/entry/route.h"',
-        '#include "mpi/entry/stand_in.h"\n',
+        '#include "shim/delegates.h"',
+        '#include "shim/entry/library.h"',
+        '#include "shim/entry/route.h"',
+        '#include "shim/entry/stand_in.h"\n',
         '#define OURS __attribute__((visibility("hidden"), used))\n',
-        "using namespace tasuki::mpi;  // NOLINT: this file is the boundary",
-        "using tasuki::mpi::detail::g_profiler;\n",
+        "using namespace tasuki::shim;  // NOLINT: this file is the boundary",
+        "using tasuki::shim::detail::g_profiler;\n",
         "namespace {",
         "namespace entry {\n",
     ]
@@ -340,12 +340,12 @@ def entries_cpp(api):
     for f in api.entries:
         lines += routed(api, f)
     names = [prefix + f.name for f in api.entries for prefix in ("MPI_", "PMPI_")]
-    lines += ['}  // extern "C"\n', "// What is exported: see mpi/entry/route.h.", 'asm(R"(' + ROUTES.rstrip()]
+    lines += ['}  // extern "C"\n', "// What is exported: see shim/entry/route.h.", 'asm(R"(' + ROUTES.rstrip()]
     found_if_present = {"MPI_" + f.name for f in api.entries if f.is_found_if_present()}
     lines += [f"  TASUKI_ROUTE{'_IF_PRESENT' if name in found_if_present else ''} {name}, {index}" for index, name in enumerate(names)]
-    lines += [')");\n', "namespace tasuki::mpi::detail {", "const Route kRoutes[] = {"]
+    lines += [')");\n', "namespace tasuki::shim::detail {", "const Route kRoutes[] = {"]
     lines += [f'    {{"{name}", reinterpret_cast<void*>(&tasuki_{name})}},' for name in names]
-    lines += ["};", "}  // namespace tasuki::mpi::detail"]
+    lines += ["};", "}  // namespace tasuki::shim::detail"]
     return "\n".join(lines) + "\n"
 
 

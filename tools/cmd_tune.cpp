@@ -6,15 +6,15 @@
 
 #include "bench/driver/launch.h"
 #include "layout/expression.h"
-#include "mpi/cost_doubt.h"
+#include "message/cost_doubt.h"
 #include "tools/bench_common.h"
 #include "tools/tune.h"
 
 namespace tasuki::tool {
 namespace {
 
-using mpi::Costs;
-using mpi::Way;
+using message::Costs;
+using message::Way;
 
 constexpr int kAttempts = 3;
 constexpr double kLeast = 0.01;  // of a constant
@@ -32,7 +32,7 @@ const char* name_of(Way way) {
 }
 
 void print_costs(const Costs& built_in, const Costs& here) {
-  static constexpr const char* kMeaning[mpi::kCostCount] = {
+  static constexpr const char* kMeaning[message::kCostCount] = {
       "a cache line of another core's, among many",
       "a page that such lines lie on",
       "one run of a layout",
@@ -42,9 +42,9 @@ void print_costs(const Costs& built_in, const Costs& here) {
       "one unit through that buffer, besides its bytes",
   };
   printf("%-12s %10s %10s  ns for\n", "constant", "built-in", "here");
-  for (size_t i = 0; i < mpi::kCostCount; i++)
-    printf("%-12s %10.4g %10.4g  %s\n", mpi::kCostNames[i], mpi::cost_at(built_in, i), mpi::cost_at(here, i),
-           kMeaning[i]);
+  for (size_t i = 0; i < message::kCostCount; i++)
+    printf("%-12s %10.4g %10.4g  %s\n", message::kCostNames[i], message::cost_at(built_in, i),
+           message::cost_at(here, i), kMeaning[i]);
 }
 
 Result<layout::Footprint> footprint_of(const std::string& expression) {
@@ -66,15 +66,15 @@ void print_changes(const Costs& built_in, const Costs& here) {
     Result<layout::Footprint> source = footprint_of(sides.value().send);
     Result<layout::Footprint> destination = footprint_of(sides.value().receive);
     if (!source.ok() || !destination.ok()) continue;
-    const Way was = mpi::cheapest(built_in, source.value(), destination.value());
-    const Way is = mpi::cheapest(here, source.value(), destination.value());
+    const Way was = message::cheapest(built_in, source.value(), destination.value());
+    const Way is = message::cheapest(here, source.value(), destination.value());
     if (was == is) continue;
     if (changed++ == 0)
       printf("\nmessages that take another way (untouched and touched buffers, predicted, us):\n");
     const auto predicted = [&](Way way) {
       printf(" %9s %.1f, %.1f", name_of(way),
-             mpi::time_of(way, here, source.value(), destination.value(), false) / 1e3,
-             mpi::time_of(way, here, source.value(), destination.value(), true) / 1e3);
+             message::time_of(way, here, source.value(), destination.value(), false) / 1e3,
+             message::time_of(way, here, source.value(), destination.value(), true) / 1e3);
     };
     printf("  %-14s %8lu B:", p.name, static_cast<unsigned long>(source.value().bytes));
     predicted(was);
@@ -82,7 +82,7 @@ void print_changes(const Costs& built_in, const Costs& here) {
     predicted(is);
     printf("\n");
   }
-  const mpi::Thresholds a = mpi::thresholds(built_in), b = mpi::thresholds(here);
+  const message::Thresholds a = message::thresholds(built_in), b = message::thresholds(here);
   printf("\n%-44s %10s %10s\n", "from this size on, bytes", "built-in", "here");
   const auto line = [](const char* what, uint64_t x, uint64_t y) {
     printf("%-44s %10lu %10lu\n", what, static_cast<unsigned long>(x), static_cast<unsigned long>(y));
@@ -107,7 +107,7 @@ void print_check(TunePair* pair, const Costs& here) {
                                                      std::to_string(p.stride) + ", char)";
     Result<layout::Footprint> f = footprint_of(expression);
     if (!f.ok()) continue;
-    const Way chosen = mpi::cheapest(here, f.value(), f.value());
+    const Way chosen = message::cheapest(here, f.value(), f.value());
     printf("%-22s", (std::to_string(p.runs) + " x " + std::to_string(p.length) + " B").c_str());
     for (const Way way : {Way::alone, Way::direct, Way::pipelined})
       printf(" %8.2f %8.2f%s", pair->way_us(way, p, false), pair->way_us(way, p, true),
@@ -131,23 +131,23 @@ int tune(const std::string& output, bool dry) {
   const char* doubt = nullptr;
   for (int attempt = 1; attempt <= kAttempts; attempt++) {
     here = pair->costs([](const std::string& what) { fprintf(stderr, "tune: %s\n", what.c_str()); });
-    doubt = mpi::spoiled(here);
+    doubt = message::spoiled(here);
     if (doubt == nullptr) break;
     fprintf(stderr, "tune: %s: other programs had the cores%s\n", doubt,
             attempt < kAttempts ? "; once more" : "");
   }
   if (doubt != nullptr && !dry) {
     remove((file + ".new").c_str());
-    print_costs(mpi::kBuiltInCosts, here);
+    print_costs(message::kBuiltInCosts, here);
     return fail(Status::error(
         EBUSY, std::string("nothing is stored: ") + doubt + " (measured " + std::to_string(kAttempts) +
                    " times). The machine is too busy; run this again when nothing else runs"));
   }
   // What is too cheap to be measured.
-  for (size_t i = 0; i < mpi::kCostCount; i++)
-    mpi::cost_at(here, i) = std::max(kLeast, mpi::cost_at(here, i));
-  print_costs(mpi::kBuiltInCosts, here);
-  print_changes(mpi::kBuiltInCosts, here);
+  for (size_t i = 0; i < message::kCostCount; i++)
+    message::cost_at(here, i) = std::max(kLeast, message::cost_at(here, i));
+  print_costs(message::kBuiltInCosts, here);
+  print_changes(message::kBuiltInCosts, here);
   print_check(pair.get(), here);
   if (busy || doubt != nullptr)
     printf(

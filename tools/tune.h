@@ -1,11 +1,11 @@
-// The cost model's constants of this machine (src/mpi/cost.h): measuring them, and the file that keeps them.
+// The cost model's constants of this machine (src/message/cost.h): measuring them, and the file that keeps them.
 #pragma once
 
 #include <functional>
 #include <string>
 
 #include "base/status.h"
-#include "mpi/cost.h"
+#include "message/cost.h"
 
 namespace tasuki::tool {
 
@@ -15,9 +15,9 @@ namespace tasuki::tool {
 std::string default_tune_file();
 // Before the measurement: makes the folder and finds out whether the file can be written.
 Status prepare_tune_file(const std::string& file);
-Status write_tune_file(const std::string& file, const mpi::Costs& costs);
+Status write_tune_file(const std::string& file, const message::Costs& costs);
 // Fails with the reason when the file cannot be read, is not understood, or was measured on another machine.
-Result<mpi::Costs> read_tune_file(const std::string& file);
+Result<message::Costs> read_tune_file(const std::string& file);
 
 // Hands the constants of TASUKI_TUNE to the ranks, in this process's environment (TASUKI_COSTS); what is wrong with the file is said once
 // (`speaks`), and the built-in constants stay.
@@ -39,11 +39,11 @@ class TunePair {
   TunePair& operator=(const TunePair&) = delete;
 
   // A few seconds, more where others want the cores too. Calls `progress` with what is measured next. The constants are as the
-  // formulas give them: mpi::spoiled says whether the machine was too busy for them.
-  mpi::Costs costs(const std::function<void(const std::string&)>& progress);
+  // formulas give them: message::spoiled says whether the machine was too busy for them.
+  message::Costs costs(const std::function<void(const std::string&)>& progress);
   // Microseconds of a message from one such pattern to another, half a round trip; `touch`: each side writes what it sends before
   // and reads what it received after each message, and that is not part of the time of a way without messages, so it is in here.
-  double way_us(mpi::Way way, const Pattern& pattern, bool touch);
+  double way_us(message::Way way, const Pattern& pattern, bool touch);
 
   const int core[2];
 

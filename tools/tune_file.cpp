@@ -30,7 +30,7 @@ Machine this_machine() {
   return {m["cpu"], m["cores"]};
 }
 
-Result<mpi::Costs> understand(const toml::table& file) {
+Result<message::Costs> understand(const toml::table& file) {
   if (file["format"].value<int64_t>() != kFormat)
     return Status::error(EINVAL, "it is not of format " + std::to_string(kFormat));
   const Machine here = this_machine();
@@ -41,13 +41,13 @@ Result<mpi::Costs> understand(const toml::table& file) {
                                      " cores of " + (cpu.empty() ? "nothing known" : cpu) +
                                      "; this one has " + std::to_string(here.cores) + " of " + here.cpu +
                                      ")");
-  mpi::Costs costs{};
-  for (size_t i = 0; i < mpi::kCostCount; i++) {
-    const auto value = file["costs"][mpi::kCostNames[i]].value<double>();
-    if (!value) return Status::error(EINVAL, std::string("it has no number costs.") + mpi::kCostNames[i]);
-    mpi::cost_at(costs, i) = *value;
+  message::Costs costs{};
+  for (size_t i = 0; i < message::kCostCount; i++) {
+    const auto value = file["costs"][message::kCostNames[i]].value<double>();
+    if (!value) return Status::error(EINVAL, std::string("it has no number costs.") + message::kCostNames[i]);
+    message::cost_at(costs, i) = *value;
   }
-  if (!mpi::plausible(costs))
+  if (!message::plausible(costs))
     return Status::error(EINVAL, "its constants are not times that a machine can have");
   return costs;
 }
@@ -68,10 +68,11 @@ Status prepare_tune_file(const std::string& file) {
   return out ? Status() : Status::error(errno, file + ": " + strerror(errno));
 }
 
-Status write_tune_file(const std::string& file, const mpi::Costs& costs) {
+Status write_tune_file(const std::string& file, const message::Costs& costs) {
   const Machine here = this_machine();
   toml::table numbers;
-  for (size_t i = 0; i < mpi::kCostCount; i++) numbers.insert(mpi::kCostNames[i], mpi::cost_at(costs, i));
+  for (size_t i = 0; i < message::kCostCount; i++)
+    numbers.insert(message::kCostNames[i], message::cost_at(costs, i));
   const toml::table all{{"format", kFormat},
                         {"machine", toml::table{{"cpu", here.cpu}, {"cores", here.cores}}},
                         {"costs", std::move(numbers)}};
@@ -86,7 +87,7 @@ Status write_tune_file(const std::string& file, const mpi::Costs& costs) {
   return Status();
 }
 
-Result<mpi::Costs> read_tune_file(const std::string& file) {
+Result<message::Costs> read_tune_file(const std::string& file) {
   std::ifstream in(file);
   if (!in) return Status::error(errno, strerror(errno));
   std::stringstream text;
@@ -106,7 +107,7 @@ void set_costs_of_machine(bool speaks) {
   const std::string file = automatic ? default_tune_file() : setting;
   std::error_code ignored;
   if (automatic && (file.empty() || !std::filesystem::exists(file, ignored))) return;
-  Result<mpi::Costs> costs = read_tune_file(file);
+  Result<message::Costs> costs = read_tune_file(file);
   if (!costs.ok()) {
     if (speaks)
       log(LogLevel::warning,
@@ -117,7 +118,7 @@ void set_costs_of_machine(bool speaks) {
     return;
   }
   char text[512];
-  mpi::format_costs(costs.value(), text, sizeof text);
+  message::format_costs(costs.value(), text, sizeof text);
   setenv("TASUKI_COSTS", text, 1);
 }
 

@@ -1,5 +1,5 @@
 // What `tasuki tune` measures. The ways of a message are timed on the engine itself, as ping-pong of two threads; the constants are
-// what makes the model's formulas (src/mpi/cost.cpp) agree with these times.
+// what makes the model's formulas (src/message/cost.cpp) agree with these times.
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -15,13 +15,13 @@
 #include "bench/driver/job.h"
 #include "bench/driver/launch.h"
 #include "bench/driver/stats.h"
-#include "mpi/engine.h"
+#include "message/engine.h"
 #include "tools/tune.h"
 
 namespace tasuki::tool {
 namespace {
 
-using mpi::Way;
+using message::Way;
 
 // Each figure is the lower quartile of so many, taken in turns with the others: other programs only make it longer.
 constexpr int kRounds = 9;
@@ -107,24 +107,25 @@ double time_ns(Body body) {
 }  // namespace
 
 struct TunePair::State {
-  mpi::Board* board;
-  mpi::Engine engine[2];
+  message::Board* board;
+  message::Engine engine[2];
 };
 
 Result<TunePair*> TunePair::make() {
   const std::vector<int> usable = bench::usable_core_list();
   if (usable.size() < 2)
     return Status::error(ENODEV, "there is one core only for this process: nothing moves between cores");
-  constexpr size_t kMemory = (sizeof(mpi::Board) + 2 * sizeof(mpi::Board::Member) + kLine) / kLine * kLine;
+  constexpr size_t kMemory =
+      (sizeof(message::Board) + 2 * sizeof(message::Board::Member) + kLine) / kLine * kLine;
   auto pair = std::unique_ptr<TunePair>(new TunePair(usable[0], usable[1]));
   pair->state_ = new State();
   void* memory = aligned_alloc(kLine, kMemory);
   if (memory == nullptr) return Status::error(ENOMEM, "out of memory");
   memset(memory, 0, kMemory);
-  mpi::Board* board = pair->state_->board = static_cast<mpi::Board*>(memory);
+  message::Board* board = pair->state_->board = static_cast<message::Board*>(memory);
   board->task_count = 2;
   for (int i = 0; i < 2; i++) {
-    mpi::Endpoint* e = pair->state_->engine[i].make_endpoint(board, i);
+    message::Endpoint* e = pair->state_->engine[i].make_endpoint(board, i);
     if (e == nullptr) return Status::error(ENOMEM, "out of memory");
     board->member(i).endpoint.store(e);
   }
@@ -170,15 +171,15 @@ double TunePair::handshake_ns() const {
 }
 
 double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
-  const mpi::Protocol protocol = way == Way::alone    ? mpi::Protocol::eager
-                                 : way == Way::direct ? mpi::Protocol::direct
-                                                      : mpi::Protocol::pipelined;
+  const message::Protocol protocol = way == Way::alone    ? message::Protocol::eager
+                                     : way == Way::direct ? message::Protocol::direct
+                                                          : message::Protocol::pipelined;
   Flag done;       // 1: rank 0 has had enough
   Flag displaced;  // rank 1, so often
   double us = 0;
   on_both([&](int me) {
-    mpi::Engine& e = state_->engine[me];
-    mpi::Engine::Options o{};
+    message::Engine& e = state_->engine[me];
+    message::Engine::Options o{};
     o.transfer.protocol = protocol;
     o.transfer.claim_bytes = 64 << 10;
     o.transfer.from.buffer_up_to = 0;
@@ -188,7 +189,7 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
     out.write();
     in.write();
     const auto request = [&](Buffer& b) {
-      mpi::Request* r = e.take_request();
+      message::Request* r = e.take_request();
       r->region = b.region();
       r->context = 1;
       r->peer = 1 - me;
@@ -197,13 +198,13 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
     };
     const auto send = [&] {
       if (touch) out.write();
-      mpi::Request* r = request(out);
-      e.start_send(r, mpi::Mode::standard);
+      message::Request* r = request(out);
+      e.start_send(r, message::Mode::standard);
       e.wait(r);
       e.give_request(r);
     };
     const auto receive = [&] {
-      mpi::Request* r = request(in);
+      message::Request* r = request(in);
       e.receive(r);
       e.give_request(r);
       if (touch) in.read();
@@ -244,10 +245,10 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
   return us;
 }
 
-mpi::Costs TunePair::costs(const std::function<void(const std::string&)>& progress) {
+message::Costs TunePair::costs(const std::function<void(const std::string&)>& progress) {
   // Small and large, each run in a line of its own; and each on a page of its own.
   constexpr Pattern kSmall = {2048, 8, 256}, kLarge = {8192, 8, 256}, kPages = {1024, 8, 4160};
-  mpi::Costs c{};
+  message::Costs c{};
 
   progress("flags between cores " + std::to_string(core[0]) + " and " + std::to_string(core[1]));
   std::vector<double> flags;
@@ -282,7 +283,7 @@ mpi::Costs TunePair::costs(const std::function<void(const std::string&)>& progre
   }
   // What touching costs by itself is in both ways; what the direct way pays on top is the lines that come and go.
   const auto crossing = [](const Times& t) {
-    return 1e3 / mpi::kThereAndBack *
+    return 1e3 / message::kThereAndBack *
            (calm(t.direct_touched) - calm(t.direct) - calm(t.pipelined_touched) + calm(t.pipelined));
   };
   const auto footprint = [](const Times& t) { return Buffer(t.pattern).footprint(); };

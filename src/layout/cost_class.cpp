@@ -1,4 +1,4 @@
-// What a layout costs, in the words of the message layer's choices (mpi/cost.h): how long its runs are,
+// What a layout costs, in the words of the message layer's choices (message/cost.h): how long its runs are,
 // and how many bytes of memory it spreads over for each byte that it carries.
 #include <cstdio>
 

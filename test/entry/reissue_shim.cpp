@@ -9,9 +9,9 @@
 #include <string>
 
 #include "generated/pmpi.h"
-#include "mpi/delegates.h"
+#include "shim/delegates.h"
 
-namespace tasuki::mpi {
+namespace tasuki::shim {
 
 bool g_on = false;
 
@@ -363,4 +363,4 @@ int comm_new(MPI_Comm* newcomm, Pass pass) {
 }
 
 }  // namespace delegate
-}  // namespace tasuki::mpi
+}  // namespace tasuki::shim

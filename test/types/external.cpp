@@ -4,7 +4,7 @@
 //   external [--seed S] [--cases N]
 //
 // Every type is packed and unpacked twice: the first meeting of a type must not differ from later ones. Types
-// on whose bytes the libraries err or differ (src/mpi/external.cpp names them) come in cases of their own, in
+// on whose bytes the libraries err or differ (src/shim/calls/external.cpp names them) come in cases of their own, in
 // which only both turns are compared. Plain MPICH 4.0 cannot run this: it ends in MPI_Pack_external for most
 // types that hold other derived types.
 #include <mpi.h>

@@ -1,0 +1,77 @@
+// The cost model: which way a message should take, from what both sides' layouts touch and from what it costs to move things on
+// this machine. Plain functions of numbers: no state, no MPI.
+//
+//   alone      the second side copies everything: no waiting for each other
+//   direct     both sides copy a half each: half of the lines on either side belong to the other core
+//   pipelined  the source's side packs, the destination's unpacks: only dense lines cross, but each byte is copied twice
+//
+// A line that its owner has touched since the last message has to be fetched from that core's cache; one that nobody has touched is
+// still in the cache of the core that copied it last, because claims come from fixed ends (job.h). Whether a program touches its
+// buffers between messages the layer cannot know, and the best way differs by that: a way's weight is the product of its times in both
+// cases, the touched one squared, so that what is chosen is never far from the better one in either.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "layout/layout.h"
+
+namespace tasuki::message {
+
+// What moving costs, in nanoseconds. `tasuki tune` measures them. The built-in ones lie in the middle of what was measured on a virtual
+// machine whose two cores are now near each other and now far (docs/performance.md); with them the choices are those that were
+// best there, pattern by pattern.
+struct Costs {
+  double line;         // a cache line of another core's, among many
+  double page;         // a page that such lines lie on
+  double run;          // one run of a layout, in a loop over many
+  double byte;         // of a copy within one's own cache
+  double staged_byte;  // through a small buffer that one core writes and another one reads
+  double handshake;    // from a flag's store by one core to its sight by the other
+  double unit;         // one unit of a pipelined transfer, besides its bytes
+};
+inline constexpr Costs kBuiltInCosts = {4, 5, 0.8, 0.02, 0.195, 100, 100};
+
+// The names of the constants, in the order of the structure: in files, in TASUKI_COSTS and in `tasuki tune`.
+inline constexpr const char* kCostNames[] = {"line",        "page",      "run", "byte",
+                                             "staged_byte", "handshake", "unit"};
+inline constexpr size_t kCostCount = sizeof(Costs) / sizeof(double);
+inline double& cost_at(Costs& c, size_t i) {
+  return (&c.line)[i];
+}
+inline double cost_at(const Costs& c, size_t i) {
+  return (&c.line)[i];
+}
+// Numbers that a machine can have: finite, positive, below a millisecond.
+bool plausible(const Costs& c);
+
+// "line=4 page=5 ...": how `tasuki run` hands the constants to the shim. Parsing needs all of them, in any order, and sets
+// *costs only when it succeeds. No locale, no allocation.
+bool parse_costs(const char* text, Costs* costs);
+// Returns the length of the whole text, like snprintf.
+size_t format_costs(const Costs& costs, char* text, size_t capacity);
+
+// ---- the choices
+
+// Sizes at which a message's way changes whatever its layouts are.
+struct Thresholds {
+  uint64_t buffer_up_to;      // packed into a buffer when its receiver is not in a call of MPI
+  uint64_t announce_from;     // idle tasks are told
+  uint64_t share_dense_from;  // both sides copy, if both are dense
+};
+Thresholds thresholds(const Costs& c);
+
+// Each line of a side that its owner has touched goes to the other core and, mostly while its owner does something else, back.
+inline constexpr double kThereAndBack = 1.5;
+
+enum class Way { alone, direct, pipelined };
+// Nanoseconds. `touched`: both sides' owners have used their buffers since the last message.
+double time_of(Way way, const Costs& c, const layout::Footprint& source, const layout::Footprint& destination,
+               bool touched);
+Way cheapest(const Costs& c, const layout::Footprint& source, const layout::Footprint& destination);
+
+// A small message whose receiver waits: its bytes lie so thinly that it costs less to have their owner pack them into a buffer than to
+// fetch them from its cache.
+bool pack_at_source(const Costs& c, const layout::Footprint& source);
+
+}  // namespace tasuki::message

@@ -1,0 +1,184 @@
+// Engine: one task's side of the message layer. It owns the task's endpoint and pools and carries out sends,
+// receives and probes between slots of the space. It knows nothing of MPI: communicators are contexts, ranks
+// are slots, datatypes are layouts; so it is tested by threads that play tasks (test/engine_test.cpp).
+//
+// Thread-safe when Options::threads is set. A request is waited for, tested or cancelled by one thread at a
+// time.
+//
+// Performance budget: an inline send is one cache line written in the receiver's ring, no lock, no
+// allocation, no system call; its receive takes the receiver's own uncontended lock. A rendezvous takes the
+// receiver's lock once on each side.
+#pragma once
+
+#include "message/pool.h"
+#include "message/shared.h"
+#include "message/transfer.h"
+#include "message/wait.h"
+
+namespace tasuki::message {
+
+enum class Mode : uint8_t { standard, synchronous, buffered, ready };
+
+struct Stats {
+  uint64_t sent, sent_bytes;               // messages issued through the layer
+  uint64_t received, received_bytes;       // receives completed; counted by the caller
+  uint64_t inlined, buffered, rendezvous;  // how they were sent
+  uint64_t found_receive;                  // sends that found their receive posted
+  uint64_t ring_full;
+  uint64_t broadcasts, broadcast_bytes;  // taken part in, as root or receiver
+  uint64_t spanning;                     // broadcasts between hosts
+  uint64_t barriers;
+  TransferStats transfer;
+};
+
+class Engine {
+ public:
+  struct Options {
+    uint64_t eager_bytes;  // standard sends up to this size complete without their receive
+    TransferPolicy transfer;
+    WaitPolicy wait;
+    bool threads;  // several threads of this task call at once
+  };
+
+  // What a probe finds.
+  struct Found {
+    int32_t source_rank, tag;
+    uint64_t bytes;
+  };
+
+  // Makes this task's endpoint; nullptr when memory is exhausted. The caller publishes it in the board.
+  Endpoint* make_endpoint(Board* board, int32_t slot);
+  void set_options(const Options& options) { options_ = options; }
+  const Options& options() const { return options_; }
+  Endpoint* self() const { return self_; }
+  Stats& stats() { return stats_; }
+  // Adds to one of the statistics, exactly whatever other threads count.
+  void count(uint64_t& counter, uint64_t n = 1) const {
+    if (options_.threads)
+      __atomic_fetch_add(&counter, n, __ATOMIC_RELAXED);
+    else
+      counter += n;
+  }
+
+  // A request with every field but `handle` zero, owned by this task; nullptr when memory is exhausted.
+  Request* take_request();
+  void give_request(Request* r);
+
+  // Starts a send: region, context, tag, peer and envelope.source_rank are set. It may be done on return.
+  // Returns false, with nothing sent, only if a buffer was needed and there is no memory.
+  bool start_send(Request* r, Mode mode);
+  // Sends up to kInlineBytes dense bytes at once, without a request.
+  void send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
+                   uint32_t bytes);
+
+  // Starts a receive: region, context, tag and peer are set. It may be done on return.
+  void start_receive(Request* r);
+  // As start_receive and wait, but looks for the message a while before it posts the receive.
+  void receive(Request* r);
+  // Receives what take_message() returned.
+  void receive_message(Request* r, Envelope* message);
+
+  // One look at the request: progress, help with its transfer, buffering of an eager send that waits too
+  // long.
+  bool poll(Request* r, bool stay);
+  void wait(Request* r);
+  template <typename Done>
+  void wait_for(Done done) {
+    const Waiting waiting(*this, true);
+    wait_until(self_, options_.wait, done, [this] { help_others(); });
+  }
+  // Copies a part of somebody else's message or pack, if there is one; called by tasks that have nothing to
+  // do.
+  void help_others() {
+    if (__builtin_expect(board_->jobs.open.load(std::memory_order_relaxed) == 0, 1)) return;
+    stats_.transfer.others_bytes +=
+        message::help_others(board_->jobs, (self_->slot & 1) != 0 ? End::back : End::front);
+  }
+
+  // A large copy of this task's own, shared with idle tasks.
+  void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes);
+
+  // Looks for an unexpected message. kAnySource and kAnyTag match all.
+  bool probe(uint32_t context, int32_t source, int32_t tag, Found* found);
+  // Takes it out of the queues (MPI_Mprobe); nullptr if there is none.
+  Envelope* take_message(uint32_t context, int32_t source, int32_t tag, Found* found);
+
+  // Takes an unmatched request out of its queue and completes it as cancelled. False: it is matched, or was
+  // buffered.
+  bool cancel(Request* r);
+
+  // Moves small messages from the rings to the receives posted for them.
+  void progress();
+
+  // Counts a call of this task. Calls that find what they look for at once let the MPI library progress as
+  // well, now and then: a rank that exchanges messages in a loop would else hold up one-sided operations on
+  // it for ever.
+  void count_call() {
+    constexpr uint32_t kIdleEvery = 1024;  // a look of 1 us: 1 ns of each call
+    const uint32_t n = calls_.load(std::memory_order_relaxed) + 1;
+    calls_.store(n, std::memory_order_relaxed);
+    if (__builtin_expect(n % kIdleEvery == 0, 0) && options_.wait.idle != nullptr) options_.wait.idle();
+  }
+
+  // Wakes another task that may sleep while it waits for what this one has just published.
+  void wake_task(int32_t slot) { wake(endpoint(slot)); }
+
+  // Bytes of the user's buffer that buffered sends have released since the last call.
+  uint64_t take_released();
+  // The user's buffer is detached; the number of the next one, for Request::attachment.
+  uint32_t next_attachment();
+
+ private:
+  class PoolGuard;
+  // Counts a thread in Endpoint::waiting while it exists.
+  class Waiting {
+   public:
+    Waiting(Engine& e, bool waits) : word_(waits ? &e.self_->waiting : nullptr), shared_(e.options_.threads) {
+      add(1);
+    }
+    ~Waiting() { add(UINT32_MAX); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    void add(uint32_t n) {
+      if (word_ == nullptr) return;
+      if (shared_)
+        word_->fetch_add(n, std::memory_order_relaxed);
+      else
+        word_->store(word_->load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    }
+    std::atomic<uint32_t>* word_;
+    bool shared_;
+  };
+  Endpoint* endpoint(int32_t slot) const {
+    return board_->member(slot).endpoint.load(std::memory_order_acquire);
+  }
+  Ring* ring_to(Endpoint* destination) const { return &destination->peer(self_->slot).ring; }
+  template <typename Fill>
+  void push(Endpoint* destination, uint32_t slots, Fill fill);
+  void send_cell(const Request* r, Cell* cell);
+  void announce(Endpoint* destination, Ring* ring);
+  Cell* packed_cell(const Request* r);
+  Cell* take_cell(uint64_t bytes);
+  void match_or_queue(Request* r);
+  bool buffer_at_once(const Request* r) const;
+  bool buffer_queued_send(Request* r);
+  void drain(Endpoint* e, int32_t sender);
+  void drain_for(int32_t source);
+  bool keep_inline(Endpoint* e, int32_t sender, uint32_t at);
+  bool try_receive(Request* r);
+  void consume(Request* r, Envelope* m);
+  void look_into_rings(int32_t source);
+
+  Board* board_ = nullptr;
+  Endpoint* self_ = nullptr;
+  Options options_{};
+  Stats stats_{};
+  std::atomic<uint32_t> calls_{0};  // a thread's may be lost: they need not be exact
+  RequestPool requests_;
+  CellPool cells_;
+  SpinLock pool_lock_;  // pools and ring tails, when the program has several threads; the innermost lock
+};
+
+}  // namespace tasuki::message

@@ -1,0 +1,93 @@
+// MPI_Bcast and MPI_Barrier between tasks of one space. All ranks must come to the same decision from what is
+// equal on all of them: the communicator, and of a broadcast the root and the bytes that the type signature
+// holds. How a rank's own datatype is built plays no part: what cannot be decoded is packed and unpacked by
+// the library.
+#include "generated/pmpi.h"
+#include "shim/objects/requests.h"
+
+namespace tasuki::shim::delegate {
+namespace {
+
+// A buffer that is broadcast from or to. An undecodable type has a request with the packed bytes.
+struct Buffer {
+  layout::Region region;
+  Request* request;
+};
+
+bool receives(const CommInfo* c, int root) {
+  return c->rank != root;
+}
+
+int no_memory(MPI_Comm comm) {
+  return raise(comm, MPI_ERR_NO_MEM);
+}
+
+// Sends or receives; returns an error code, raised.
+int run(const Target& t, const Buffer& b, int root) {
+  Process& p = g_process;
+  const CommInfo* c = t.comm;
+  Stats& s = p.engine.stats();
+  p.engine.count_call();
+  s.broadcasts++;
+  s.broadcast_bytes += layout::bytes(b.region);
+  const Broadcaster::Group group{c->context, c->rank, c->peer_count, c->slots};
+  if (!receives(c, root)) return p.broadcaster.send(group, b.region) ? MPI_SUCCESS : no_memory(c->comm);
+  uint64_t sent = 0;
+  if (!p.broadcaster.receive(group, root, b.region, &sent)) return no_memory(c->comm);
+  const uint64_t room = layout::bytes(b.region);
+  if (b.request != nullptr) {
+    b.request->status_bytes = sent < room ? sent : room;
+    b.request->state.store(RequestState::done, std::memory_order_relaxed);
+  }
+  if (sent > room) return raise(c->comm, MPI_ERR_TRUNCATE);
+#if !defined(OPEN_MPI)
+  if (sent < room) return raise(c->comm, MPI_ERR_OTHER);  // MPICH's word for counts that do not agree
+#endif
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int barrier(MPI_Comm comm, Pass pass) {
+  CommInfo* c = g_process.comms.find(comm);
+  if (c == nullptr || c->barrier == nullptr) return pass();
+  g_process.engine.stats().barriers++;
+  enter_barrier(g_process.engine, *c->barrier, c->rank, c->peer_count, c->slots);
+  return MPI_SUCCESS;
+}
+
+// A library may look before it progresses (MPICH does): what has come while Tasuki waited, in a barrier that
+// would have seen it, is found by a second look.
+int win_test(const int* flag, Pass pass) {
+  const int rc = pass();
+  return rc == MPI_SUCCESS && flag != nullptr && *flag == 0 ? pass() : rc;
+}
+
+int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass) {
+  CommInfo* c = g_process.comms.find(comm);
+  if (c == nullptr && g_process.spans.on()) return span_bcast(buffer, count, type, root, comm, pass);
+  if (c == nullptr || c->inter || c->peer_count < 2 || root < 0 || root >= c->peer_count || count <= 0 ||
+      buffer == MPI_IN_PLACE)
+    return pass();
+  const Target t = send_target(buffer, count, type, root, 0, comm);
+  if (t.comm == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  if (t.type->size == 0) return pass();
+
+  if (!t.type->opaque) {
+    TypeTable::retain(t.type);
+    const int rc = run(t, {region_of(buffer, count, t.type), nullptr}, root);
+    TypeTable::release(t.type);
+    return rc;
+  }
+  Request* r = receives(c, root) ? make_receive(t, buffer, count, 0) : make_send(t, buffer, count, 0);
+  if (r == nullptr) return no_memory(comm);
+  int rc = run(t, {r->region, r}, root);
+  if (rc == MPI_SUCCESS && receives(c, root))
+    finish(r, MPI_STATUS_IGNORE);
+  else
+    discard(r);
+  return rc;
+}
+
+}  // namespace tasuki::shim::delegate

@@ -1,0 +1,577 @@
+// MPI_Wait, MPI_Test and their kin. A list of requests may mix Tasuki's and the library's: ours are polled
+// here, the others are handed to the library's own test functions. So are those of ours that the library
+// carries (remote.h), as the requests that it knows.
+#include <vector>
+
+#include "generated/pmpi.h"
+#include "shim/hosts/remote.h"
+#include "shim/objects/status.h"
+#include "shim/verdict.h"
+
+namespace tasuki::shim {
+namespace {
+
+// The communicator whose error handler hears of the request's error.
+MPI_Comm blamed_for(const Request* r) {
+  return blamed(r->mine.comm != nullptr ? static_cast<CommInfo*>(r->mine.comm)->comm : MPI_COMM_NULL);
+}
+
+// The same of a call that completes this one request: MPICH knows the communicator of a persistent one.
+MPI_Comm blamed_alone(const Request* r) {
+  return r->mine.persistent != 0 ? static_cast<CommInfo*>(r->mine.comm)->comm : blamed_for(r);
+}
+
+MPI_Status* at(MPI_Status statuses[], int i) {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+// Completes a request that is done: status, handle. Returns its error code, not raised.
+int retire(Request* r, MPI_Request* handle, MPI_Status* status) {
+  if (is_inactive(r)) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  const bool stays = r->mine.persistent != 0;
+  const int rc = finish(r, status, blamed_for(r));
+  if (!stays) *handle = MPI_REQUEST_NULL;
+  return rc;
+}
+
+bool ready(Request* r, bool stay) {
+  return is_inactive(r) || g_process.engine.poll(r, stay);
+}
+
+// Of a request that is ready.
+bool has_failed(Request* r) {
+  if (is_inactive(r)) return false;
+  if (r->kind == RequestKind::pair) r = r->mine.part[0];
+  check_end(r, static_cast<TypeInfo*>(r->mine.type));
+  return r->truncated != 0;
+}
+
+bool is_carried(const Request* r) {
+  return r->kind == RequestKind::carried;
+}
+
+// A list of requests, split. Where there is none of ours the call passes, so that the common case of a
+// program that uses the library's requests costs one look-up each.
+struct Split {
+  std::vector<Request*> ours;  // by position, nullptr: the library's
+  int our_count = 0;
+  std::vector<MPI_Request> theirs;  // without MPI_REQUEST_NULL
+  std::vector<int> their_position;
+  std::vector<Request*> carried;  // beside `theirs`: nullptr for the user's own
+  std::vector<MPI_Status> their_status;
+
+  Split(int count, const MPI_Request requests[]) : ours(static_cast<size_t>(count)) {
+    for (int i = 0; i < count; i++) {
+      Request* r = own(requests[i]);
+      if (r != nullptr && !is_carried(r)) {
+        ours[static_cast<size_t>(i)] = r;
+        our_count++;
+      } else if (requests[i] != MPI_REQUEST_NULL) {
+        theirs.push_back(r != nullptr ? handle_of<MPI_Request>(r->mine.library) : requests[i]);
+        their_position.push_back(i);
+        carried.push_back(r);
+      }
+    }
+    their_status.resize(theirs.size() + 1);
+  }
+  int their_count() const { return static_cast<int>(theirs.size()); }
+  // The user's handle of the library's k-th request, which may have completed with this status and code.
+  void give_back(size_t k, MPI_Request requests[], const MPI_Status& status, int code) {
+    MPI_Request& handle = requests[their_position[k]];
+    if (carried[k] == nullptr) {
+      handle = theirs[k];
+    } else if (theirs[k] == MPI_REQUEST_NULL) {
+      remote::arrive(carried[k], status, code);
+      handle = MPI_REQUEST_NULL;
+    }
+  }
+};
+
+bool any_of_ours(int count, const MPI_Request requests[]) {
+  if (requests == nullptr) return false;
+  for (int i = 0; i < count; i++)
+    if (own(requests[i]) != nullptr) return true;
+  return false;
+}
+
+bool all_ours_or_null(int count, const MPI_Request requests[]) {
+  for (int i = 0; i < count; i++)
+    if (const Request* r = own(requests[i]);
+        requests[i] != MPI_REQUEST_NULL && (r == nullptr || is_carried(r)))
+      return false;
+  return true;
+}
+
+// Result of a call that completes several requests: MPI_ERR_IN_STATUS if any failed, the codes in the
+// statuses. The error handler is told so, or, in Open MPI, what the first that failed is told.
+class Outcome {
+ public:
+  void ours(MPI_Comm comm, int code, MPI_Status* status) {
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
+    if (code == MPI_SUCCESS || failed_) return;
+    failed_ = true;
+    comm_ = comm;
+    first_code_ = code;
+  }
+  bool failed() const { return failed_; }
+  void theirs(int code) { library_failed_ = library_failed_ || code != MPI_SUCCESS; }
+  // The library has raised its own errors already.
+  int code() const {
+#if defined(OPEN_MPI)
+    if (failed_) raise(comm_, first_code_);
+#else
+    if (failed_) raise(comm_, MPI_ERR_IN_STATUS);
+#endif
+    return failed_ || library_failed_ ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+  }
+
+ private:
+  bool failed_ = false, library_failed_ = false;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int first_code_ = MPI_SUCCESS;
+};
+
+// ---- MPI_Waitall and MPI_Testall where one has failed
+//
+// Open MPI returns as soon as it knows, and those that are not complete are pending. MPICH waits for all and
+// looks at them in their order: those after the first that failed are pending, complete or not.
+
+// MPI_Testall of MPICH completes what it can as soon as one has failed; that of Open MPI waits for all.
+#if defined(OPEN_MPI)
+constexpr bool kWaitallEndsWithFirstError = true, kTestallTellsOfFirstError = false;
+#else
+constexpr bool kWaitallEndsWithFirstError = false, kTestallTellsOfFirstError = true;
+#endif
+
+// To look at all requests of a list each time would cost more than their messages.
+constexpr uint32_t kLookAtAllEvery = 64;
+
+bool any_has_failed(int count, const MPI_Request requests[]) {
+  for (int i = 0; i < count; i++)
+    if (Request* r = own(requests[i]); r != nullptr && ready(r, false) && has_failed(r)) return true;
+  return false;
+}
+
+// Waits for one of a list (nullptr: for nothing). True if there is nothing more to wait for because one has
+// failed.
+bool wait_or_fail(Request* r, int count, const MPI_Request requests[]) {
+  if (r == nullptr || is_inactive(r)) return false;
+  if (!kWaitallEndsWithFirstError) {
+    g_process.engine.wait(r);
+    return false;
+  }
+  uint32_t looks = 0;
+  bool failed = false;
+  g_process.engine.wait_for([&] {
+    if (g_process.engine.poll(r, true)) return true;
+    failed = ++looks % kLookAtAllEvery == 0 && any_has_failed(count, requests);
+    return failed;
+  });
+  return failed || has_failed(r);
+}
+
+// Whether MPI_Waitall leaves this request as it is.
+bool is_left(Request* r, const Outcome& so_far) {
+  return kWaitallEndsWithFirstError ? !ready(r, false) : so_far.failed();
+}
+
+void set_pending(MPI_Status* status) {
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_ERR_PENDING;
+}
+
+void retire_into(Request* r, MPI_Request* handle, MPI_Status* status, Outcome* outcome) {
+  const MPI_Comm comm = blamed_for(r);
+  outcome->ours(comm, retire(r, handle, status), status);
+}
+
+// Looks at a request without completing it. Returns whether it is active; the status is set when it is
+// complete, an inactive one's to the empty status. Only where the library has MPI_Request_get_status_any, the
+// one function that tells its inactive requests from complete ones.
+bool look_at(MPI_Request request, int* flag, MPI_Status* status) {
+  Request* r = own(request);
+  bool active;
+  int code = MPI_SUCCESS;
+  if (r == nullptr) {
+    int index = MPI_UNDEFINED;
+    code = pmpi().Request_get_status_any(1, &request, &index, flag, status);
+    active = index != MPI_UNDEFINED || *flag == 0;
+  } else {
+    active = !is_inactive(r);
+    *flag = ready(r, false) ? 1 : 0;
+    if (*flag != 0 && active)
+      code = peek(r, status);
+    else if (*flag != 0)
+      set_empty_status(status);
+  }
+  if (*flag != 0 && status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
+  return active;
+}
+
+void set_null_entry(MPI_Status* status) {
+  set_empty_status(status);
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
+}
+
+// Completes the requests of a list but those that are left as they are: ours that `left` says, and the
+// library's if not `theirs_done`.
+template <typename Left>
+int retire_some(int count, MPI_Request requests[], MPI_Status statuses[], Split& s, Outcome* outcome,
+                Left left, bool theirs_done) {
+  size_t next = 0;
+  for (int i = 0; i < count; i++) {
+    MPI_Status* status = at(statuses, i);
+    if (Request* r = s.ours[static_cast<size_t>(i)]) {
+      if (left(r))
+        set_pending(status);
+      else
+        retire_into(r, &requests[i], status, outcome);
+    } else if (!theirs_done && requests[i] != MPI_REQUEST_NULL) {
+      set_pending(status);
+    } else if (next < s.theirs.size() && s.their_position[next] == i) {
+      s.give_back(next, requests, s.their_status[next], s.their_status[next].MPI_ERROR);
+      if (status != MPI_STATUS_IGNORE) *status = s.their_status[next];
+      next++;
+    } else {
+      set_null_entry(status);
+    }
+  }
+  return outcome->code();
+}
+
+// Completes every request of a list, all of which are done; the library's results are in `s` already.
+int retire_all(int count, MPI_Request requests[], MPI_Status statuses[], Split& s, Outcome* outcome) {
+  return retire_some(
+      count, requests, statuses, s, outcome, [](Request*) { return false; }, true);
+}
+
+// As MPI_Waitall does when one may have failed; `theirs_done`: the library's results are in `s`.
+int retire_waited(int count, MPI_Request requests[], MPI_Status statuses[], Split& s, Outcome* outcome,
+                  bool theirs_done) {
+  return retire_some(
+      count, requests, statuses, s, outcome, [&](Request* r) { return is_left(r, *outcome); }, theirs_done);
+}
+
+// The library's part of MPI_Testall; true when there is nothing more to wait for.
+bool their_testall(Split& s, Outcome* outcome) {
+  if (s.theirs.empty()) return true;
+  for (MPI_Status& status : s.their_status) status.MPI_ERROR = MPI_SUCCESS;
+  int flag = 0;
+  const int rc = pmpi().Testall(s.their_count(), s.theirs.data(), &flag, s.their_status.data());
+  outcome->theirs(rc);
+  return flag != 0 || rc != MPI_SUCCESS;
+}
+
+// Looks once for a request that is complete. Returns its index, MPI_UNDEFINED if no request is active, or
+// kNone.
+constexpr int kNone = -2;
+static_assert(MPI_UNDEFINED != kNone);
+
+int test_any(int count, MPI_Request requests[], MPI_Status* status, Split& s, bool stay, int* code) {
+  bool active = false;
+  for (int i = 0; i < count; i++) {
+    Request* r = s.ours[static_cast<size_t>(i)];
+    if (r == nullptr || is_inactive(r)) continue;
+    active = true;
+    if (!g_process.engine.poll(r, stay)) continue;
+    const MPI_Comm comm = blamed_for(r);
+    const int rc = retire(r, &requests[i], status);
+    *code = rc == MPI_SUCCESS ? rc : raise(comm, rc);
+    return i;
+  }
+  if (!s.theirs.empty()) {
+    int index = MPI_UNDEFINED, flag = 0;
+    MPI_Status own_status;
+    if (status == MPI_STATUS_IGNORE) status = &own_status;
+    *code = pmpi().Testany(s.their_count(), s.theirs.data(), &index, &flag, status);
+    if (index != MPI_UNDEFINED && (flag != 0 || *code != MPI_SUCCESS)) {
+      s.give_back(static_cast<size_t>(index), requests, *status, *code);
+      return s.their_position[static_cast<size_t>(index)];
+    }
+    if (flag == 0) active = true;
+  }
+  if (active) return kNone;
+  set_empty_status(status);
+  return MPI_UNDEFINED;
+}
+
+// Looks once for complete requests and completes them. *outcount is MPI_UNDEFINED if no request is active.
+// `wait`: lets the library wait for one of its own; only if there is none of the engine's.
+void test_some(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[],
+               Split& s, bool stay, bool wait, Outcome* outcome) {
+  int n = 0;
+  bool active = false;
+  for (int i = 0; i < count; i++) {
+    Request* r = s.ours[static_cast<size_t>(i)];
+    if (r == nullptr || is_inactive(r)) continue;
+    active = true;
+    if (!g_process.engine.poll(r, stay)) continue;
+    retire_into(r, &requests[i], at(statuses, n), outcome);
+    indices[n++] = i;
+  }
+  if (!s.theirs.empty()) {
+    std::vector<int> found(s.theirs.size());
+    for (MPI_Status& status : s.their_status) status.MPI_ERROR = MPI_SUCCESS;
+    int done = 0;
+    const auto some = wait ? pmpi().Waitsome : pmpi().Testsome;
+    outcome->theirs(some(s.their_count(), s.theirs.data(), &done, found.data(), s.their_status.data()));
+    if (done != MPI_UNDEFINED) {
+      active = true;
+      for (int k = 0; k < done; k++) {
+        const size_t which = static_cast<size_t>(found[static_cast<size_t>(k)]);
+        const MPI_Status& theirs = s.their_status[static_cast<size_t>(k)];
+        s.give_back(which, requests, theirs, theirs.MPI_ERROR);
+        if (MPI_Status* status = at(statuses, n); status != MPI_STATUS_IGNORE) *status = theirs;
+        indices[n++] = s.their_position[which];
+      }
+    }
+  }
+  *outcount = active ? n : MPI_UNDEFINED;
+}
+
+// A list without any request of the engine's: the library waits for it in its own way.
+int wait_any_of_theirs(MPI_Request requests[], int* index, MPI_Status* status, Split& s) {
+  MPI_Status own_status;
+  if (status == MPI_STATUS_IGNORE) status = &own_status;
+  int which = MPI_UNDEFINED;
+  const int code = pmpi().Waitany(s.their_count(), s.theirs.data(), &which, status);
+  *index = which;
+  if (which == MPI_UNDEFINED) return code;
+  s.give_back(static_cast<size_t>(which), requests, *status, code);
+  *index = s.their_position[static_cast<size_t>(which)];
+  return code;
+}
+
+}  // namespace
+
+namespace delegate {
+
+int wait(MPI_Request* request, MPI_Status* status, Pass pass) {
+  Request* r = request != nullptr ? own(*request) : nullptr;
+  if (r == nullptr) return pass();
+  if (is_carried(r)) {
+    *request = MPI_REQUEST_NULL;
+    return remote::wait(r, status);
+  }
+  if (!is_inactive(r)) g_process.engine.wait(r);
+  const MPI_Comm comm = blamed_alone(r);
+  const int rc = retire(r, request, status);
+  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+}
+
+int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass) {
+  Request* r = request != nullptr ? own(*request) : nullptr;
+  if (r == nullptr || flag == nullptr) return pass();
+  if (is_carried(r)) {
+    const int rc = remote::test(r, flag, status);
+    if (*flag != 0) *request = MPI_REQUEST_NULL;
+    return rc;
+  }
+  *flag = ready(r, false) ? 1 : 0;
+  if (*flag == 0) {
+    nothing_found();
+    return MPI_SUCCESS;
+  }
+  const MPI_Comm comm = blamed_alone(r);
+  const int rc = retire(r, request, status);
+  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+}
+
+int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass) {
+  if (!any_of_ours(count, requests)) return pass();
+  Outcome outcome;
+  if (all_ours_or_null(count, requests)) {
+    for (int i = 0; i < count && !wait_or_fail(own(requests[i]), count, requests); i++) continue;
+    for (int i = 0; i < count; i++) {
+      Request* r = own(requests[i]);
+      MPI_Status* status = at(statuses, i);
+      if (r == nullptr)
+        set_null_entry(status);
+      else if (is_left(r, outcome))
+        set_pending(status);
+      else
+        retire_into(r, &requests[i], status, &outcome);
+    }
+    return outcome.code();
+  }
+  Split s(count, requests);
+  if (s.our_count == 0) {
+    for (MPI_Status& status : s.their_status) status.MPI_ERROR = MPI_SUCCESS;
+    outcome.theirs(pmpi().Waitall(s.their_count(), s.theirs.data(), s.their_status.data()));
+    return retire_all(count, requests, statuses, s, &outcome);
+  }
+  bool library_done = false;
+  g_process.engine.wait_for([&] {
+    bool done = true;
+    bool failed = false;
+    for (Request* r : s.ours) {
+      if (r == nullptr) continue;
+      if (!ready(r, true))
+        done = false;
+      else if (has_failed(r))
+        failed = true;
+    }
+    if (!library_done) library_done = their_testall(s, &outcome);
+    return (done && library_done) || (failed && kWaitallEndsWithFirstError);
+  });
+  return retire_waited(count, requests, statuses, s, &outcome, library_done);
+}
+
+int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[], Pass pass) {
+  if (!any_of_ours(count, requests) || flag == nullptr) return pass();
+  Split s(count, requests);
+  Outcome outcome;
+  bool done = true, failed = false;
+  for (Request* r : s.ours) {
+    if (r == nullptr) continue;
+    if (!ready(r, false))
+      done = false;
+    else
+      failed = failed || has_failed(r);
+  }
+  // The library's are asked last: it completes them at once when all are done, and then all of ours must be.
+  if (done) done = their_testall(s, &outcome);
+  *flag = done ? 1 : 0;
+  if (done) return retire_all(count, requests, statuses, s, &outcome);
+  if (failed && kTestallTellsOfFirstError)
+    return retire_some(
+        count, requests, statuses, s, &outcome, [](Request* r) { return !ready(r, false); }, false);
+  nothing_found();
+  return MPI_SUCCESS;
+}
+
+int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status, Pass pass) {
+  if (!any_of_ours(count, requests) || index == nullptr) return pass();
+  Split s(count, requests);
+  if (s.our_count == 0) return wait_any_of_theirs(requests, index, status, s);
+  int code = MPI_SUCCESS;
+  g_process.engine.wait_for([&] {
+    *index = test_any(count, requests, status, s, true, &code);
+    return *index != kNone;
+  });
+  return code;
+}
+
+int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status, Pass pass) {
+  if (!any_of_ours(count, requests) || index == nullptr || flag == nullptr) return pass();
+  Split s(count, requests);
+  int code = MPI_SUCCESS;
+  *index = test_any(count, requests, status, s, false, &code);
+  *flag = *index != kNone ? 1 : 0;
+  if (*flag == 0) {
+    *index = MPI_UNDEFINED;
+    nothing_found();
+  }
+  return code;
+}
+
+int waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[],
+             Pass pass) {
+  if (!any_of_ours(incount, requests) || outcount == nullptr || indices == nullptr) return pass();
+  Split s(incount, requests);
+  Outcome outcome;
+  g_process.engine.wait_for([&] {
+    test_some(incount, requests, outcount, indices, statuses, s, true, s.our_count == 0, &outcome);
+    return *outcount != 0;
+  });
+  return outcome.code();
+}
+
+int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[],
+             Pass pass) {
+  if (!any_of_ours(incount, requests) || outcount == nullptr || indices == nullptr) return pass();
+  Split s(incount, requests);
+  Outcome outcome;
+  test_some(incount, requests, outcount, indices, statuses, s, false, false, &outcome);
+  if (*outcount == 0) nothing_found();
+  return outcome.code();
+}
+
+int request_free(MPI_Request* request, Pass pass) {
+  Request* r = request != nullptr ? own(*request) : nullptr;
+  if (r == nullptr) return pass();
+  *request = MPI_REQUEST_NULL;
+  if (is_inactive(r))
+    discard(r);
+  else
+    detach(r);
+  return MPI_SUCCESS;
+}
+
+int request_get_status(MPI_Request request, int* flag, MPI_Status* status, Pass pass) {
+  Request* r = own(request);
+  if (r == nullptr || flag == nullptr) return pass();
+  if (is_carried(r)) return remote::get_status(r, flag, status);
+  *flag = ready(r, false) ? 1 : 0;
+  if (*flag == 0)
+    nothing_found();
+  else if (is_inactive(r))
+    set_empty_status(status);
+  else
+    peek(r, status);
+  return MPI_SUCCESS;
+}
+
+// The MPI-4.1 functions that look at several requests and leave them as they are.
+int request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[],
+                           Pass pass) {
+  if (!any_of_ours(count, requests) || flag == nullptr || !pmpi().Request_get_status_all) return pass();
+  *flag = 1;
+  for (int i = 0; i < count && *flag != 0; i++) look_at(requests[i], flag, MPI_STATUS_IGNORE);
+  if (*flag == 0) nothing_found();
+  // What is complete stays so.
+  for (int i = 0; i < count && *flag != 0; i++) look_at(requests[i], flag, at(statuses, i));
+  return MPI_SUCCESS;
+}
+
+int request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status,
+                           Pass pass) {
+  if (!any_of_ours(count, requests) || index == nullptr || flag == nullptr || !pmpi().Request_get_status_any)
+    return pass();
+  bool active = false;
+  for (int i = 0; i < count; i++) {
+    if (!look_at(requests[i], flag, status)) continue;
+    active = true;
+    if (*flag == 0) continue;
+    *index = i;
+    return MPI_SUCCESS;
+  }
+  *index = MPI_UNDEFINED;
+  *flag = active ? 0 : 1;
+  if (active)
+    nothing_found();
+  else
+    set_empty_status(status);
+  return MPI_SUCCESS;
+}
+
+int request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[],
+                            MPI_Status statuses[], Pass pass) {
+  if (!any_of_ours(incount, requests) || outcount == nullptr || indices == nullptr ||
+      !pmpi().Request_get_status_some)
+    return pass();
+  bool active = false;
+  int n = 0;
+  for (int i = 0; i < incount; i++) {
+    int flag = 0;
+    if (!look_at(requests[i], &flag, at(statuses, n))) continue;
+    active = true;
+    if (flag != 0) indices[n++] = i;
+  }
+  if (active && n == 0) nothing_found();
+  *outcount = active ? n : MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+int cancel(MPI_Request* request, Pass pass) {
+  Request* r = request != nullptr ? own(*request) : nullptr;
+  if (r == nullptr) return pass();
+  if (is_carried(r)) return remote::cancel(r);
+  g_process.engine.cancel(r);
+  return MPI_SUCCESS;
+}
+
+}  // namespace delegate
+}  // namespace tasuki::shim

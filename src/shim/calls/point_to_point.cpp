@@ -1,0 +1,371 @@
+// MPI_Send and MPI_Recv in all their forms, blocking and not.
+#include <cstdlib>
+
+#include "generated/pmpi.h"
+#include "shim/hosts/remote.h"
+#include "shim/objects/status.h"
+#include "shim/verdict.h"
+
+namespace tasuki::shim::delegate {
+namespace {
+
+int no_memory(const Target& t) {
+  return raise(t.comm->comm, MPI_ERR_NO_MEM);
+}
+
+// Waits for a blocking call's own request and reports its result.
+int complete_now(Request* r, MPI_Comm comm, MPI_Status* status) {
+  g_process.engine.wait(r);
+  const int rc = finish(r, status, comm);
+  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+}
+
+bool fits_inline(const Target& t, MPI_Count count) {
+  return t.type->dense && static_cast<uint64_t>(count) * t.type->size <= kInlineBytes;
+}
+
+// The receive and the send of one combined call; either may be nullptr (MPI_PROC_NULL).
+struct Exchange {
+  Request* receive = nullptr;
+  Request* send = nullptr;
+  int error = MPI_SUCCESS;
+  bool pass = false;
+};
+
+struct Side {
+  void* buf;
+  MPI_Count count;
+  MPI_Datatype type;
+  int peer, tag;
+};
+
+// Starts both halves of an exchange. The receive first: the peer's message then finds it.
+Exchange start_exchange(const Side& out, const Side& in, MPI_Comm comm, char* scratch,
+                        uint64_t scratch_bytes) {
+  Exchange x;
+  Target send{}, receive{};
+  const bool sends = out.peer != MPI_PROC_NULL, receives = in.peer != MPI_PROC_NULL;
+  if (sends) send = send_target(out.buf, out.count, out.type, out.peer, out.tag, comm);
+  if (receives) receive = receive_target(in.buf, in.count, in.type, in.peer, in.tag, comm);
+  if ((sends && send.comm == nullptr) || (receives && receive.comm == nullptr) || (!sends && !receives)) {
+    x.pass = true;
+    return x;
+  }
+  if ((sends && send.type == nullptr) || (receives && receive.type == nullptr)) {
+    x.error = sends && send.type == nullptr ? send.error : receive.error;
+    return x;
+  }
+  if (sends) {
+    x.send = make_send(send, out.buf, out.count, out.tag);
+    if (x.send == nullptr) {
+      x.error = no_memory(send);
+      return x;
+    }
+    if (scratch != nullptr) {
+      x.send->mine.scratch = scratch;
+      x.send->region = {scratch, scratch_bytes, layout::byte_layout()};
+    }
+  }
+  if (receives) {
+    x.receive = make_receive(receive, in.buf, in.count, in.tag);
+    if (x.receive == nullptr) {
+      if (x.send != nullptr) discard(x.send);
+      x.send = nullptr;
+      x.error = no_memory(receive);
+      return x;
+    }
+    g_process.engine.start_receive(x.receive);
+  }
+  if (x.send != nullptr) {
+    x.error = launch_send(x.send, SendMode::standard);
+    if (x.error != MPI_SUCCESS) x.send = nullptr;
+  }
+  return x;
+}
+
+int finish_exchange(const Exchange& x, MPI_Status* status) {
+  Engine& engine = g_process.engine;
+  engine.wait_for([&] {
+    const bool sent = x.send == nullptr || engine.poll(x.send, true);
+    return (x.receive == nullptr || engine.poll(x.receive, true)) && sent;
+  });
+  if (x.send != nullptr) finish(x.send, MPI_STATUS_IGNORE);
+  if (x.receive != nullptr)
+    return complete_now(x.receive, static_cast<CommInfo*>(x.receive->mine.comm)->comm, status);
+  set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+  return MPI_SUCCESS;
+}
+
+// Starts an exchange whose receive overwrites the buffer that is sent: sends a packed copy.
+Exchange start_replace(const Side& out, const Side& in, MPI_Comm comm) {
+  Exchange x;
+  const Target t = send_target(out.buf, out.count, out.type, 0, 0, comm);
+  x.pass = t.comm == nullptr;
+  x.error = t.error;
+  if (x.pass || t.type == nullptr) return x;
+  if (t.type->opaque) return start_exchange(out, in, comm, nullptr, 0);  // packed when the send is made
+  const uint64_t bytes = static_cast<uint64_t>(out.count) * t.type->size;
+  char* copy = static_cast<char*>(malloc(bytes + 1));
+  if (copy == nullptr) {
+    x.error = no_memory(t);
+    return x;
+  }
+  layout::pack(copy, {static_cast<char*>(out.buf), static_cast<uint64_t>(out.count), t.type->layout}, 0,
+               bytes);
+  x = start_exchange(out, in, comm, copy, bytes);
+  if (x.send == nullptr) free(copy);
+  return x;
+}
+
+// One request for both halves of a non-blocking exchange.
+int pair_request(const Exchange& x, MPI_Comm comm, MPI_Request* request) {
+  if (x.send == nullptr || x.receive == nullptr) {
+    if (x.send != nullptr) x.send->mine.from_nobody = 1;
+    *request = handle_for(x.send != nullptr ? x.send : x.receive);
+    return MPI_SUCCESS;
+  }
+  Request* pair = g_process.engine.take_request();
+  if (pair == nullptr) return raise(comm, MPI_ERR_NO_MEM);
+  pair->kind = RequestKind::pair;
+  pair->mine.part[0] = x.receive;
+  pair->mine.part[1] = x.send;
+  pair->mine.comm = x.receive->mine.comm;
+  CommTable::retain(static_cast<CommInfo*>(pair->mine.comm));
+  pair->state.store(RequestState::pending, std::memory_order_relaxed);
+  *request = handle_for(pair);
+  return MPI_SUCCESS;
+}
+
+// A non-blocking exchange with nobody on either side: done at once. Not the library's, if the arguments are
+// valid: up to 4.0.2 MPICH hands rank -1 down to its network (its issue 6004), which waits for ever in
+// MPI_Wait where there is one rank, and ends by SIGSEGV in the call where there are several.
+int exchange_with_nobody(const Side& out, const Side& in, MPI_Comm comm, MPI_Request* request, Pass pass) {
+  const bool nobody = out.peer == MPI_PROC_NULL && in.peer == MPI_PROC_NULL && request != nullptr;
+  const Target send = nobody ? send_target(out.buf, out.count, out.type, 0, out.tag, comm) : Target{};
+  if (send.comm == nullptr) return pass();
+  if (send.type == nullptr) return send.error;
+  const Target receive = receive_target(in.buf, in.count, in.type, 0, in.tag, comm);
+  if (receive.comm == nullptr) return pass();
+  if (receive.type == nullptr) return receive.error;
+  Request* r = make_send(send, out.buf, 0, out.tag);
+  if (r == nullptr) return no_memory(send);
+  r->mine.from_nobody = 1;
+  r->state.store(RequestState::done, std::memory_order_relaxed);
+  *request = handle_for(r);
+  return MPI_SUCCESS;
+}
+
+Side side(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag) {
+  return {const_cast<void*>(buf), count, type, peer, tag};
+}
+
+}  // namespace
+
+int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, SendMode mode,
+         Pass pass) {
+  const Target t = send_target(buf, count, type, dest, tag, comm);
+  if (t.comm == nullptr) return remote::send(buf, count, type, dest, tag, comm, mode, pass);
+  if (t.type == nullptr) return t.error;
+  if ((mode == SendMode::standard || mode == SendMode::ready) && fits_inline(t, count) &&
+      g_process.engine.options().eager_bytes >= kInlineBytes) {
+    g_process.engine.send_inline(t.slot, t.comm->context, tag, t.comm->rank,
+                                 static_cast<const char*>(buf) + t.type->offset,
+                                 static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size));
+    return MPI_SUCCESS;
+  }
+  Request* r = make_send(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  const int rc = launch_send(r, mode);
+  return rc == MPI_SUCCESS ? complete_now(r, comm, MPI_STATUS_IGNORE) : rc;
+}
+
+int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+         MPI_Status* status, Pass pass) {
+  const Target t = receive_target(buf, count, type, source, tag, comm);
+  if (t.comm == nullptr) return remote::recv(buf, count, type, source, tag, comm, status, pass);
+  if (t.type == nullptr) return t.error;
+  Request* r = make_receive(t, buf, count, tag, Hold::no);
+  if (r == nullptr) return no_memory(t);
+  g_process.engine.receive(r);
+  check_end(r, t.type);
+  return complete_now(r, comm, status);
+}
+
+int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+          MPI_Request* request, SendMode mode, Pass pass) {
+  const Target t = send_target(buf, count, type, dest, tag, comm);
+  if (t.comm == nullptr) return remote::isend(buf, count, type, dest, tag, comm, request, mode, pass);
+  if (request == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  Request* r = make_send(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  const int rc = launch_send(r, mode);
+  if (rc == MPI_SUCCESS) *request = handle_for(r);
+  return rc;
+}
+
+int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+          MPI_Request* request, Pass pass) {
+  const Target t = receive_target(buf, count, type, source, tag, comm);
+  if (t.comm == nullptr) return remote::irecv(buf, count, type, source, tag, comm, request, pass);
+  if (request == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  Request* r = make_receive(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  g_process.engine.start_receive(r);
+  *request = handle_for(r);
+  return MPI_SUCCESS;
+}
+
+int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+             MPI_Comm comm, MPI_Status* status, Pass pass) {
+  const Exchange x = start_exchange(side(sendbuf, sendcount, sendtype, dest, sendtag),
+                                    side(recvbuf, recvcount, recvtype, source, recvtag), comm, nullptr, 0);
+  if (x.pass)
+    return remote::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
+                            recvtag, comm, status, pass);
+  return x.error == MPI_SUCCESS ? finish_exchange(x, status) : x.error;
+}
+
+int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
+                     int recvtag, MPI_Comm comm, MPI_Status* status, Pass pass) {
+  const Exchange x =
+      start_replace(side(buf, count, type, dest, sendtag), side(buf, count, type, source, recvtag), comm);
+  if (x.pass) return pass();
+  return x.error == MPI_SUCCESS ? finish_exchange(x, status) : x.error;
+}
+
+int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+              MPI_Comm comm, MPI_Request* request, Pass pass) {
+  const Side out = side(sendbuf, sendcount, sendtype, dest, sendtag);
+  const Side in = side(recvbuf, recvcount, recvtype, source, recvtag);
+  const Exchange x = start_exchange(out, in, comm, nullptr, 0);
+  if (x.pass) return exchange_with_nobody(out, in, comm, request, pass);
+  return x.error == MPI_SUCCESS ? pair_request(x, comm, request) : x.error;
+}
+
+int isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
+                      int recvtag, MPI_Comm comm, MPI_Request* request, Pass pass) {
+  const Side out = side(buf, count, type, dest, sendtag), in = side(buf, count, type, source, recvtag);
+  const Exchange x = start_replace(out, in, comm);
+  if (x.pass) return exchange_with_nobody(out, in, comm, request, pass);
+  return x.error == MPI_SUCCESS ? pair_request(x, comm, request) : x.error;
+}
+
+// ---- persistent
+
+int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+              MPI_Request* request, SendMode mode, Pass pass) {
+  const Target t = send_target(buf, count, type, dest, tag, comm);
+  if (t.comm == nullptr || request == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  Request* r = make_send(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  r->mine.persistent = 1;
+  r->mine.mode = static_cast<uint8_t>(mode);
+  *request = handle_for(r);
+  return MPI_SUCCESS;
+}
+
+int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+              MPI_Request* request, Pass pass) {
+  const Target t = receive_target(buf, count, type, source, tag, comm);
+  if (t.comm == nullptr || request == nullptr) return pass();
+  if (t.type == nullptr) return t.error;
+  Request* r = make_receive(t, buf, count, tag);
+  if (r == nullptr) return no_memory(t);
+  r->mine.persistent = 1;
+  *request = handle_for(r);
+  return MPI_SUCCESS;
+}
+
+int start(MPI_Request* request, Pass pass) {
+  Request* r = request != nullptr ? own(*request) : nullptr;
+  if (r == nullptr) return pass();
+  if (r->kind == RequestKind::carried) return raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
+  if (!is_inactive(r)) return raise(static_cast<CommInfo*>(r->mine.comm)->comm, MPI_ERR_REQUEST);
+  return launch_persistent(r);
+}
+
+int startall(int count, MPI_Request requests[], Pass pass) {
+  bool any = false;
+  for (int i = 0; i < count && requests != nullptr; i++) any = any || own(requests[i]) != nullptr;
+  if (!any) return pass();
+  for (int i = 0; i < count; i++) {
+    auto by_library = [&] { return pmpi().Start(&requests[i]); };
+    const int rc = start(&requests[i], by_library);
+    if (rc != MPI_SUCCESS) return rc;
+  }
+  return MPI_SUCCESS;
+}
+
+// ---- buffered mode
+
+// Ours never lie in the user's buffer: from the moment that he may use it anew, none counts against it. That
+// is settled before the library's call: another thread may attach the next buffer as soon as it is done.
+int release_account(uint64_t* account, Pass pass) {
+  Process& p = g_process;
+  uint64_t bytes = 0;
+  {
+    StateGuard guard;
+    p.attachment = p.engine.next_attachment();
+    p.attached_used = 0;
+    if (account != nullptr) {
+      bytes = *account;
+      p.attached_bytes -= bytes;
+      *account = 0;
+    }
+  }
+  const int rc = pass();
+  if (rc != MPI_SUCCESS && bytes != 0) {
+    StateGuard guard;
+    *account += bytes;
+    p.attached_bytes += bytes;
+  }
+  return rc;
+}
+
+void attach(void* buffer, MPI_Count bytes, uint64_t* account) {
+#if defined(MPI_BUFFER_AUTOMATIC)
+  const bool automatic = buffer == MPI_BUFFER_AUTOMATIC;
+#elif defined(MPICH)
+  const bool automatic = buffer == reinterpret_cast<void*>(-2);  // since MPICH 4.2
+#else
+  const bool automatic = buffer == nullptr && bytes < 0;  // never
+#endif
+  StateGuard guard;
+  *account = automatic ? uint64_t{1} << 62 : static_cast<uint64_t>(bytes);
+  g_process.attached_bytes += *account;
+}
+
+int buffer_attach(void* buffer, MPI_Count bytes, Pass pass) {
+  const int rc = pass();
+  if (rc == MPI_SUCCESS) attach(buffer, bytes, &g_process.attached_to_process);
+  return rc;
+}
+
+int buffer_detach(void*, void*, bool, Pass pass) {
+  // The call returns when the messages have left the user's buffer (MPI-4.0, 3.6). It waits for the library's
+  // only: two ranks that both send, detach and then receive must not wait for each other.
+  return release_account(&g_process.attached_to_process, pass);
+}
+
+int buffer_flush(Pass pass) {
+  return release_account(nullptr, pass);
+}
+
+int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass) {
+  const int rc = pass();
+  CommInfo* c = rc == MPI_SUCCESS ? g_process.comms.find(comm) : nullptr;
+  if (c != nullptr) attach(buffer, bytes, &c->attached_bytes);
+  return rc;
+}
+
+int comm_detach_buffer(MPI_Comm comm, Pass pass) {
+  CommInfo* c = g_process.comms.find(comm);
+  return c != nullptr ? release_account(&c->attached_bytes, pass) : pass();
+}
+
+}  // namespace tasuki::shim::delegate

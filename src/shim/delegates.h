@@ -1,0 +1,134 @@
+// Delegates: where a generated entry point hands a call over. `pass` gives the library's own answer to
+// exactly the same call; a delegate uses it for everything that Tasuki does not handle, invalid arguments
+// included (so that error texts, classes and handlers are the library's own).
+//
+// Every delegate returns an MPI error code as the MPI function would. Counts are MPI_Count so that the
+// large-count functions (MPI-4, suffix _c) share the delegate with the classic ones.
+#pragma once
+
+#include <mpi.h>
+
+#include <type_traits>
+
+namespace tasuki::shim {
+
+// A reference to a callable int(); valid during the call only. Costs two words and one indirect call.
+class Pass {
+ public:
+  template <typename F>
+  Pass(F& f)  // NOLINT: implicit on purpose
+      : object_(&f), call_([](void* o) { return (*static_cast<F*>(o))(); }) {}
+  int operator()() const { return call_(object_); }
+
+ private:
+  void* object_;
+  int (*call_)(void*);
+};
+
+enum class SendMode { standard, synchronous, buffered, ready };
+
+// True between MPI_Init and MPI_Finalize when this process is a task that shares its memory and TASUKI is on:
+// the switch at the head of every entry point. When it is false the entry point passes at once.
+extern bool g_on;
+inline bool on() {
+  return __builtin_expect(g_on, 1);
+}
+
+namespace delegate {
+
+// ---- environment (called regardless of on())
+int init(Pass pass);      // MPI_Init, MPI_Init_thread
+int finalize(Pass pass);  // MPI_Finalize
+
+// ---- blocking point-to-point
+int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, SendMode mode,
+         Pass pass);
+int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+         MPI_Status* status, Pass pass);
+int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+             MPI_Comm comm, MPI_Status* status, Pass pass);
+int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
+                     int recvtag, MPI_Comm comm, MPI_Status* status, Pass pass);
+
+// ---- non-blocking and persistent
+int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+          MPI_Request* request, SendMode mode, Pass pass);
+int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+          MPI_Request* request, Pass pass);
+int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+              MPI_Comm comm, MPI_Request* request, Pass pass);
+int isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
+                      int recvtag, MPI_Comm comm, MPI_Request* request, Pass pass);
+int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+              MPI_Request* request, SendMode mode, Pass pass);
+int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+              MPI_Request* request, Pass pass);
+int start(MPI_Request* request, Pass pass);
+int startall(int count, MPI_Request requests[], Pass pass);
+
+// ---- probing
+int probe(int source, int tag, MPI_Comm comm, MPI_Status* status, Pass pass);
+int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Pass pass);
+int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status, Pass pass);
+int improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status,
+            Pass pass);
+int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status, Pass pass);
+int imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request,
+           Pass pass);
+
+// ---- completion
+int wait(MPI_Request* request, MPI_Status* status, Pass pass);
+int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass);
+int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status, Pass pass);
+int waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[],
+             Pass pass);
+int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass);
+int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[], Pass pass);
+int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status, Pass pass);
+int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[],
+             Pass pass);
+int request_free(MPI_Request* request, Pass pass);
+int request_get_status(MPI_Request request, int* flag, MPI_Status* status, Pass pass);
+int request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[],
+                           Pass pass);
+int request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status,
+                           Pass pass);
+int request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[],
+                            MPI_Status statuses[], Pass pass);
+int cancel(MPI_Request* request, Pass pass);
+
+// ---- buffered mode
+int buffer_attach(void* buffer, MPI_Count bytes, Pass pass);
+int buffer_detach(void* buffer_address, void* bytes_address, bool large,
+                  Pass pass);  // *bytes: int, MPI_Count if large
+int buffer_flush(Pass pass);   // of the process or of a communicator, also MPI_Buffer_iflush
+int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass);
+int comm_detach_buffer(MPI_Comm comm, Pass pass);
+
+// ---- collectives
+int barrier(MPI_Comm comm, Pass pass);
+int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass);
+
+// ---- one-sided communication
+int win_test(const int* flag, Pass pass);
+
+// ---- datatypes and communicators
+int type_commit(MPI_Datatype* type, Pass pass);
+// *position: int, MPI_Count if large.
+int pack(const void* inbuf, MPI_Count incount, MPI_Datatype type, void* outbuf, MPI_Count outsize,
+         void* position, bool large, MPI_Comm comm, Pass pass);
+int unpack(const void* inbuf, MPI_Count insize, void* position, void* outbuf, MPI_Count outcount,
+           MPI_Datatype type, bool large, MPI_Comm comm, Pass pass);
+// *position: MPI_Aint, MPI_Count in the large-count functions; both have 8 bytes.
+int pack_external(const char* format, const void* inbuf, MPI_Count incount, MPI_Datatype type, void* outbuf,
+                  MPI_Count outsize, void* position, Pass pass);
+int unpack_external(const char* format, const void* inbuf, MPI_Count insize, void* position, void* outbuf,
+                    MPI_Count outcount, MPI_Datatype type, Pass pass);
+// Every collective call that makes one communicator for all its callers; agreement happens after `pass`
+// succeeded.
+int comm_new(MPI_Comm* newcomm, Pass pass);
+
+}  // namespace delegate
+}  // namespace tasuki::shim

@@ -1,0 +1,15 @@
+// The promise TASUKI_EVERYWHERE, and how MPI_Init finds out whether all ranks keep it.
+//
+// No message may be spent on the question: a rank without Tasuki would take it, or a collective operation of
+// the shim's, for one of its program's own. So ranks answer by names in the launcher's name service
+// (MPI_Publish_name): whoever says nothing there takes part in nothing.
+#pragma once
+
+namespace tasuki::shim {
+
+// Called at the end of MPI_Init by every rank that has made the promise; `mine`: this one can take part in
+// what needs it. True if all can, and there is more than one space. Ends the job, with a line that says why,
+// if some rank did not confirm the promise in time.
+bool everyone_takes_part(bool mine);
+
+}  // namespace tasuki::shim

@@ -1,0 +1,377 @@
+#include "shim/hosts/remote.h"
+
+#include <climits>
+#include <cstdlib>
+
+#include "generated/pmpi.h"
+
+namespace tasuki::shim::remote {
+namespace {
+
+// From here on a pack is shared with idle tasks, as in pack.cpp.
+constexpr uint64_t kShareFrom = 128 << 10;
+// Longer messages would need as much memory again; the library sends them in pieces.
+constexpr uint64_t kMost = 64 << 20;
+
+// ---- When it pays
+//
+// Half round trip in us of DDTBench's patterns between two network namespaces (veth, one rank on each, 2
+// cores in all, a busy machine: 5th percentile of 60), the library's calls and Tasuki's in turns. "send",
+// "receive": only that side packs; "both" is what two sides under Tasuki get where neither leaves the message
+// to the library.
+//
+// clang-format off
+//   Open MPI 4.1.4          contiguous  library   send  receive   both
+//   SPECFEM3D_oc      12900       18.4     38.5   37.1     28.7   19.5
+//   NAS_LU_y          16320       18.9     41.2   30.8     19.4   21.3
+//   NAS_MG_x          32768       31.6     98.6   87.3     50.9   40.9
+//   WRF_y_vec         90804      122.8     91.1   88.9     93.1   93.5
+//   WRF_x_sa         102648      130.7    143.3  131.9    130.5  118.1
+//   NAS_MG_x         131072      147.2    253.2  347.1    260.6  286.2
+//   WRF_y_vec        181608      182.5     93.1  116.9    108.1  114.3   (again, busier: 440 380 413 330 308)
+//   LAMMPS_full      195968      114.1    191.1  112.0    193.7  126.0
+//   NAS_MG_y         262144      247.9    182.8  130.6    133.5  119.7
+//   MILC_su3_zd      393216      219.9    234.1  232.5    243.9  224.6
+//
+//   MPICH 4.0.2             contiguous  library   send  receive   both
+//   NAS_LU_y          16320       11.4     25.0   13.7     22.1   12.7
+//   NAS_MG_x          32768       36.4     53.0   32.8     53.1   44.1
+//   WRF_y_vec         90804       92.8    173.7   86.1    174.5   98.5
+//   MILC_su3_zd       98304       46.7     98.1   44.8    100.1   48.7
+//   WRF_x_sa         102648       51.4    148.0   76.0    145.8   71.4
+//   NAS_MG_x         131072       67.5    174.4  141.2    221.5  158.8
+//   WRF_y_vec        181608      119.9    280.7  134.7    284.0  133.6
+//   NAS_MG_y         262144       95.8    230.8  138.3    238.0  111.2
+//   MILC_su3_zd      393216      154.6    364.6  224.4    404.2  173.6
+//   NAS_MG_z        1048576      593.3   1507.0  928.2   1617.0  680.7   (this and the next: TASUKI_THREADS=0)
+//   FFT2            2359296     1505.4   8525.6 4994.0  10010.5 4503.1
+// clang-format on
+//
+// Below: 1.00 to 1.02 of the library's time where the wire is everything.
+constexpr uint64_t kLeast = 1 << 10;
+// Longer runs the library copies as fast, a piece at a time while others are on the wire.
+constexpr uint64_t kLongRun = 8 << 10;
+// Where every few bytes lie in a cache line of their own (NAS_MG_x) a pack is slower than the wire, so that
+// the library's way, a piece at a time, hides more.
+constexpr uint64_t kSparseRun = 8;
+
+bool is_sparse(const layout::Region& r) {
+  if (layout::typical_run(r.layout) > kSparseRun) return false;
+  const uint64_t span = layout::extent(r.layout) > 0 && r.count > 1
+                            ? r.count * static_cast<uint64_t>(layout::extent(r.layout))
+                            : static_cast<uint64_t>(layout::true_extent(r.layout));
+  return span / kLine >= layout::bytes(r) / kSparseRun;
+}
+
+#if defined(OPEN_MPI)
+// From here on the packed bytes leave the second-level cache before they are sent or unpacked (FFT2: 1048576
+// bytes, library 938, both 819; 2359296 bytes, 2094 and 2585).
+constexpr uint64_t kCacheful = 3 << 19;
+// The library's first message of several pieces.
+constexpr uint64_t kSparseFrom = 64 << 10;
+#else
+// MPICH over UCX: messages of this size it unpacks from where they arrive (MILC_su3_zd, 98304 bytes: 44.8 and
+// packed 48.7; NAS_MG_x, 32768: 32.8 and 44.1).
+constexpr uint64_t kUnpackedFrom = 32 << 10, kUnpackedTo = 128 << 10;
+#endif
+
+bool pays(Direction direction, const layout::Region& r) {
+  const uint64_t bytes = layout::bytes(r);
+  if (bytes < kLeast || layout::typical_run(r.layout) >= kLongRun) return false;
+#if defined(OPEN_MPI)
+  static_cast<void>(direction);
+  return bytes < kCacheful && (bytes < kSparseFrom || !is_sparse(r));
+#else
+  if (direction == Direction::send) return true;
+  return bytes < kUnpackedFrom || (bytes >= kUnpackedTo && !is_sparse(r));
+#endif
+}
+
+// ---- buffers for packed bytes
+//
+// Kept: to have the pages of a fresh one mapped costs more than to pack into it.
+
+struct Block {
+  uint64_t capacity;
+  Block* next;
+};
+constexpr uint64_t kHeader = kLine;  // keeps the bytes aligned
+constexpr uint64_t kSmallestBlock = 16 << 10;
+constexpr uint64_t kMostKept = 128 << 20;
+// More than this in use at once (many receives posted ahead): the library then needs no memory of its own.
+constexpr uint64_t kMostUsed = 512 << 20;
+
+struct Blocks {
+  SpinLock lock;
+  Block* free = nullptr;
+  uint64_t kept = 0, used = 0;
+};
+Blocks g_blocks;
+
+}  // namespace
+
+char* take_block(uint64_t bytes) {
+  uint64_t capacity = kSmallestBlock;
+  while (capacity < bytes) capacity *= 2;
+  Block* b = nullptr;
+  {
+    Locked locked(g_blocks.lock);
+    if (g_blocks.used + capacity > kMostUsed) return nullptr;
+    g_blocks.used += capacity;
+    Block** at = &g_blocks.free;
+    while (*at != nullptr && (*at)->capacity != capacity) at = &(*at)->next;
+    if ((b = *at) != nullptr) {
+      *at = b->next;
+      g_blocks.kept -= capacity;
+    }
+  }
+  if (b == nullptr) {
+    b = static_cast<Block*>(aligned_alloc(kLine, kHeader + capacity));
+    if (b == nullptr) {
+      Locked locked(g_blocks.lock);
+      g_blocks.used -= capacity;
+      return nullptr;
+    }
+    b->capacity = capacity;
+  }
+  return reinterpret_cast<char*>(b) + kHeader;
+}
+
+void give_block(char* data) {
+  Block* b = reinterpret_cast<Block*>(data - kHeader);
+  {
+    Locked locked(g_blocks.lock);
+    g_blocks.used -= b->capacity;
+    if (g_blocks.kept + b->capacity <= kMostKept) {
+      g_blocks.kept += b->capacity;
+      b->next = g_blocks.free;
+      g_blocks.free = b;
+      return;
+    }
+  }
+  free(b);
+}
+
+namespace {
+
+void move(const layout::Region& to, const layout::Region& from, uint64_t bytes) {
+  if (bytes >= kShareFrom)
+    g_process.engine.copy(to, from, bytes);
+  else
+    layout::copy(to, from, 0, bytes);
+  __atomic_add_fetch(&g_process.remote_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+layout::Region dense(char* data, uint64_t bytes) {
+  return {data, bytes, layout::byte_layout()};
+}
+
+// The bytes of a message that has arrived.
+uint64_t arrived(const MPI_Status& status) {
+  int n = 0;
+  pmpi().Get_count(&status, MPI_PACKED, &n);
+  return n > 0 ? static_cast<uint64_t>(n) : 0;
+}
+
+int send_packed(const Packed& p, int dest, int tag, MPI_Comm comm, SendMode mode) {
+  switch (mode) {
+    case SendMode::synchronous:
+      return pmpi().Ssend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm);
+    case SendMode::ready:
+      return pmpi().Rsend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm);
+    default:
+      return pmpi().Send(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm);
+  }
+}
+
+Request* make_carried() {
+  if (g_process.detached != nullptr) reap_detached();
+  return g_process.engine.take_request();
+}
+
+// Hands the user a request for the library's, or its error.
+int carry(Packed& p, Request* r, MPI_Request library, int rc, MPI_Request* request) {
+  if (rc != MPI_SUCCESS) {
+    discard(r);
+    return rc;
+  }
+  p.move_to(r);
+  r->mine.library = key_of(library);
+  *request = handle_for(r);
+  return MPI_SUCCESS;
+}
+
+void unpack_carried(Request* r, const MPI_Status& status) {
+  if (r->mine.unpacks == 0) return;
+  r->mine.unpacks = 0;
+  int cancelled = 0;
+  pmpi().Test_cancelled(&status, &cancelled);
+  const uint64_t n = cancelled != 0 ? 0 : arrived(status);
+  if (n > 0 && n <= layout::bytes(r->region)) move(r->region, dense(r->mine.packed, n), n);
+}
+
+}  // namespace
+
+Packed::Packed(Direction direction, const void* buf, MPI_Count count, MPI_Datatype type, int peer,
+               MPI_Comm comm) {
+  if (g_process.remote == RemotePolicy::off || count <= 0 || comm == MPI_COMM_NULL) return;
+  if (peer < 0 && (peer != MPI_ANY_SOURCE || direction == Direction::send)) return;
+  // Refused for another reason than its members: the library says what is wrong.
+  if (g_process.comms.find(comm) != nullptr) return;
+  TypeInfo* t = g_process.types.find(type, comm, &error_);
+  if (t == nullptr || t->dense || t->opaque || t->size == 0) return;
+  if (static_cast<uint64_t>(count) > kMost / t->size) return;
+  bytes_ = static_cast<uint64_t>(count) * t->size;
+  region_ = {static_cast<char*>(const_cast<void*>(buf)), static_cast<uint64_t>(count), t->layout};
+  if (g_process.remote == RemotePolicy::on && !pays(direction, region_)) return;
+  if ((data_ = take_block(bytes_)) == nullptr) return;
+  type_ = t;
+  TypeTable::retain(t);
+}
+
+void Packed::pack() const {
+  move(dense(data_, bytes_), region_, bytes_);
+}
+
+void Packed::unpack(const MPI_Status& status) const {
+  const uint64_t n = arrived(status);
+  if (n > 0 && n <= bytes_) move(region_, dense(data_, n), n);
+}
+
+void Packed::give_back() {
+  if (data_ == nullptr) return;
+  give_block(data_);
+  TypeTable::release(type_);
+  data_ = nullptr;
+}
+
+void Packed::move_to(Request* r) {
+  r->kind = RequestKind::carried;
+  r->region = region_;
+  r->mine.type = type_;
+  r->mine.packed = data_;
+  data_ = nullptr;
+}
+
+int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, SendMode mode,
+         Pass pass) {
+  if (mode == SendMode::buffered) return pass();
+  const Packed p(Direction::send, buf, count, type, dest, comm);
+  if (p.error() != MPI_SUCCESS) return p.error();
+  if (!p.used()) return pass();
+  p.pack();
+  return send_packed(p, dest, tag, comm, mode);
+}
+
+int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+         MPI_Status* status, Pass pass) {
+  const Packed p(Direction::receive, buf, count, type, source, comm);
+  if (p.error() != MPI_SUCCESS) return p.error();
+  if (!p.used()) return pass();
+  MPI_Status own_status;
+  if (status == MPI_STATUS_IGNORE) status = &own_status;
+  const int rc = pmpi().Recv(p.data(), p.bytes(), MPI_PACKED, source, tag, comm, status);
+  if (rc == MPI_SUCCESS) p.unpack(*status);
+  return rc;
+}
+
+int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+             MPI_Comm comm, MPI_Status* status, Pass pass) {
+  if (sendcount > INT_MAX || recvcount > INT_MAX) return pass();
+  const Packed out(Direction::send, sendbuf, sendcount, sendtype, dest, comm);
+  if (out.error() != MPI_SUCCESS) return out.error();
+  const Packed in(Direction::receive, recvbuf, recvcount, recvtype, source, comm);
+  if (in.error() != MPI_SUCCESS) return in.error();
+  if (!out.used() && !in.used()) return pass();
+  if (out.used()) {
+    out.pack();
+    sendbuf = out.data();
+    sendcount = out.bytes();
+    sendtype = MPI_PACKED;
+  }
+  MPI_Status own_status;
+  if (status == MPI_STATUS_IGNORE) status = &own_status;
+  const bool packed = in.used();
+  const int rc =
+      pmpi().Sendrecv(sendbuf, static_cast<int>(sendcount), sendtype, dest, sendtag,
+                      packed ? in.data() : recvbuf, packed ? in.bytes() : static_cast<int>(recvcount),
+                      packed ? MPI_PACKED : recvtype, source, recvtag, comm, status);
+  if (rc == MPI_SUCCESS && packed) in.unpack(*status);
+  return rc;
+}
+
+int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+          MPI_Request* request, SendMode mode, Pass pass) {
+  if (mode == SendMode::buffered || request == nullptr) return pass();
+  Packed p(Direction::send, buf, count, type, dest, comm);
+  if (p.error() != MPI_SUCCESS) return p.error();
+  Request* r = p.used() ? make_carried() : nullptr;
+  if (r == nullptr) return pass();
+  p.pack();
+  MPI_Request sent = MPI_REQUEST_NULL;
+  int rc;
+  if (mode == SendMode::synchronous)
+    rc = pmpi().Issend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
+  else if (mode == SendMode::ready)
+    rc = pmpi().Irsend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
+  else
+    rc = pmpi().Isend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
+  return carry(p, r, sent, rc, request);
+}
+
+int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+          MPI_Request* request, Pass pass) {
+  if (request == nullptr) return pass();
+  Packed p(Direction::receive, buf, count, type, source, comm);
+  if (p.error() != MPI_SUCCESS) return p.error();
+  Request* r = p.used() ? make_carried() : nullptr;
+  if (r == nullptr) return pass();
+  r->mine.unpacks = 1;
+  MPI_Request posted = MPI_REQUEST_NULL;
+  const int rc = pmpi().Irecv(p.data(), p.bytes(), MPI_PACKED, source, tag, comm, &posted);
+  return carry(p, r, posted, rc, request);
+}
+
+// ---- carried requests
+
+void arrive(Request* r, const MPI_Status& status, int code) {
+  if (code == MPI_SUCCESS) unpack_carried(r, status);
+  discard(r);
+}
+
+int wait(Request* r, MPI_Status* status) {
+  MPI_Status own_status;
+  if (status == MPI_STATUS_IGNORE) status = &own_status;
+  MPI_Request library = handle_of<MPI_Request>(r->mine.library);
+  const int rc = pmpi().Wait(&library, status);
+  arrive(r, *status, rc);
+  return rc;
+}
+
+int test(Request* r, int* flag, MPI_Status* status) {
+  MPI_Status own_status;
+  if (status == MPI_STATUS_IGNORE) status = &own_status;
+  MPI_Request library = handle_of<MPI_Request>(r->mine.library);
+  const int rc = pmpi().Test(&library, flag, status);
+  if (library != MPI_REQUEST_NULL) return rc;
+  *flag = 1;
+  arrive(r, *status, rc);
+  return rc;
+}
+
+int get_status(Request* r, int* flag, MPI_Status* status) {
+  MPI_Status own_status;
+  if (status == MPI_STATUS_IGNORE) status = &own_status;
+  status->MPI_ERROR = MPI_SUCCESS;
+  const int rc = pmpi().Request_get_status(handle_of<MPI_Request>(r->mine.library), flag, status);
+  if (rc == MPI_SUCCESS && *flag != 0 && status->MPI_ERROR == MPI_SUCCESS) unpack_carried(r, *status);
+  return rc;
+}
+
+int cancel(Request* r) {
+  MPI_Request library = handle_of<MPI_Request>(r->mine.library);
+  return pmpi().Cancel(&library);
+}
+
+}  // namespace tasuki::shim::remote

@@ -1,0 +1,151 @@
+#include "shim/hosts/span.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "generated/pmpi.h"
+#include "shim/objects/requests.h"
+
+namespace tasuki::shim {
+namespace {
+
+constexpr int kSetUpTag = 0;
+
+int* integers(int n) {
+  return static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(n)));
+}
+
+void free_span(Span* s) {
+  free(s->leader);
+  free(s->node_of);
+  free(s->local_rank);
+  free(const_cast<int*>(s->local.slots));
+  delete s->schedule;
+  delete s;
+}
+
+}  // namespace
+
+void SpanTable::open() {
+  int size = 0;
+  pmpi().Comm_size(MPI_COMM_WORLD, &size);
+  // Hosts are told apart by the smallest rank of their space.
+  node_of_world_rank_ = integers(size);
+  const int* slots = g_process.comms.world_slots();
+  int node = static_cast<int>(std::find_if(slots, slots + size, [](int s) { return s >= 0; }) - slots);
+  if (node_of_world_rank_ == nullptr) pmpi().Abort(MPI_COMM_WORLD, 1);
+  pmpi().Allgather(&node, 1, MPI_INT, node_of_world_rank_, 1, MPI_INT, MPI_COMM_WORLD);
+  pmpi().Comm_group(MPI_COMM_WORLD, &world_group_);
+  pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &SpanTable::forget, &keyval_, this);
+  map_.set_threads(g_process.threads);
+  on_ = true;
+}
+
+void SpanTable::close() {
+  if (!on_) return;
+  on_ = false;
+  pmpi().Group_free(&world_group_);
+  pmpi().Comm_free_keyval(&keyval_);
+}
+
+// Called by the MPI library when the communicator is freed, which is collective: so may this be.
+int SpanTable::forget(MPI_Comm comm, int, void*, void* extra) {
+  Span* s = static_cast<SpanTable*>(extra)->map_.erase(key_of(comm));
+  if (s == nullptr) return MPI_SUCCESS;
+  if (s->comm != MPI_COMM_NULL) pmpi().Comm_free(&s->comm);
+  free_span(s);
+  return MPI_SUCCESS;
+}
+
+// Finds out who is where, from the group alone. s->nodes stays 0 if a member is of another MPI_COMM_WORLD.
+int SpanTable::make(MPI_Comm comm, Span* s) {
+  MPI_Group group = MPI_GROUP_NULL;
+  pmpi().Comm_rank(comm, &s->rank);
+  pmpi().Comm_size(comm, &s->count);
+  const int n = s->count, world_size = g_process.world_size;
+  int* ranks = integers(2 * n);
+  int* node_number = integers(world_size);
+  int* slots = integers(n);
+  s->leader = integers(n);
+  s->node_of = integers(n);
+  s->local_rank = integers(n);
+  s->local.slots = slots;
+  bool good = ranks != nullptr && node_number != nullptr && slots != nullptr && s->leader != nullptr &&
+              s->node_of != nullptr && s->local_rank != nullptr;
+  if (good) {
+    int* world = ranks + n;
+    for (int i = 0; i < n; i++) ranks[i] = i;
+    std::fill_n(node_number, world_size, -1);
+    pmpi().Comm_group(comm, &group);
+    pmpi().Group_translate_ranks(group, n, ranks, world_group_, world);
+    pmpi().Group_free(&group);
+    const bool all_here = std::all_of(world, world + n, [&](int w) { return w >= 0 && w < world_size; });
+    for (int i = 0; all_here && i < n; i++) {
+      int& node = node_number[node_of_world_rank_[world[i]]];
+      if (node < 0) {
+        s->leader[s->nodes] = i;
+        node = s->nodes++;
+      }
+      s->node_of[i] = node;
+    }
+    if (all_here) s->node = s->node_of[s->rank];
+    for (int i = 0; all_here && i < n; i++) {
+      if (s->node_of[i] != s->node) continue;
+      if (i == s->rank) s->local.rank = s->local.count;
+      s->local_rank[i] = s->local.count;
+      slots[s->local.count++] = g_process.comms.world_slots()[world[i]];
+    }
+  }
+  free(ranks);
+  free(node_number);
+  return good ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+int SpanTable::set_up(MPI_Comm comm, Span* s) {
+  int inter = 0;
+  pmpi().Comm_test_inter(comm, &inter);
+  if (inter != 0) return MPI_SUCCESS;
+  int rc = make(comm, s);
+  if (rc != MPI_SUCCESS || s->nodes < 2) return rc;
+  // Not a duplicate: that would call the user's functions for attributes.
+  MPI_Group group = MPI_GROUP_NULL;
+  pmpi().Comm_group(comm, &group);
+  rc = pmpi().Comm_create(comm, group, &s->comm);
+  pmpi().Group_free(&group);
+  if (rc != MPI_SUCCESS) return rc;
+  pmpi().Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
+  // The members of a host need a context of their board.
+  const int first = s->leader[s->node];
+  unsigned context = 0;
+  if (s->rank == first) {
+    context = g_process.board->next_context.fetch_add(1, std::memory_order_relaxed);
+    for (int i = 0; rc == MPI_SUCCESS && i < s->count; i++)
+      if (s->node_of[i] == s->node && i != first)
+        rc = pmpi().Send(&context, 1, MPI_UNSIGNED, i, kSetUpTag, s->comm);
+  } else {
+    rc = pmpi().Recv(&context, 1, MPI_UNSIGNED, first, kSetUpTag, s->comm, MPI_STATUS_IGNORE);
+  }
+  s->local.context = context;
+  return rc;
+}
+
+Span* SpanTable::get(MPI_Comm comm, int* error) {
+  *error = MPI_SUCCESS;
+  Span* s = map_.find(key_of(comm));
+  if (s == nullptr) {
+    s = new Span{};
+    s->comm = MPI_COMM_NULL;
+    *error = set_up(comm, s);
+    if (*error == MPI_SUCCESS && !map_.insert(key_of(comm), s)) *error = MPI_ERR_NO_MEM;
+    if (*error != MPI_SUCCESS) {
+      raise(comm, *error);
+      free_span(s);
+      return nullptr;
+    }
+    // Communicators that MPI itself made end with it.
+    if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) pmpi().Comm_set_attr(comm, keyval_, this);
+  }
+  return s->comm == MPI_COMM_NULL ? nullptr : s;
+}
+
+}  // namespace tasuki::shim

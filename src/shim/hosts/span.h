@@ -1,0 +1,59 @@
+// Spans: communicators whose members live on several hosts, all of them under Tasuki.
+//
+// That all ranks run Tasuki is the user's promise (TASUKI_EVERYWHERE), and MPI_Init holds him to it (promise.h). After
+// that every member of a communicator comes to the same conclusions from its group alone.
+//
+// What a span needs (a private communicator, contexts inside the hosts) is made in the first call that uses it,
+// which is collective.
+#pragma once
+
+#include <mpi.h>
+
+#include "message/broadcast.h"
+#include "schedule/schedule.h"
+#include "shim/delegates.h"
+#include "shim/objects/handle_map.h"
+
+namespace tasuki::shim {
+
+struct Span {
+  MPI_Comm
+      comm;  // private: the leaders' messages; MPI_COMM_NULL if the members are not all under Tasuki here
+  int rank, count;           // of this process in the communicator
+  int node, nodes;           // its host among those of the members
+  int* leader;               // by node: the rank there that talks to other hosts, unless the root is there
+  int* node_of;              // by rank
+  int* local_rank;           // by rank: its place among the members of its host
+  Broadcaster::Group local;  // the members of this host
+  // The schedule of the last broadcast: programs repeat themselves.
+  schedule::Parameters parameters;
+  schedule::Schedule* schedule;
+};
+
+class SpanTable {
+ public:
+  // Called by all ranks at the end of MPI_Init, if all can take part: collective.
+  void open();
+  void close();
+  bool on() const { return on_; }
+
+  // The communicator's span, made if it is new: collective. nullptr: the library's. *error: an MPI error code,
+  // raised.
+  Span* get(MPI_Comm comm, int* error);
+
+ private:
+  int make(MPI_Comm comm, Span* s);
+  int set_up(MPI_Comm comm, Span* s);
+  static int forget(MPI_Comm comm, int keyval, void* attribute, void* extra);
+
+  HandleMap<Span> map_;
+  bool on_ = false;
+  int* node_of_world_rank_ = nullptr;  // the smallest rank in the same space
+  MPI_Group world_group_{};
+  int keyval_ = MPI_KEYVAL_INVALID;
+};
+
+// MPI_Bcast on a communicator that is not one host's.
+int span_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass);
+
+}  // namespace tasuki::shim

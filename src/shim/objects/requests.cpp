@@ -1,0 +1,327 @@
+#include "shim/objects/requests.h"
+
+#include <cstdlib>
+
+#include "generated/pmpi.h"
+#include "shim/hosts/remote.h"
+#include "shim/objects/status.h"
+#include "shim/verdict.h"
+
+namespace tasuki::shim {
+namespace {
+
+// What a buffered send takes of the user's buffer besides its data, at most MPI_BSEND_OVERHEAD. That differs
+// within a family (96 in MPICH, 88 in Intel MPI, 128 in Open MPI), and a program's buffer has just the room
+// that its own mpi.h says.
+constexpr uint64_t kBsendOverhead = 64;
+static_assert(kBsendOverhead <= MPI_BSEND_OVERHEAD);
+
+// An address of nullptr is MPI_BOTTOM with absolute addresses, or a mistake that the library reports.
+bool address_is_plausible(const void* buf, MPI_Count count, const TypeInfo* t) {
+  return buf != nullptr || count == 0 || !t->predefined;
+}
+
+Target resolve(CommInfo* c, const void* buf, MPI_Count count, MPI_Datatype type, int slot, MPI_Comm comm) {
+  Target t{c, nullptr, slot, MPI_SUCCESS, type};
+  TypeTable& types = g_process.types;
+  t.type = count != 0 ? types.find(type, comm, &t.error) : types.find_for_none(type, comm, &t.error);
+  if (t.type != nullptr && !address_is_plausible(buf, count, t.type)) t.comm = nullptr;
+  return t;
+}
+
+Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold) {
+  if (g_process.detached != nullptr) reap_detached();
+  Request* r = g_process.engine.take_request();
+  if (r == nullptr) return nullptr;
+  r->context = t.comm->context;
+  r->peer = t.slot;
+  r->region = region_of(buf, count, t.type);
+  if (hold == Hold::no) return r;
+  r->mine.comm = t.comm;
+  r->mine.type = t.type;
+  CommTable::retain(t.comm);
+  TypeTable::retain(t.type);
+  return r;
+}
+
+// Undecodable types travel as the library packs them.
+bool make_scratch(Request* r, const Target& t, MPI_Count count) {
+  const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
+  r->mine.scratch = static_cast<char*>(malloc(bytes + 1));
+  if (r->mine.scratch == nullptr) return false;
+  MPI_Datatype copy = MPI_DATATYPE_NULL;  // the user may free his while the operation is in progress
+  if (pmpi().Type_dup(t.handle, &copy) != MPI_SUCCESS) return false;
+  r->mine.user_buffer = r->region.base;
+  r->mine.user_count = static_cast<uint64_t>(count);
+  r->mine.user_type = key_of(copy);
+  r->region = {r->mine.scratch, bytes, layout::byte_layout()};
+  return true;
+}
+
+// Room in the user's attached buffer for a buffered send; false if there is none. What was released is taken
+// and counted under one lock: else another thread could find the buffer full that is not, or detach it in
+// between.
+bool charge(Request* r, uint64_t bytes) {
+  Process& p = g_process;
+  StateGuard guard;
+  p.attached_used -= p.engine.take_released();
+  if (p.attached_used + bytes > p.attached_bytes) return false;
+  p.attached_used += bytes;
+  r->charged = bytes;
+  r->attachment = p.attachment;
+  return true;
+}
+
+// A send that could not be started: a persistent request stays, inactive.
+int fail(Request* r, MPI_Comm comm, int code) {
+  if (r->mine.persistent != 0)
+    r->mine.started = 0;
+  else
+    discard(r);
+  return raise(comm, code);
+}
+
+void pack_by_library(Request* r) {
+  int position = 0;
+  pmpi().Pack(r->mine.user_buffer, static_cast<int>(r->mine.user_count),
+              handle_of<MPI_Datatype>(r->mine.user_type), r->mine.scratch, static_cast<int>(r->region.count),
+              &position, MPI_COMM_SELF);
+}
+
+void unpack_by_library(Request* r) {
+  // A shorter message fills fewer elements: unpack whole ones only as far as the bytes go.
+  const uint64_t total = r->region.count;
+  if (total == 0) return;
+  const uint64_t elements = r->mine.user_count * r->status_bytes / total;
+  int position = 0;
+  pmpi().Unpack(r->mine.scratch, static_cast<int>(r->status_bytes), &position, r->mine.user_buffer,
+                static_cast<int>(elements), handle_of<MPI_Datatype>(r->mine.user_type), MPI_COMM_SELF);
+}
+
+}  // namespace
+
+layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t) {
+  char* base = static_cast<char*>(const_cast<void*>(buf));
+  const uint64_t n = static_cast<uint64_t>(count);
+  if (t->dense) return {base + t->offset, n * t->size, layout::byte_layout()};
+  return {base, n, t->layout};
+}
+
+Target send_target(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  CommInfo* c = g_process.comms.find(comm);
+  if (c == nullptr || dest < 0 || dest >= c->peer_count || tag < 0 || tag > g_process.tag_upper_bound ||
+      count < 0)
+    return {};
+  return resolve(c, buf, count, type, c->slots[dest], comm);
+}
+
+Target receive_target(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
+                      MPI_Comm comm) {
+  CommInfo* c = g_process.comms.find(comm);
+  if (c == nullptr || count < 0) return {};
+  if (tag != MPI_ANY_TAG && (tag < 0 || tag > g_process.tag_upper_bound)) return {};
+  if (source == MPI_ANY_SOURCE) return resolve(c, buf, count, type, kAnySource, comm);
+  if (source < 0 || source >= c->peer_count) return {};
+  return resolve(c, buf, count, type, c->slots[source], comm);
+}
+
+Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag) {
+  Request* r = make(t, buf, count, Hold::yes);
+  if (r == nullptr) return nullptr;
+  r->kind = RequestKind::send;
+  r->tag = tag;
+  r->envelope.source_rank = t.comm->rank;
+  if (t.type->opaque) {
+    if (!make_scratch(r, t, count)) {
+      discard(r);
+      return nullptr;
+    }
+    pack_by_library(r);
+  }
+  return r;
+}
+
+Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold hold) {
+  Request* r = make(t, buf, count, hold);
+  if (r == nullptr) return nullptr;
+  r->kind = RequestKind::receive;
+  r->tag = tag_in(tag);
+  if (t.type->opaque && !make_scratch(r, t, count)) {
+    discard(r);
+    return nullptr;
+  }
+  return r;
+}
+
+int launch_send(Request* r, SendMode mode) {
+  CommInfo* c = static_cast<CommInfo*>(r->mine.comm);
+  Process& p = g_process;
+  if (mode == SendMode::buffered) {
+    const uint64_t needed = layout::bytes(r->region) + kBsendOverhead;
+    if (!charge(r, needed)) return fail(r, c->comm, MPI_ERR_BUFFER);
+  }
+  if (p.engine.start_send(r, static_cast<Mode>(mode))) return MPI_SUCCESS;
+  {
+    StateGuard guard;
+    if (r->attachment == p.attachment) p.attached_used -= r->charged;
+  }
+  return fail(r, c->comm, MPI_ERR_NO_MEM);
+}
+
+// ---- results
+
+int peek(Request* r, MPI_Status* status) {
+  if (r->kind == RequestKind::pair) return peek(r->mine.part[0], status);
+  check_end(r, static_cast<TypeInfo*>(r->mine.type));
+  if (r->cancelled != 0)
+    set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, true);
+  else if (r->kind == RequestKind::receive)
+    set_status(status, r->status_source, r->status_tag,
+               r->truncated != 0 ? truncated_count(r) : r->status_bytes, false);
+  else if (r->mine.from_nobody != 0)
+    set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+  else
+    set_empty_status(status);
+  return r->truncated != 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
+
+void discard(Request* r) {
+  for (Request* part : r->mine.part)
+    if (part != nullptr) discard(part);
+  if (r->mine.user_type != 0) {
+    MPI_Datatype copy = handle_of<MPI_Datatype>(r->mine.user_type);
+    pmpi().Type_free(&copy);
+  }
+  free(r->mine.scratch);
+  if (r->mine.packed != nullptr) remote::give_block(r->mine.packed);
+  if (r->mine.comm != nullptr) CommTable::release(static_cast<CommInfo*>(r->mine.comm));
+  if (r->mine.type != nullptr) TypeTable::release(static_cast<TypeInfo*>(r->mine.type));
+  g_process.engine.give_request(r);
+}
+
+int finish(Request* r, MPI_Status* status) {
+  return finish(r, status, MPI_COMM_NULL);
+}
+
+int finish(Request* r, MPI_Status* status, MPI_Comm raised_on) {
+  const int rc = peek(r, status);
+  if (rc != MPI_SUCCESS && raised_on != MPI_COMM_NULL) tell_of_truncation(r, raised_on);
+  Stats& s = g_process.engine.stats();
+  const Request* received = r->kind == RequestKind::pair ? r->mine.part[0] : r;
+  if (received->kind == RequestKind::receive && received->cancelled == 0) {
+    g_process.engine.count(s.received);
+    g_process.engine.count(s.received_bytes, received->status_bytes);
+    if (received->mine.user_type != 0) unpack_by_library(const_cast<Request*>(received));
+  }
+  if (r->mine.persistent != 0) {
+    r->mine.started = 0;
+    r->state.store(RequestState::inactive, std::memory_order_relaxed);
+    return rc;
+  }
+  discard(r);
+  return rc;
+}
+
+// ---- handles
+
+namespace {
+
+int query_nothing(void*, MPI_Status*) {
+  return MPI_SUCCESS;
+}
+int free_nothing(void*) {
+  return MPI_SUCCESS;
+}
+int cancel_nothing(void*, int) {
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+MPI_Request generalized_request() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  pmpi().Grequest_start(&query_nothing, &free_nothing, &cancel_nothing, nullptr, &request);
+  return request;
+}
+
+// Not MPI_Request_free or MPI_Test, in which MPICH progresses. Before 4.2, over UCX and TCP, it hangs in
+// MPI_Finalize if a rank progresses when another one closes its connections already (docs/tasks.md, "Several
+// hosts").
+void free_complete(MPI_Request* request) {
+  pmpi().Wait(request, MPI_STATUS_IGNORE);
+}
+
+MPI_Request handle_for(Request* r) {
+  if (r->handle == 0) {
+    MPI_Request placeholder = generalized_request();
+    pmpi().Grequest_complete(placeholder);
+    r->handle = key_of(placeholder);
+    g_process.requests.insert(r->handle, r);
+  }
+  return handle_of<MPI_Request>(r->handle);
+}
+
+void free_placeholders() {
+  g_process.requests.for_each([](uintptr_t key, Request*) {
+    MPI_Request placeholder = handle_of<MPI_Request>(key);
+    free_complete(&placeholder);
+  });
+}
+
+void detach(Request* r) {
+  r->mine.detached = 1;
+  StateGuard guard;
+  r->next = g_process.detached;
+  g_process.detached = r;
+}
+
+void reap_detached() {
+  Request* list;
+  {
+    StateGuard guard;
+    list = g_process.detached;
+    g_process.detached = nullptr;
+  }
+  while (list != nullptr) {
+    Request* r = list;
+    list = r->next;
+    if (r->kind == RequestKind::carried) {
+      int done = 0;
+      remote::test(r, &done, MPI_STATUS_IGNORE);
+      if (done == 0) detach(r);
+      continue;
+    }
+    if (!g_process.engine.poll(r, false)) {
+      detach(r);
+      continue;
+    }
+    r->mine.persistent = 0;
+    finish(r, MPI_STATUS_IGNORE);
+  }
+}
+
+void leave_detached() {
+  reap_detached();
+  StateGuard guard;
+  for (Request* r = g_process.detached; r != nullptr; r = r->next) {
+    if (r->kind != RequestKind::carried) continue;
+    MPI_Request library = handle_of<MPI_Request>(r->mine.library);
+    pmpi().Request_free(&library);
+  }
+}
+
+int launch_persistent(Request* r) {
+  const SendMode mode = static_cast<SendMode>(r->mine.mode);
+  r->queued = r->bufferable = r->cancelled = r->truncated = 0;
+  r->polls = 0;
+  r->charged = 0;
+  r->mine.started = 1;
+  if (r->kind == RequestKind::receive) {
+    g_process.engine.start_receive(r);
+    return MPI_SUCCESS;
+  }
+  if (r->mine.user_type != 0) pack_by_library(r);
+  return launch_send(r, mode);
+}
+
+}  // namespace tasuki::shim

@@ -1,0 +1,95 @@
+// Operations as the MPI functions see them: arguments checked and resolved, requests with their MPI handles,
+// results turned into statuses and error codes.
+#pragma once
+
+#include <mpi.h>
+
+#include "shim/process.h"
+
+namespace tasuki::shim {
+
+// Guards what Process names, when several threads of this process call at once. Taken before the engine's
+// locks.
+class StateGuard {
+ public:
+  StateGuard() {
+    if (g_process.threads) g_process.lock.lock();
+  }
+  ~StateGuard() {
+    if (g_process.threads) g_process.lock.unlock();
+  }
+  StateGuard(const StateGuard&) = delete;
+  StateGuard& operator=(const StateGuard&) = delete;
+};
+
+// Who and what a call addresses. `comm` is nullptr if the call is for the library (or invalid, which the
+// library says best).
+struct Target {
+  CommInfo* comm;
+  TypeInfo* type;
+  int slot;   // of the peer, kAnySource
+  int error;  // with type == nullptr and comm != nullptr: the code to return, already raised
+  MPI_Datatype handle;
+};
+
+Target send_target(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
+Target receive_target(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
+                      MPI_Comm comm);
+
+inline int32_t tag_in(int tag) {
+  return tag == MPI_ANY_TAG ? kAnyTag : tag;
+}
+
+// The region of a user's buffer. Dense types become plain bytes, so that the copy engine takes its shortest
+// path.
+layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t);
+
+// Whether a request retains communicator and type, which the user may free while it is in progress. A
+// blocking call's need not: that saves four locked instructions of an 8-byte message's 0.15 us.
+enum class Hold : bool { no, yes };
+
+// A request filled in for a send or a receive; nullptr when memory is exhausted.
+Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag);
+Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold hold = Hold::yes);
+
+// Starts what make_send made. Returns an MPI error code, raised; the request is then given back.
+int launch_send(Request* r, SendMode mode);
+
+// Takes a completed operation's result: status (may be MPI_STATUS_IGNORE), unpacking of undecodable types.
+// Returns its error code, not raised; `raised_on` is where the caller will, if at all. The request goes back to
+// the pool, unless it is persistent.
+int finish(Request* r, MPI_Status* status);
+int finish(Request* r, MPI_Status* status, MPI_Comm raised_on);
+// The same result without any effect on the request (MPI_Request_get_status).
+int peek(Request* r, MPI_Status* status);
+void discard(Request* r);
+
+// A request of the library that this layer completes.
+MPI_Request generalized_request();
+
+// Frees a complete request of the library without making the library progress.
+void free_complete(MPI_Request* request);
+
+// The valid MPI_Request that stands for a request: a complete generalized request of the library, made once
+// and used again.
+MPI_Request handle_for(Request* r);
+inline Request* own(MPI_Request handle) {
+  return g_process.requests.find(key_of(handle));
+}
+inline bool is_inactive(const Request* r) {
+  return r->mine.persistent != 0 && r->mine.started == 0;
+}
+
+// Requests that the user freed while they were active.
+void detach(Request* r);
+void reap_detached();
+// At the end: the library completes in MPI_Finalize what it still carries; its bytes stay.
+void leave_detached();
+
+void free_placeholders();
+void free_spare_messages();
+
+// Persistent operations.
+int launch_persistent(Request* r);
+
+}  // namespace tasuki::shim

@@ -1,0 +1,88 @@
+#include "shim/outside.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "generated/pmpi.h"
+#include "shim/process.h"
+#include "task/launcher.h"
+
+namespace tasuki::shim {
+namespace {
+
+#if defined(OPEN_MPI)
+constexpr task::MpiAbi kAbi = task::MpiAbi::openmpi;
+#else
+constexpr task::MpiAbi kAbi = task::MpiAbi::mpich;
+#endif
+
+// Programs that a task executes inherit what is preloaded into it (task/object/outside.cpp), but not the task's memory.
+bool executed_by_a_task() {
+  return task::loaded_for() == nullptr && dlsym(RTLD_DEFAULT, "tasuki_task_object") != nullptr;
+}
+
+void say_executed(int world_rank) {
+  const bool required = setting_flag("TASUKI_REQUIRE") || setting_flag("TASUKI_EVERYWHERE");
+  if (!required && world_rank != 0) return;
+  log(required ? LogLevel::error : LogLevel::warning,
+      "%s runs as a process of its own%s: the program that `tasuki run` started has executed it; name it "
+      "itself (tasuki run %s), or "
+      "put tasuki run before it inside the script",
+      program_invocation_name, required ? ", which TASUKI_REQUIRE and --require forbid" : "",
+      program_invocation_short_name);
+  if (required) end_job();
+}
+
+// Of the tasks that enrolled the first one speaks; of others the one with the lowest number.
+bool speaks(const task::TaskSlot* slot, const task::Job& job) {
+  if (slot != nullptr) {
+    for (uint32_t i = 0; i < slot->index; i++)
+      if (g_process.board->member(static_cast<int32_t>(i)).member != 0) return false;
+    return std::max(slot->launcher_rank, 0) == static_cast<int32_t>(slot->index);  // on the first host
+  }
+  const char* number = getenv("TASUKI_RANK");
+  return number != nullptr ? atoi(number) == 0 : job.world_rank <= 0;
+}
+
+// Programs of one rank each where several were started: the launcher is none that this MPI library can speak to.
+void say_alone(const task::TaskSlot* slot) {
+  std::vector<std::string> environment;
+  for (char** e = environ; *e != nullptr; e++) environment.emplace_back(*e);
+  const task::Job job = task::read_job(environment);
+  if (job.abi != task::MpiAbi::none && job.abi != kAbi)
+    return;  // `tasuki run` has said which launcher is wrong
+  const char* started = getenv("TASUKI_SIZE");
+  const int count = slot != nullptr      ? static_cast<int>(slot->space->job_task_count)
+                    : started != nullptr ? atoi(started)
+                                         : job.local_size;
+  if (count < 2 || !speaks(slot, job)) return;
+  const bool slurm = job.launcher != nullptr && std::string(job.launcher) == "slurm";
+  log(LogLevel::warning, "each of the %d processes is alone in its MPI_COMM_WORLD: %s", count,
+      slurm
+          ? "srun started them without what their MPI library understands (srun --mpi=list: try pmi2 or pmix)"
+          : "tasuki run -n starts programs, not ranks of an MPI job; start those with mpirun -n N tasuki run "
+            "PROGRAM");
+}
+
+}  // namespace
+
+void look_outside(const task::TaskSlot* slot) {
+  // A job that a rank has spawned, with Hydra or Open MPI, was never meant to be here.
+  if (getenv("PMI_SPAWNED") != nullptr || getenv("OMPI_PARENT_PORT") != nullptr || !setting_flag("TASUKI"))
+    return;
+  int rank = 0, size = 0;
+  pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
+  pmpi().Comm_size(MPI_COMM_WORLD, &size);
+  if (executed_by_a_task()) say_executed(rank);
+  if (size == 1) say_alone(slot);
+}
+
+}  // namespace tasuki::shim

@@ -1,0 +1,311 @@
+// The life of the layer in one process: registration before MPI_Init, agreement on who takes part after it,
+// and the end.
+//
+// Agreement without messages: every task that runs this shim registers its endpoint before it enters
+// MPI_Init. The first one that comes out freezes the set of members; all others read that set. Each member
+// then publishes its rank, and the first one that has seen all ranks decides whether they belong to one
+// MPI_COMM_WORLD. So all members share every premise from which they later conclude whether a communicator is
+// handled here.
+#include "shim/process.h"
+
+#include <time.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "generated/pmpi.h"
+#include "os/mapping.h"
+#include "shim/hosts/promise.h"
+#include "shim/objects/requests.h"
+#include "shim/outside.h"
+#include "task/space.h"
+
+namespace tasuki::shim {
+
+bool g_on = false;
+Process g_process;
+
+namespace {
+
+#if defined(OPEN_MPI)
+constexpr uint32_t kFamily = 1;
+#else
+constexpr uint32_t kFamily = 2;
+#endif
+
+// Waits for something that other tasks do soon; false after the time limit.
+template <typename Done>
+bool wait_at_most(int64_t milliseconds, Done done) {
+  const int64_t end = now_ms() + milliseconds;
+  while (!done()) {
+    if (now_ms() > end) return false;
+    os::cpu_yield();
+  }
+  return true;
+}
+
+Costs chosen_costs() {
+  Costs costs = kBuiltInCosts;
+  const char* text = setting_text("TASUKI_COSTS");
+  if (*text != 0 && !parse_costs(text, &costs))
+    log(LogLevel::warning,
+        "TASUKI_COSTS=%s is not understood (see `tasuki tune`); using the built-in constants", text);
+  return costs;
+}
+
+Board* shared_board(task::Space* space) {
+  std::atomic<void*>& root = space->roots[task::kRootMpi];
+  void* existing = root.load(std::memory_order_acquire);
+  if (existing != nullptr) return static_cast<Board*>(existing);
+  const size_t size = os::page_ceil(sizeof(Board) + space->task_count * sizeof(Board::Member));
+  void* memory = os::map_memory(size);
+  if (memory == nullptr) return nullptr;
+  Board* board = static_cast<Board*>(memory);
+  board->magic = kBoardMagic;
+  board->family = kFamily;
+  board->task_count = space->task_count;
+  board->costs = chosen_costs();
+  board->next_context.store(16, std::memory_order_relaxed);  // below: contexts that need no agreement
+  if (root.compare_exchange_strong(existing, board, std::memory_order_acq_rel)) return board;
+  os::unmap(memory, size);
+  return static_cast<Board*>(existing);
+}
+
+// Before MPI_Init. Returns the slot if this process takes part.
+task::TaskSlot* enroll() {
+  task::TaskSlot* slot = setting_flag("TASUKI") ? task::self() : nullptr;
+  if (slot == nullptr) return nullptr;
+  Board* board = shared_board(slot->space);
+  if (board == nullptr || board->magic != kBoardMagic || board->family != kFamily) return nullptr;
+  if (board->member(static_cast<int32_t>(slot->index)).endpoint.load() != nullptr)
+    return nullptr;  // initialised before
+  Endpoint* e = g_process.engine.make_endpoint(board, static_cast<int32_t>(slot->index));
+  if (e == nullptr) return nullptr;
+  g_process.board = board;
+  board->member(e->slot).endpoint.store(e, std::memory_order_release);
+  return slot;
+}
+
+template <typename Visit>
+void for_each_member(Board* board, Visit visit) {
+  for (uint32_t i = 0; i < board->task_count; i++) {
+    Board::Member& m = board->member(static_cast<int32_t>(i));
+    if (m.member != 0) visit(m.endpoint.load(std::memory_order_acquire));
+  }
+}
+
+void freeze_members(Board* board) {
+  // Tasks that are not MPI programs never register; MPI programs have, before the first one leaves MPI_Init.
+  wait_at_most(200, [&] {
+    if (board->membership.load(std::memory_order_acquire) != Decision::open) return true;
+    for (uint32_t i = 0; i < board->task_count; i++)
+      if (board->member(static_cast<int32_t>(i)).endpoint.load(std::memory_order_acquire) == nullptr)
+        return false;
+    return true;
+  });
+  Decision open = Decision::open;
+  if (board->membership.compare_exchange_strong(open, Decision::deciding)) {
+    for (uint32_t i = 0; i < board->task_count; i++) {
+      Board::Member& m = board->member(static_cast<int32_t>(i));
+      m.member = m.endpoint.load(std::memory_order_acquire) != nullptr ? 1 : 0;
+    }
+    board->membership.store(Decision::accelerated, std::memory_order_release);
+  }
+  while (board->membership.load(std::memory_order_acquire) == Decision::deciding) os::cpu_yield();
+}
+
+// True if the members are different ranks of one MPI_COMM_WORLD.
+bool members_belong_together(Board* board, int world_size) {
+  const bool complete = wait_at_most(30'000, [&] {
+    bool all = true;
+    for_each_member(board, [&](Endpoint* e) { all = all && e->ready.load(std::memory_order_acquire) != 0; });
+    return all || board->world.load(std::memory_order_acquire) != Decision::open;
+  });
+  bool together = complete;
+  char* seen = static_cast<char*>(calloc(static_cast<size_t>(world_size), 1));
+  for_each_member(board, [&](Endpoint* e) {
+    if (seen == nullptr || e->ready.load(std::memory_order_acquire) == 0 || e->world_size != world_size ||
+        seen[e->world_rank]++ != 0)
+      together = false;
+  });
+  free(seen);
+  Decision open = Decision::open;
+  board->world.compare_exchange_strong(open, together ? Decision::accelerated : Decision::off);
+  return board->world.load(std::memory_order_acquire) == Decision::accelerated;
+}
+
+// The library must not progress in here: see free_complete.
+int teardown(MPI_Comm, int, void*, void*) {
+  g_on = false;
+  Process& p = g_process;
+  p.helpers.stop();
+  leave_detached();
+  free_placeholders();
+  free_spare_messages();
+  pmpi().Comm_free(&p.quiet_comm);
+  pmpi().Grequest_complete(p.never_done);
+  free_complete(&p.never_done);
+  p.spans.close();
+  p.types.close();
+  p.comms.close();
+  return MPI_SUCCESS;
+}
+
+Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
+  Engine::Options o{};
+  o.eager_bytes = setting_bytes("TASUKI_EAGER");
+  o.transfer.protocol = static_cast<Protocol>(setting_choice("TASUKI_PROTOCOL"));
+  o.transfer.claim_bytes = setting_bytes("TASUKI_CHUNK");
+  o.transfer.costs = g_process.board->costs;
+  o.transfer.from = thresholds(o.transfer.costs);
+  o.wait.spins = static_cast<uint32_t>(setting_count("TASUKI_SPIN"));
+  o.wait.oversubscribed = slot->space->job_task_count > slot->space->core_count ||
+                          slot->space->task_count > slot->space->core_count;
+  o.wait.idle = &library_progress;
+  o.threads = threads;
+  return o;
+}
+
+uint32_t helper_count(const task::TaskSlot* slot) {
+  const int64_t wanted = setting_count_or_auto("TASUKI_THREADS");
+  if (wanted >= 0) return static_cast<uint32_t>(wanted);
+  return spare_cores(slot->space->job_task_count, slot->space->core_count, slot->core_count);
+}
+
+void activate(const task::TaskSlot* slot) {
+  Process& p = g_process;
+  Endpoint* self = p.engine.self();
+  pmpi().Comm_rank(MPI_COMM_WORLD, &p.world_rank);
+  pmpi().Comm_size(MPI_COMM_WORLD, &p.world_size);
+  self->world_rank = p.world_rank;
+  self->world_size = p.world_size;
+  self->ready.store(1, std::memory_order_release);
+  freeze_members(p.board);
+  if (p.board->member(self->slot).member == 0 || !members_belong_together(p.board, p.world_size)) {
+    log(LogLevel::info,
+        "rank %d: no shared address space with the other ranks; messages go through the MPI library",
+        p.world_rank);
+    return;
+  }
+  int* slots = static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(p.world_size)));
+  if (slots == nullptr) {
+    fprintf(stderr, "tasuki: rank %d: no memory for %d ranks\n", p.world_rank, p.world_size);
+    abort();  // the other ranks count on this one
+  }
+  for (int i = 0; i < p.world_size; i++) slots[i] = -1;
+  for_each_member(p.board, [&](Endpoint* e) { slots[e->world_rank] = e->slot; });
+
+  int level = MPI_THREAD_SINGLE;
+  pmpi().Query_thread(&level);
+  p.threads = level == MPI_THREAD_MULTIPLE;
+  p.statistics = setting_flag("TASUKI_STATS");
+  if (formats_agree()) p.remote = static_cast<RemotePolicy>(setting_choice("TASUKI_REMOTE"));
+  p.requests.set_threads(p.threads);
+  p.messages.set_threads(p.threads);
+  p.engine.set_options(engine_options(slot, p.threads));
+  int* upper_bound = nullptr;
+  int found = 0;
+  pmpi().Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &upper_bound, &found);
+  p.tag_upper_bound = found != 0 ? *upper_bound : 32767;
+  pmpi().Comm_dup(MPI_COMM_SELF, &p.quiet_comm);
+  pmpi().Comm_set_errhandler(p.quiet_comm, MPI_ERRORS_RETURN);
+  p.never_done = generalized_request();
+  p.types.open(p.threads);
+  p.comms.open(p.board, slots, p.world_size, p.threads);
+  // MPI_Finalize deletes the attributes of MPI_COMM_SELF first, the oldest last (MPI-4.0, 11.2.4): the layer
+  // works for the user's own callbacks and ends after them.
+  int keyval = MPI_KEYVAL_INVALID;
+  pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &teardown, &keyval, nullptr);
+  pmpi().Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+  pmpi().Comm_free_keyval(&keyval);
+  p.helpers.start(&p.board->jobs, helper_count(slot));
+  g_on = true;
+}
+
+void print_statistics() {
+  const Process& p = g_process;
+  Stats s = g_process.engine.stats();
+  char line[512];
+  const int n = snprintf(
+      line, sizeof line,
+      "tasuki: rank %d: sent=%lu sent_bytes=%lu received=%lu received_bytes=%lu inline=%lu "
+      "buffered=%lu rendezvous=%lu found_receive=%lu ring_full=%lu alone_bytes=%lu direct_bytes=%lu "
+      "pipelined_bytes=%lu claims_helped=%lu others_bytes=%lu thread_bytes=%lu broadcasts=%lu "
+      "broadcast_bytes=%lu spanning=%lu remote_bytes=%lu external_bytes=%lu barriers=%lu\n",
+      p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered, s.rendezvous,
+      s.found_receive, s.ring_full, s.transfer.alone_bytes, s.transfer.direct_bytes,
+      s.transfer.pipelined_bytes, s.transfer.claims_helped, s.transfer.others_bytes, p.helpers.bytes(),
+      s.broadcasts, s.broadcast_bytes, s.spanning, p.remote_bytes, p.external_bytes, s.barriers);
+  if (n > 0) fwrite(line, 1, static_cast<size_t>(n), stderr);
+}
+
+}  // namespace
+
+void library_progress() {
+  // Not a probe: MPICH answers one on a communicator of one rank without any progress.
+  int flag = 0;
+  pmpi().Request_get_status(g_process.never_done, &flag, MPI_STATUS_IGNORE);
+}
+
+void nothing_found() {
+  Process& p = g_process;
+  const uint32_t n = __atomic_add_fetch(&p.unsuccessful, 1, __ATOMIC_RELAXED);
+  if (n % 16 == 0) library_progress();
+  if (!p.engine.options().wait.oversubscribed)
+    p.engine.help_others();
+  else if (n % 64 == 0)
+    os::cpu_yield();
+}
+
+int raise(MPI_Comm comm, int code) {
+  pmpi().Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
+  return code;
+}
+
+int64_t now_ms() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000 + t.tv_nsec / 1'000'000;
+}
+
+void end_job() {
+  // Hydra ends a job without reading what ranks have just written to its proxies.
+  constexpr timespec kUntilRead{0, 500'000'000};
+  nanosleep(&kUntilRead, nullptr);
+  pmpi().Abort(MPI_COMM_WORLD, 1);
+  abort();
+}
+
+namespace delegate {
+
+int init(Pass pass) {
+  const task::TaskSlot* slot = enroll();
+  const int rc = pass();
+  if (rc != MPI_SUCCESS) return rc;
+  if (slot != nullptr) activate(slot);
+  look_outside(slot);
+  if (setting_flag("TASUKI_EVERYWHERE") && everyone_takes_part(g_on && formats_agree()))
+    g_process.spans.open();
+  return rc;
+}
+
+int finalize(Pass pass) {
+  if (g_on && g_process.statistics) print_statistics();
+  return pass();
+}
+
+int comm_new(MPI_Comm* newcomm, Pass pass) {
+  const int rc = pass();
+  if (rc != MPI_SUCCESS || *newcomm == MPI_COMM_NULL) return rc;
+  const int agreed = g_process.comms.adopt(*newcomm);
+  return agreed == MPI_SUCCESS ? rc : raise(*newcomm, agreed);
+}
+
+int type_commit(MPI_Datatype*, Pass pass) {
+  return pass();
+}
+
+}  // namespace delegate
+}  // namespace tasuki::shim
