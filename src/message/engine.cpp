@@ -52,7 +52,8 @@ void deliver_inline(Request* r, const Ring& ring, uint32_t at) {
 void Request::reset() {
   static_assert(std::is_trivially_destructible_v<Operation>);
   new (static_cast<Operation*>(this)) Operation{};
-  mine = {};
+  memset(owners, 0, sizeof owners);
+  part[0] = part[1] = nullptr;
 }
 
 void SpinLock::lock() {
@@ -500,7 +501,7 @@ void Engine::receive_message(Request* r, Envelope* message) {
 bool Engine::poll(Request* r, bool stay) {
   if (r->kind == RequestKind::pair) {
     bool done = true;
-    for (Request* part : r->mine.part) done = poll(part, stay) && done;
+    for (Request* part : r->part) done = poll(part, stay) && done;
     if (done) r->state.store(RequestState::done, std::memory_order_relaxed);
     return done;
   }

@@ -236,30 +236,12 @@ struct Operation {
   Envelope envelope;       // of a send; of a truncated receive only the bytes of the message
 };
 
-// What the owner's MPI side keeps with a request; no other task looks at it.
-struct OwnerPart {
-  void* comm;           // CommInfo*, retained while in use
-  void* type;           // TypeInfo*, retained while in use
-  Request* part[2];     // of a pair: the receive, the send
-  char* scratch;        // malloc'ed packed bytes that stand for the user's buffer; nullptr: none
-  char* user_buffer;    // undecodable type: the user's buffer,
-  uint64_t user_count;  //   its elements,
-  uintptr_t user_type;  //   and a duplicate of its MPI_Datatype
-  int32_t start_rank;   // persistent: destination or source as the user gave it
-  int32_t start_tag;
-  uint8_t persistent;
-  uint8_t started;      // persistent: between start and completion
-  uint8_t detached;     // freed by the user while active: recycled when done
-  uint8_t mode;         // Mode of a persistent send
-  uintptr_t library;    // carried: the library's MPI_Request,
-  char* packed;         //   the packed bytes that it sends or receives,
-  uint8_t unpacks;      //   and whether they are still to be unpacked
-  uint8_t from_nobody;  // a send whose status tells of a receive from MPI_PROC_NULL (MPI_Isendrecv)
-};
-
 struct alignas(kLine) Request : Operation {
   Endpoint* owner;  // the task that issued it
-  OwnerPart mine;
+  // What the code above this layer keeps with it. It means nothing here, and no other task looks at it; zeros in a new request.
+  static constexpr size_t kOwnersBytes = 88;
+  alignas(8) unsigned char owners[kOwnersBytes];
+  Request* part[2];   // of a pair: the receive, the send
   Transfer transfer;  // when this request was the first to arrive
   Request* next;      // in the pool, or among the detached ones
   uintptr_t handle;   // the MPI_Request that stands for it, for life; 0 if it has none yet

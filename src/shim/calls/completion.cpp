@@ -13,12 +13,12 @@ namespace {
 
 // The communicator whose error handler hears of the request's error.
 MPI_Comm blamed_for(const Request* r) {
-  return blamed(r->mine.comm != nullptr ? static_cast<CommInfo*>(r->mine.comm)->comm : MPI_COMM_NULL);
+  return blamed(mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_NULL);
 }
 
 // The same of a call that completes this one request: MPICH knows the communicator of a persistent one.
 MPI_Comm blamed_alone(const Request* r) {
-  return r->mine.persistent != 0 ? static_cast<CommInfo*>(r->mine.comm)->comm : blamed_for(r);
+  return mine(r).persistent != 0 ? mine(r).comm->comm : blamed_for(r);
 }
 
 MPI_Status* at(MPI_Status statuses[], int i) {
@@ -31,7 +31,7 @@ int retire(Request* r, MPI_Request* handle, MPI_Status* status) {
     set_empty_status(status);
     return MPI_SUCCESS;
   }
-  const bool stays = r->mine.persistent != 0;
+  const bool stays = mine(r).persistent != 0;
   const int rc = finish(r, status, blamed_for(r));
   if (!stays) *handle = MPI_REQUEST_NULL;
   return rc;
@@ -44,8 +44,8 @@ bool ready(Request* r, bool stay) {
 // Of a request that is ready.
 bool has_failed(Request* r) {
   if (is_inactive(r)) return false;
-  if (r->kind == RequestKind::pair) r = r->mine.part[0];
-  check_end(r, static_cast<TypeInfo*>(r->mine.type));
+  if (r->kind == RequestKind::pair) r = r->part[0];
+  check_end(r, mine(r).type);
   return r->truncated != 0;
 }
 
@@ -70,7 +70,7 @@ struct Split {
         ours[static_cast<size_t>(i)] = r;
         our_count++;
       } else if (requests[i] != MPI_REQUEST_NULL) {
-        theirs.push_back(r != nullptr ? handle_of<MPI_Request>(r->mine.library) : requests[i]);
+        theirs.push_back(r != nullptr ? handle_of<MPI_Request>(mine(r).library) : requests[i]);
         their_position.push_back(i);
         carried.push_back(r);
       }

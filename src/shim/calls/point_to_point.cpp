@@ -62,7 +62,7 @@ Exchange start_exchange(const Side& out, const Side& in, MPI_Comm comm, char* sc
       return x;
     }
     if (scratch != nullptr) {
-      x.send->mine.scratch = scratch;
+      mine(x.send).scratch = scratch;
       x.send->region = {scratch, scratch_bytes, layout::byte_layout()};
     }
   }
@@ -90,8 +90,7 @@ int finish_exchange(const Exchange& x, MPI_Status* status) {
     return (x.receive == nullptr || engine.poll(x.receive, true)) && sent;
   });
   if (x.send != nullptr) finish(x.send, MPI_STATUS_IGNORE);
-  if (x.receive != nullptr)
-    return complete_now(x.receive, static_cast<CommInfo*>(x.receive->mine.comm)->comm, status);
+  if (x.receive != nullptr) return complete_now(x.receive, mine(x.receive).comm->comm, status);
   set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
   return MPI_SUCCESS;
 }
@@ -120,17 +119,17 @@ Exchange start_replace(const Side& out, const Side& in, MPI_Comm comm) {
 // One request for both halves of a non-blocking exchange.
 int pair_request(const Exchange& x, MPI_Comm comm, MPI_Request* request) {
   if (x.send == nullptr || x.receive == nullptr) {
-    if (x.send != nullptr) x.send->mine.from_nobody = 1;
+    if (x.send != nullptr) mine(x.send).from_nobody = 1;
     *request = handle_for(x.send != nullptr ? x.send : x.receive);
     return MPI_SUCCESS;
   }
   Request* pair = g_process.engine.take_request();
   if (pair == nullptr) return raise(comm, MPI_ERR_NO_MEM);
   pair->kind = RequestKind::pair;
-  pair->mine.part[0] = x.receive;
-  pair->mine.part[1] = x.send;
-  pair->mine.comm = x.receive->mine.comm;
-  CommTable::retain(static_cast<CommInfo*>(pair->mine.comm));
+  pair->part[0] = x.receive;
+  pair->part[1] = x.send;
+  mine(pair).comm = mine(x.receive).comm;
+  CommTable::retain(mine(pair).comm);
   pair->state.store(RequestState::pending, std::memory_order_relaxed);
   *request = handle_for(pair);
   return MPI_SUCCESS;
@@ -149,7 +148,7 @@ int exchange_with_nobody(const Side& out, const Side& in, MPI_Comm comm, MPI_Req
   if (receive.type == nullptr) return receive.error;
   Request* r = make_send(send, out.buf, 0, out.tag);
   if (r == nullptr) return no_memory(send);
-  r->mine.from_nobody = 1;
+  mine(r).from_nobody = 1;
   r->state.store(RequestState::done, std::memory_order_relaxed);
   *request = handle_for(r);
   return MPI_SUCCESS;
@@ -263,8 +262,8 @@ int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int
   if (t.type == nullptr) return t.error;
   Request* r = make_send(t, buf, count, tag);
   if (r == nullptr) return no_memory(t);
-  r->mine.persistent = 1;
-  r->mine.mode = static_cast<uint8_t>(mode);
+  mine(r).persistent = 1;
+  mine(r).mode = static_cast<uint8_t>(mode);
   *request = handle_for(r);
   return MPI_SUCCESS;
 }
@@ -276,7 +275,7 @@ int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag
   if (t.type == nullptr) return t.error;
   Request* r = make_receive(t, buf, count, tag);
   if (r == nullptr) return no_memory(t);
-  r->mine.persistent = 1;
+  mine(r).persistent = 1;
   *request = handle_for(r);
   return MPI_SUCCESS;
 }
@@ -285,7 +284,7 @@ int start(MPI_Request* request, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr) return pass();
   if (r->kind == RequestKind::carried) return raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
-  if (!is_inactive(r)) return raise(static_cast<CommInfo*>(r->mine.comm)->comm, MPI_ERR_REQUEST);
+  if (!is_inactive(r)) return raise(mine(r).comm->comm, MPI_ERR_REQUEST);
   return launch_persistent(r);
 }
 

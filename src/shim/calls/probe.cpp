@@ -164,7 +164,7 @@ int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, M
   Request* r = receive_matched(buf, count, type, message, *matched, &error);
   if (r == nullptr) return error != MPI_SUCCESS ? error : pass();
   g_process.engine.wait(r);
-  const MPI_Comm comm = static_cast<CommInfo*>(r->mine.comm)->comm;
+  const MPI_Comm comm = mine(r).comm->comm;
   const int rc = finish(r, status, blamed(comm));
   return rc == MPI_SUCCESS ? rc : raise(blamed(comm), rc);
 }

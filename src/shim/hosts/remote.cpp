@@ -196,18 +196,18 @@ int carry(Packed& p, Request* r, MPI_Request library, int rc, MPI_Request* reque
     return rc;
   }
   p.move_to(r);
-  r->mine.library = key_of(library);
+  mine(r).library = key_of(library);
   *request = handle_for(r);
   return MPI_SUCCESS;
 }
 
 void unpack_carried(Request* r, const MPI_Status& status) {
-  if (r->mine.unpacks == 0) return;
-  r->mine.unpacks = 0;
+  if (mine(r).unpacks == 0) return;
+  mine(r).unpacks = 0;
   int cancelled = 0;
   pmpi().Test_cancelled(&status, &cancelled);
   const uint64_t n = cancelled != 0 ? 0 : arrived(status);
-  if (n > 0 && n <= layout::bytes(r->region)) move(r->region, dense(r->mine.packed, n), n);
+  if (n > 0 && n <= layout::bytes(r->region)) move(r->region, dense(mine(r).packed, n), n);
 }
 
 }  // namespace
@@ -248,8 +248,8 @@ void Packed::give_back() {
 void Packed::move_to(Request* r) {
   r->kind = RequestKind::carried;
   r->region = region_;
-  r->mine.type = type_;
-  r->mine.packed = data_;
+  mine(r).type = type_;
+  mine(r).packed = data_;
   data_ = nullptr;
 }
 
@@ -327,7 +327,7 @@ int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MP
   if (p.error() != MPI_SUCCESS) return p.error();
   Request* r = p.used() ? make_carried() : nullptr;
   if (r == nullptr) return pass();
-  r->mine.unpacks = 1;
+  mine(r).unpacks = 1;
   MPI_Request posted = MPI_REQUEST_NULL;
   const int rc = pmpi().Irecv(p.data(), p.bytes(), MPI_PACKED, source, tag, comm, &posted);
   return carry(p, r, posted, rc, request);
@@ -343,7 +343,7 @@ void arrive(Request* r, const MPI_Status& status, int code) {
 int wait(Request* r, MPI_Status* status) {
   MPI_Status own_status;
   if (status == MPI_STATUS_IGNORE) status = &own_status;
-  MPI_Request library = handle_of<MPI_Request>(r->mine.library);
+  MPI_Request library = handle_of<MPI_Request>(mine(r).library);
   const int rc = pmpi().Wait(&library, status);
   arrive(r, *status, rc);
   return rc;
@@ -352,7 +352,7 @@ int wait(Request* r, MPI_Status* status) {
 int test(Request* r, int* flag, MPI_Status* status) {
   MPI_Status own_status;
   if (status == MPI_STATUS_IGNORE) status = &own_status;
-  MPI_Request library = handle_of<MPI_Request>(r->mine.library);
+  MPI_Request library = handle_of<MPI_Request>(mine(r).library);
   const int rc = pmpi().Test(&library, flag, status);
   if (library != MPI_REQUEST_NULL) return rc;
   *flag = 1;
@@ -364,13 +364,13 @@ int get_status(Request* r, int* flag, MPI_Status* status) {
   MPI_Status own_status;
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   status->MPI_ERROR = MPI_SUCCESS;
-  const int rc = pmpi().Request_get_status(handle_of<MPI_Request>(r->mine.library), flag, status);
+  const int rc = pmpi().Request_get_status(handle_of<MPI_Request>(mine(r).library), flag, status);
   if (rc == MPI_SUCCESS && *flag != 0 && status->MPI_ERROR == MPI_SUCCESS) unpack_carried(r, *status);
   return rc;
 }
 
 int cancel(Request* r) {
-  MPI_Request library = handle_of<MPI_Request>(r->mine.library);
+  MPI_Request library = handle_of<MPI_Request>(mine(r).library);
   return pmpi().Cancel(&library);
 }
 

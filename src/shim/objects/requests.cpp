@@ -37,8 +37,8 @@ Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold) {
   r->peer = t.slot;
   r->region = region_of(buf, count, t.type);
   if (hold == Hold::no) return r;
-  r->mine.comm = t.comm;
-  r->mine.type = t.type;
+  mine(r).comm = t.comm;
+  mine(r).type = t.type;
   CommTable::retain(t.comm);
   TypeTable::retain(t.type);
   return r;
@@ -47,14 +47,14 @@ Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold) {
 // Undecodable types travel as the library packs them.
 bool make_scratch(Request* r, const Target& t, MPI_Count count) {
   const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
-  r->mine.scratch = static_cast<char*>(malloc(bytes + 1));
-  if (r->mine.scratch == nullptr) return false;
+  mine(r).scratch = static_cast<char*>(malloc(bytes + 1));
+  if (mine(r).scratch == nullptr) return false;
   MPI_Datatype copy = MPI_DATATYPE_NULL;  // the user may free his while the operation is in progress
   if (pmpi().Type_dup(t.handle, &copy) != MPI_SUCCESS) return false;
-  r->mine.user_buffer = r->region.base;
-  r->mine.user_count = static_cast<uint64_t>(count);
-  r->mine.user_type = key_of(copy);
-  r->region = {r->mine.scratch, bytes, layout::byte_layout()};
+  mine(r).user_buffer = r->region.base;
+  mine(r).user_count = static_cast<uint64_t>(count);
+  mine(r).user_type = key_of(copy);
+  r->region = {mine(r).scratch, bytes, layout::byte_layout()};
   return true;
 }
 
@@ -74,8 +74,8 @@ bool charge(Request* r, uint64_t bytes) {
 
 // A send that could not be started: a persistent request stays, inactive.
 int fail(Request* r, MPI_Comm comm, int code) {
-  if (r->mine.persistent != 0)
-    r->mine.started = 0;
+  if (mine(r).persistent != 0)
+    mine(r).started = 0;
   else
     discard(r);
   return raise(comm, code);
@@ -83,8 +83,8 @@ int fail(Request* r, MPI_Comm comm, int code) {
 
 void pack_by_library(Request* r) {
   int position = 0;
-  pmpi().Pack(r->mine.user_buffer, static_cast<int>(r->mine.user_count),
-              handle_of<MPI_Datatype>(r->mine.user_type), r->mine.scratch, static_cast<int>(r->region.count),
+  pmpi().Pack(mine(r).user_buffer, static_cast<int>(mine(r).user_count),
+              handle_of<MPI_Datatype>(mine(r).user_type), mine(r).scratch, static_cast<int>(r->region.count),
               &position, MPI_COMM_SELF);
 }
 
@@ -92,10 +92,10 @@ void unpack_by_library(Request* r) {
   // A shorter message fills fewer elements: unpack whole ones only as far as the bytes go.
   const uint64_t total = r->region.count;
   if (total == 0) return;
-  const uint64_t elements = r->mine.user_count * r->status_bytes / total;
+  const uint64_t elements = mine(r).user_count * r->status_bytes / total;
   int position = 0;
-  pmpi().Unpack(r->mine.scratch, static_cast<int>(r->status_bytes), &position, r->mine.user_buffer,
-                static_cast<int>(elements), handle_of<MPI_Datatype>(r->mine.user_type), MPI_COMM_SELF);
+  pmpi().Unpack(mine(r).scratch, static_cast<int>(r->status_bytes), &position, mine(r).user_buffer,
+                static_cast<int>(elements), handle_of<MPI_Datatype>(mine(r).user_type), MPI_COMM_SELF);
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold
 }
 
 int launch_send(Request* r, SendMode mode) {
-  CommInfo* c = static_cast<CommInfo*>(r->mine.comm);
+  CommInfo* c = mine(r).comm;
   Process& p = g_process;
   if (mode == SendMode::buffered) {
     const uint64_t needed = layout::bytes(r->region) + kBsendOverhead;
@@ -171,14 +171,14 @@ int launch_send(Request* r, SendMode mode) {
 // ---- results
 
 int peek(Request* r, MPI_Status* status) {
-  if (r->kind == RequestKind::pair) return peek(r->mine.part[0], status);
-  check_end(r, static_cast<TypeInfo*>(r->mine.type));
+  if (r->kind == RequestKind::pair) return peek(r->part[0], status);
+  check_end(r, mine(r).type);
   if (r->cancelled != 0)
     set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, true);
   else if (r->kind == RequestKind::receive)
     set_status(status, r->status_source, r->status_tag,
                r->truncated != 0 ? truncated_count(r) : r->status_bytes, false);
-  else if (r->mine.from_nobody != 0)
+  else if (mine(r).from_nobody != 0)
     set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
   else
     set_empty_status(status);
@@ -186,16 +186,16 @@ int peek(Request* r, MPI_Status* status) {
 }
 
 void discard(Request* r) {
-  for (Request* part : r->mine.part)
+  for (Request* part : r->part)
     if (part != nullptr) discard(part);
-  if (r->mine.user_type != 0) {
-    MPI_Datatype copy = handle_of<MPI_Datatype>(r->mine.user_type);
+  if (mine(r).user_type != 0) {
+    MPI_Datatype copy = handle_of<MPI_Datatype>(mine(r).user_type);
     pmpi().Type_free(&copy);
   }
-  free(r->mine.scratch);
-  if (r->mine.packed != nullptr) remote::give_block(r->mine.packed);
-  if (r->mine.comm != nullptr) CommTable::release(static_cast<CommInfo*>(r->mine.comm));
-  if (r->mine.type != nullptr) TypeTable::release(static_cast<TypeInfo*>(r->mine.type));
+  free(mine(r).scratch);
+  if (mine(r).packed != nullptr) remote::give_block(mine(r).packed);
+  if (mine(r).comm != nullptr) CommTable::release(mine(r).comm);
+  if (mine(r).type != nullptr) TypeTable::release(mine(r).type);
   g_process.engine.give_request(r);
 }
 
@@ -207,14 +207,14 @@ int finish(Request* r, MPI_Status* status, MPI_Comm raised_on) {
   const int rc = peek(r, status);
   if (rc != MPI_SUCCESS && raised_on != MPI_COMM_NULL) tell_of_truncation(r, raised_on);
   Stats& s = g_process.engine.stats();
-  const Request* received = r->kind == RequestKind::pair ? r->mine.part[0] : r;
+  const Request* received = r->kind == RequestKind::pair ? r->part[0] : r;
   if (received->kind == RequestKind::receive && received->cancelled == 0) {
     g_process.engine.count(s.received);
     g_process.engine.count(s.received_bytes, received->status_bytes);
-    if (received->mine.user_type != 0) unpack_by_library(const_cast<Request*>(received));
+    if (mine(received).user_type != 0) unpack_by_library(const_cast<Request*>(received));
   }
-  if (r->mine.persistent != 0) {
-    r->mine.started = 0;
+  if (mine(r).persistent != 0) {
+    mine(r).started = 0;
     r->state.store(RequestState::inactive, std::memory_order_relaxed);
     return rc;
   }
@@ -269,7 +269,7 @@ void free_placeholders() {
 }
 
 void detach(Request* r) {
-  r->mine.detached = 1;
+  mine(r).detached = 1;
   StateGuard guard;
   r->next = g_process.detached;
   g_process.detached = r;
@@ -295,7 +295,7 @@ void reap_detached() {
       detach(r);
       continue;
     }
-    r->mine.persistent = 0;
+    mine(r).persistent = 0;
     finish(r, MPI_STATUS_IGNORE);
   }
 }
@@ -305,22 +305,22 @@ void leave_detached() {
   StateGuard guard;
   for (Request* r = g_process.detached; r != nullptr; r = r->next) {
     if (r->kind != RequestKind::carried) continue;
-    MPI_Request library = handle_of<MPI_Request>(r->mine.library);
+    MPI_Request library = handle_of<MPI_Request>(mine(r).library);
     pmpi().Request_free(&library);
   }
 }
 
 int launch_persistent(Request* r) {
-  const SendMode mode = static_cast<SendMode>(r->mine.mode);
+  const SendMode mode = static_cast<SendMode>(mine(r).mode);
   r->queued = r->bufferable = r->cancelled = r->truncated = 0;
   r->polls = 0;
   r->charged = 0;
-  r->mine.started = 1;
+  mine(r).started = 1;
   if (r->kind == RequestKind::receive) {
     g_process.engine.start_receive(r);
     return MPI_SUCCESS;
   }
-  if (r->mine.user_type != 0) pack_by_library(r);
+  if (mine(r).user_type != 0) pack_by_library(r);
   return launch_send(r, mode);
 }
 

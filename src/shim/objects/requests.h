@@ -4,9 +4,40 @@
 
 #include <mpi.h>
 
+#include <new>
+#include <type_traits>
+
 #include "shim/process.h"
 
 namespace tasuki::shim {
+
+// What the shim keeps with a request, in the slot that the message layer leaves to it.
+struct OwnerPart {
+  CommInfo* comm;       // retained while in use
+  TypeInfo* type;       // retained while in use
+  char* scratch;        // malloc'ed packed bytes that stand for the user's buffer; nullptr: none
+  char* user_buffer;    // undecodable type: the user's buffer,
+  uint64_t user_count;  //   its elements,
+  uintptr_t user_type;  //   and a duplicate of its MPI_Datatype
+  int32_t start_rank;   // persistent: destination or source as the user gave it
+  int32_t start_tag;
+  uint8_t persistent;
+  uint8_t started;      // persistent: between start and completion
+  uint8_t detached;     // freed by the user while active: recycled when done
+  uint8_t mode;         // SendMode of a persistent send
+  uintptr_t library;    // carried: the library's MPI_Request,
+  char* packed;         //   the packed bytes that it sends or receives,
+  uint8_t unpacks;      //   and whether they are still to be unpacked
+  uint8_t from_nobody;  // a send whose status tells of a receive from MPI_PROC_NULL (MPI_Isendrecv)
+};
+static_assert(sizeof(OwnerPart) <= Request::kOwnersBytes && std::is_trivial_v<OwnerPart>);
+
+inline OwnerPart& mine(Request* r) {
+  return *std::launder(reinterpret_cast<OwnerPart*>(r->owners));
+}
+inline const OwnerPart& mine(const Request* r) {
+  return *std::launder(reinterpret_cast<const OwnerPart*>(r->owners));
+}
 
 // Guards what Process names, when several threads of this process call at once. Taken before the engine's
 // locks.
@@ -77,7 +108,7 @@ inline Request* own(MPI_Request handle) {
   return g_process.requests.find(key_of(handle));
 }
 inline bool is_inactive(const Request* r) {
-  return r->mine.persistent != 0 && r->mine.started == 0;
+  return mine(r).persistent != 0 && mine(r).started == 0;
 }
 
 // Requests that the user freed while they were active.
