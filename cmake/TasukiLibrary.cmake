@@ -4,6 +4,7 @@
 #   * an edge to a part of the same or a higher layer is refused at configure time;
 #   * so is an #include "part/..." of a part that DEPENDS does not name (directly or through others);
 #   * so is <mpi.h> outside the parts that declare MPI_ALLOWED.
+# tasuki_folder() says the same of the folders beside src/.
 function(tasuki_library)
   cmake_parse_arguments(L "MPI_ALLOWED;INTERFACE" "NAME;LAYER" "DEPENDS;SOURCES" ${ARGN})
   set(target tasuki_${L_NAME})
@@ -25,7 +26,7 @@ function(tasuki_library)
   list(REMOVE_DUPLICATES reachable)
   set_property(GLOBAL PROPERTY TASUKI_LAYER_${L_NAME} ${L_LAYER})
   set_property(GLOBAL PROPERTY TASUKI_REACHABLE_${L_NAME} "${reachable}")
-  tasuki_check_includes(${L_NAME} "${reachable}" "${L_MPI_ALLOWED}")
+  tasuki_check_includes(${L_NAME} src/${L_NAME} "${reachable}" "${L_MPI_ALLOWED}")
 
   if(L_INTERFACE)
     return()
@@ -38,19 +39,40 @@ function(tasuki_library)
   endforeach()
 endfunction()
 
-function(tasuki_check_includes part reachable mpi_allowed)
+# tasuki_folder(NAME tools PATH tools DEPENDS base bench): a folder beside src/ may include its own headers (as "tools/..."), those of the parts
+# and folders that DEPENDS names, and what these depend on. Nothing in src/ may include it. Declared after the parts of src/.
+function(tasuki_folder)
+  cmake_parse_arguments(F "MPI_ALLOWED" "NAME;PATH" "DEPENDS" ${ARGN})
+  set(reachable ${F_NAME})
+  foreach(dep ${F_DEPENDS})
+    get_property(dep_reachable GLOBAL PROPERTY TASUKI_REACHABLE_${dep})
+    if("${dep_reachable}" STREQUAL "")
+      message(FATAL_ERROR "${F_PATH}: depends on '${dep}', which is not declared before it.")
+    endif()
+    list(APPEND reachable ${dep_reachable})
+  endforeach()
+  set_property(GLOBAL PROPERTY TASUKI_REACHABLE_${F_NAME} "${reachable}")
+  tasuki_check_includes(${F_NAME} ${F_PATH} "${reachable}" "${F_MPI_ALLOWED}")
+endfunction()
+
+# `path` is the folder of `part`; programs that its tests compile are not the project's code.
+function(tasuki_check_includes part path reachable mpi_allowed)
   get_property(parts GLOBAL PROPERTY TASUKI_PARTS)
-  file(GLOB_RECURSE files CONFIGURE_DEPENDS
-       ${PROJECT_SOURCE_DIR}/src/${part}/*.h ${PROJECT_SOURCE_DIR}/src/${part}/*.cpp
-       ${PROJECT_SOURCE_DIR}/src/${part}/*.c)
+  get_property(folders GLOBAL PROPERTY TASUKI_FOLDERS)
+  list(APPEND parts ${folders})
+  set(directory ${PROJECT_SOURCE_DIR}/${path})
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${directory}/*.h ${directory}/*.cpp ${directory}/*.c)
+  if(NOT path MATCHES "^src/")
+    list(FILTER files EXCLUDE REGEX "^${directory}/test/.*[.]c$")
+  endif()
   foreach(file ${files})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include")
     foreach(line ${lines})
       # In quotes or angle brackets, from src/ or by a relative path.
       if(line MATCHES "[<\"]([.]+/|src/)*([a-z]+)/" AND NOT CMAKE_MATCH_2 IN_LIST reachable AND CMAKE_MATCH_2 IN_LIST parts)
-        message(FATAL_ERROR "${file}: ${line}\n  src/${part} does not depend on src/${CMAKE_MATCH_2}; "
-                            "declare the edge in src/${part}/CMakeLists.txt if the layers allow it.")
+        message(FATAL_ERROR "${file}: ${line}\n  ${path} does not depend on ${CMAKE_MATCH_2}; "
+                            "declare the edge in its CMakeLists.txt if the layers allow it.")
       endif()
       if(line MATCHES "[<\"]mpi\\.h[>\"]" AND NOT mpi_allowed)
         message(FATAL_ERROR "${file}: mpi.h is legal only in the parts declared MPI_ALLOWED.")

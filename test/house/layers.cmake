@@ -12,7 +12,7 @@ function(case name expect parts)
        "cmake_minimum_required(VERSION 3.25)\nproject(tiny LANGUAGES NONE)\n"
        "include(${SOURCE}/cmake/TasukiLibrary.cmake)\nadd_subdirectory(src)\n")
   file(WRITE ${dir}/src/CMakeLists.txt
-       "set_property(GLOBAL PROPERTY TASUKI_PARTS low beside high)\n${parts}\n")
+       "set_property(GLOBAL PROPERTY TASUKI_PARTS low beside high)\nset_property(GLOBAL PROPERTY TASUKI_FOLDERS tools command)\n${parts}\n")
   file(WRITE ${dir}/src/low/low.h "#pragma once\n")
   file(WRITE ${dir}/src/high/high.h "#pragma once\n")
   if(ARGC GREATER 3)
@@ -42,13 +42,22 @@ case(sideways_edge "src/beside (layer 1) must not depend on src/low (layer 1)"
      "${low}\ntasuki_library(INTERFACE NAME beside LAYER 1 DEPENDS low)")
 case(undeclared_part "src/high: depends on 'nowhere', which is not declared before it"
      "tasuki_library(INTERFACE NAME high LAYER 2 DEPENDS nowhere)")
-case(upward_include "src/low does not depend on src/high" "${low}\n${high}" low/a.cpp "#include \"high/high.h\"")
-case(undeclared_include "src/high does not depend on src/beside" "${low}\n${beside}\n${high}" high/a.cpp
+case(upward_include "src/low does not depend on high" "${low}\n${high}" low/a.cpp "#include \"high/high.h\"")
+case(undeclared_include "src/high does not depend on beside" "${low}\n${beside}\n${high}" high/a.cpp
      " #  include \"beside/b.h\"")
-case(include_in_header "src/low does not depend on src/high" "${low}\n${high}" low/deep/b.h "#include \"high/high.h\"")
-case(include_in_brackets "src/low does not depend on src/high" "${low}\n${high}" low/a.cpp "#include <high/high.h>")
-case(relative_include "src/low does not depend on src/high" "${low}\n${high}" low/deep/a.cpp
+case(include_in_header "src/low does not depend on high" "${low}\n${high}" low/deep/b.h "#include \"high/high.h\"")
+case(include_in_brackets "src/low does not depend on high" "${low}\n${high}" low/a.cpp "#include <high/high.h>")
+case(relative_include "src/low does not depend on high" "${low}\n${high}" low/deep/a.cpp
      "#include \"../../high/high.h\"")
 case(legal_brackets "" "${low}\n${high}" high/a.cpp "#include <sys/stat.h>\n#include <low/low.h>")
 case(mpi_header "mpi.h is legal only in the parts declared MPI_ALLOWED" "${low}" low/a.c "#include <mpi.h>")
 case(mpi_allowed "" "tasuki_library(INTERFACE NAME low LAYER 1 MPI_ALLOWED)" low/a.c "#include <mpi.h>")
+set(tools "tasuki_folder(NAME tools PATH tools DEPENDS high)")
+case(folder_legal "" "${low}\n${high}\n${tools}" ../tools/a.cpp "#include \"high/high.h\"\n#include \"low/low.h\"\n#include \"tools/a.h\"")
+case(folder_undeclared_part "tools: depends on 'high', which is not declared before it" "${tools}")
+case(folder_undeclared_include "tools does not depend on beside" "${low}\n${beside}\n${high}\n${tools}" ../tools/a.cpp
+     "#include \"beside/b.h\"")
+case(folder_in_part "src/low does not depend on tools" "${low}" low/a.cpp "#include \"tools/a.h\"")
+case(folder_in_folder "tools does not depend on command" "${low}\n${high}\n${tools}" ../tools/a.cpp "#include \"command/a.h\"")
+case(folder_mpi "mpi.h is legal only in the parts declared MPI_ALLOWED" "${low}\n${high}\n${tools}" ../tools/a.c "#include <mpi.h>")
+case(folder_tests "" "${low}\n${high}\n${tools}" ../tools/test/a.c "#include <mpi.h>")
