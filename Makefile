@@ -70,7 +70,7 @@ asan tsan: bootstrap
 
 # The second compiler, warnings as errors. Nothing of it is run: no optimisation, and of the programs only the commands are linked.
 clang: bootstrap
-	@test -f build-clang/build.ninja || CC=clang CXX=clang++ cmake --preset release -B build-clang \
+	@test -f build-clang/build.ninja || CC=clang CXX=clang++ cmake --preset release -B build-clang -DTASUKI_UNITY=OFF \
 	  -DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0
 	@cmake --build build-clang --parallel $(JOBS) --target bin/tasuki bin/tasukicc \
 	  $$(ninja -C build-clang -t targets all | sed -nE 's/^([^:]*): [A-Z]*_(COMPILER|(STATIC|SHARED|MODULE)_LIBRARY_LINKER)__.*/\1/p')

@@ -28,12 +28,6 @@ struct Cell {
   uint64_t bytes() const { return block * count; }
 };
 
-std::string readable(uint64_t bytes) {
-  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) return std::to_string(bytes >> 20) + "Mi";
-  if (bytes >= 1 << 10 && bytes % (1 << 10) == 0) return std::to_string(bytes >> 10) + "Ki";
-  return std::to_string(bytes);
-}
-
 // Cores for a rank and its helper threads, as far as there are any. Ranks that share cores without need would
 // be measured where the kernel happens to put them.
 int cores_each(const SweepOptions& options, int ranks) {

@@ -6,18 +6,12 @@
 
 #include "bench/driver/report.h"
 #include "bench/driver/sweep.h"
+#include "bench/driver/text.h"
 
 namespace tasuki::bench {
 namespace {
 
 using nlohmann::json;
-
-std::string readable(uint64_t n) {
-  for (const auto& [shift, unit] : {std::pair{20, "Mi"}, std::pair{10, "Ki"}})
-    if (n >= uint64_t{1} << shift && n % (uint64_t{1} << shift) == 0)
-      return std::to_string(n >> shift) + unit;
-  return std::to_string(n);
-}
 
 std::string value_text(double value) {
   char text[32];
