@@ -8,6 +8,7 @@
 #include "coarray/atomics.h"
 #include "coarray/outstanding.h"
 #include "coarray/sync.h"
+#include "os/signals.h"
 
 namespace tasuki::coarray {
 
@@ -42,6 +43,7 @@ void Courier::start(Memory* memory, Transfers* transfers, Device* device, const 
   next_box_ = world.me % kBoxes;
   boxes_ = memory->allocate(world, kBoxes * sizeof(Box), alignof(Box));
   if (boxes_ == nullptr) fail({nullptr, 0}, "no memory to stage transfers between devices in");
+  const os::SignalsBlocked blocked;  // a handler of the program on this thread could wait for this thread
   thread_ = std::thread([this] { serve(); });
 }
 

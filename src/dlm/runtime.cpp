@@ -16,25 +16,12 @@
 #include "dlm/wrappers/faults.h"
 #include "os/cpu.h"
 #include "os/output_file.h"
+#include "os/signals.h"
 
 namespace tasuki::dlm {
 namespace {
 
 thread_local bool t_pager_thread = false;
-
-// The program's signals are not for the pager's thread: its handlers would run there.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 // exit() in a program that does not call dlm_shutdown. Registered when this library is loaded, so that it runs
 // after everything that the program registers itself: destructors of static objects may use cluster memory.
@@ -96,8 +83,8 @@ void Runtime::start(int* argc, char*** argv) {
       if (strcmp((*argv)[i], "--") == 0) dashes = i;
   if (dashes > 0) arguments_.assign(*argv + dashes + 1, *argv + *argc);
   {
-    const SignalsBlocked blocked;
-    const InternalScope internal;  // which the thread inherits, and the MPI library's helpers from it
+    const os::SignalsBlocked blocked;  // which the pager's thread inherits
+    const InternalScope internal;      // which the thread inherits, and the MPI library's helpers from it
     thread_ = std::thread([this] { thread_main(); });
   }
   changed_.wait(lock, [this] { return state_ != State::starting; });

@@ -1,11 +1,11 @@
 #include "message/helpers.h"
 
 #include <algorithm>
-#include <csignal>
 
 #include "message/job.h"
 #include "os/cpu.h"
 #include "os/futex.h"
+#include "os/signals.h"
 
 namespace tasuki::message {
 namespace {
@@ -27,15 +27,11 @@ void HelperThreads::start(JobBoard* board, uint32_t count) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStack);
-  // Signals are the program's affair: its handlers run in its own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const os::SignalsBlocked blocked;
   while (count_ < std::min(count, kMost)) {
     if (pthread_create(&threads_[count_], &attributes, &HelperThreads::body, this) != 0) break;
     count_++;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
 }
 

@@ -10,7 +10,8 @@
 //   victim   the next page to evict, as the replacement policy says (replacement.h)
 //
 // Threads: the program's threads call allocate, free, advise, pin and stats, and fault. One thread calls
-// serve(), which does all the work and all calls of the store, until stop().
+// serve(), which does all the work and all calls of the store, until stop(). That thread must have been made with
+// all signals blocked (os/signals.h): a handler that touches cluster memory there would wait for itself.
 // Source: Midorikawa et al., DLM-MPI, section 3; what goes beyond it is said where it stands.
 #pragma once
 

@@ -17,6 +17,7 @@
 #include <random>
 #include <thread>
 
+#include "os/signals.h"
 #include "pager/mapper.h"
 #include "pager/ram_store.h"
 #include "pager/test/fake_memory.h"
@@ -47,10 +48,8 @@ class Running {
     status_ = pager.status();
     if (!pager.ok()) return;
     pager_ = std::move(pager.value());
+    const os::SignalsBlocked blocked;
     serving_ = std::thread([this] {
-      sigset_t all;  // signals are for the program's threads
-      sigfillset(&all);
-      pthread_sigmask(SIG_BLOCK, &all, nullptr);
       const Status served = pager_->serve();
       if (!served.ok()) {
         fprintf(stderr, "serve: %s\n", served.message().c_str());

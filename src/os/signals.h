@@ -1,0 +1,27 @@
+// The program's signals are not for threads that a library starts: handlers would run there, and a handler that waits for what such
+// a thread does (a page, a transfer) would wait for itself. A thread begins with the mask of the one that makes it: it has to be blocked
+// there, since a new thread that blocks signals itself may get one before.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+namespace tasuki::os {
+
+// Blocks every signal of the calling thread for as long as it lives. Async-signal-safe.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace tasuki::os
