@@ -22,16 +22,13 @@ std::atomic<pager::Pager*> g_pager{nullptr};
 std::atomic<size_t> g_budget{0}, g_used{0};
 constexpr size_t kEnds = 2 * 4096;  // the first and the last page of a piece are pinned whole
 
-size_t reserve(pager::Pager* pager, const void* p, size_t bytes) {
+size_t reserve(pager::Pager* pager, size_t bytes) {
   size_t budget = g_budget.load(std::memory_order_relaxed);
   if (budget == 0) g_budget.store(budget = pager->stats().local_bytes / 2);
   size_t used = g_used.load(std::memory_order_relaxed), taken;
   do {
     if (used + kEnds >= budget) return 0;
     taken = std::min(bytes, budget - used - kEnds);
-    // A part of it ends with a page: O_DIRECT takes whole blocks.
-    if (taken < bytes) taken -= std::min(taken, (reinterpret_cast<uintptr_t>(p) + taken) % 4096);
-    if (taken == 0 && bytes > 0) return 0;
   } while (!g_used.compare_exchange_weak(used, used + taken + kEnds));
   return taken;
 }
@@ -133,7 +130,7 @@ size_t pin(const void* p, size_t bytes, bool write) {
   if (pager == nullptr) return 0;
   const InternalScope internal;  // the pager may bring the pages in this thread
   const int error = errno;
-  const size_t wanted = reserve(pager, p, bytes);
+  const size_t wanted = reserve(pager, bytes);
   const size_t pinned = wanted > 0 ? pager->pin(p, wanted, write) : 0;
   if (pinned > 0)
     g_used.fetch_sub(wanted - pinned);

@@ -27,6 +27,7 @@
 #include <thread>
 #include <vector>
 
+#include "dlm/pinning.h"
 #include "os/raw.h"
 #include "tasuki/dlm.h"
 
@@ -203,6 +204,36 @@ TEST_F(WrappersTest, FullPipeOfANonBlockingWriter) {
   errno = 0;
   EXPECT_EQ(read(ends[1], p, 10), -1);
   EXPECT_EQ(errno, EBADF);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+// A pipe keeps what comes in pages: a write in parts must not use up more of them than one in one piece, or a program that reads the
+// pipe itself waits for ever.
+TEST_F(WrappersTest, PipeTakesWhatOneWriteWouldPutIn) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+  const auto room = static_cast<size_t>(fcntl(ends[1], F_GETPIPE_SZ));
+  ASSERT_GE(room, 65536u);
+  char* p = take(2 * room, true);
+  // All but a few pages of what may be pinned, so that writes go in parts.
+  const char* others = take(1 << 20);
+  const size_t pinned = tasuki::dlm::pin(others, 250 * 4096, false);
+  ASSERT_EQ(pinned, 250u * 4096);
+  std::string got(room, ' ');
+  for (size_t less = 0; less < 4096; less += 97) {
+    const size_t bytes = room - less;
+    const char* from = p + 1 + less * 37 % 4096;
+    EXPECT_EQ(write(ends[1], from, bytes), static_cast<ssize_t>(bytes));
+    EXPECT_EQ(read(ends[0], got.data(), room), static_cast<ssize_t>(bytes));
+    EXPECT_EQ(memcmp(got.data(), from, bytes), 0);
+    const size_t third = bytes / 3;
+    const iovec parts[] = {{p + 5, third}, {p + room - 77, third}, {p + 3, bytes - 2 * third}};
+    EXPECT_EQ(writev(ends[1], parts, 3), static_cast<ssize_t>(bytes));
+    EXPECT_EQ(read(ends[0], got.data(), room), static_cast<ssize_t>(bytes));
+    EXPECT_EQ(memcmp(got.data() + third, p + room - 77, third), 0);
+  }
+  tasuki::dlm::unpin(others, pinned);
   close(ends[0]);
   close(ends[1]);
 }

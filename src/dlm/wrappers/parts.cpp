@@ -92,13 +92,18 @@ Held::~Held() {
 Piece::Piece(const void* p, size_t bytes, bool write, bool whole)
     : p_(p), bytes_(std::min(bytes, kMostBytes)), write_(write) {
   if (bytes_ == 0) return;
-  const size_t pinned = pin(p, bytes_, write);
-  if (pinned >= bytes_ || (pinned > 0 && !whole)) {
-    bytes_ = std::min(pinned, bytes_);
+  pinned_ = pin(p, bytes_, write);
+  const size_t part = part_of(bytes_, pinned_);
+  if (part == bytes_ || (part > 0 && !whole)) {
+    bytes_ = part;
     return;
   }
-  unpin(p, pinned);
-  if (!whole || write) bytes_ = std::min(bytes_, whole ? kMostDatagram : kCopy);
+  unpin(p, pinned_);
+  pinned_ = 0;
+  if (!whole)
+    bytes_ = part_of(bytes_, kCopy);
+  else if (write)
+    bytes_ = std::min(bytes_, kMostDatagram);
   copy_ = local_memory(bytes_);
   if (copy_ == nullptr) {
     bytes_ = 0;
@@ -113,8 +118,8 @@ Piece::~Piece() {
   if (copy_ != nullptr) {
     if (write_) memcpy(const_cast<void*>(p_), copy_, came_);
     give_back(copy_, bytes_);
-  } else if (bytes_ > 0) {
-    unpin(p_, bytes_);
+  } else {
+    unpin(p_, pinned_);
   }
   errno = error;
 }
@@ -173,7 +178,7 @@ size_t vector_bytes(const iovec* vector, int count) {
 bool Vector::add(void* p, size_t bytes, bool whole) {
   iovec& piece = pieces_[count_];
   Origin& origin = origins_[count_];
-  origin = {p, false};
+  origin = {p, bytes, false};
   piece = {p, bytes};
   if (bytes > 0 && touches(p, bytes)) {
     const size_t pinned = std::min(pin(p, bytes, write_), bytes);
@@ -193,12 +198,24 @@ bool Vector::add(void* p, size_t bytes, bool whole) {
       if (!write_) memcpy(piece.iov_base, p, piece.iov_len);
     }
   }
+  origin.bytes = piece.iov_len;
   bytes_ += piece.iov_len;
   count_++;
   return piece.iov_len == bytes;
 }
 
+void Vector::end_with_page(size_t wanted) {
+  const size_t part = part_of(wanted, bytes_);
+  if (part == 0) return;
+  for (int i = count_ - 1; bytes_ > part; i--) {
+    const size_t off = std::min(bytes_ - part, pieces_[i].iov_len);
+    pieces_[i].iov_len -= off;
+    bytes_ -= off;
+  }
+}
+
 Vector::Vector(const iovec* from, int count, size_t offset, bool write, bool whole) : write_(write) {
+  const size_t start = offset;
   const size_t most = static_cast<size_t>(count);
   if (most > kFew) {
     storage_bytes_ = most * (sizeof(iovec) + sizeof(Origin));
@@ -217,7 +234,11 @@ Vector::Vector(const iovec* from, int count, size_t offset, bool write, bool who
     piece.iov_len -= skipped;
     piece.iov_base = static_cast<char*>(piece.iov_base) + skipped;
     if (skipped > 0 && piece.iov_len == 0) continue;
-    if (!add(piece.iov_base, piece.iov_len, whole)) return;
+    if (!add(piece.iov_base, piece.iov_len, whole)) {
+      const size_t all = vector_bytes(from, count);
+      if (!whole && all != SIZE_MAX) end_with_page(all - start);
+      return;
+    }
   }
 }
 
@@ -228,10 +249,10 @@ Vector::~Vector() {
     const size_t came = std::min(left, pieces_[i].iov_len);
     left -= came;
     if (origins_[i].pinned) {
-      unpin(origins_[i].address, pieces_[i].iov_len);
+      unpin(origins_[i].address, origins_[i].bytes);
     } else if (pieces_[i].iov_base != origins_[i].address) {
       if (write_) memcpy(origins_[i].address, pieces_[i].iov_base, came);
-      give_back(pieces_[i].iov_base, pieces_[i].iov_len);
+      give_back(pieces_[i].iov_base, origins_[i].bytes);
     }
   }
   if (storage_ != nullptr) give_back(storage_, storage_bytes_);

@@ -69,6 +69,14 @@ class Held {
   bool complete_ = true;
 };
 
+// The most of `bytes` that may go by itself where `most` could: what is left for later calls is whole pages. So the blocks of O_DIRECT stay
+// whole, and the pages of a pipe are filled as by one call: it holds no less. 0: nothing may.
+inline size_t part_of(size_t bytes, size_t most) {
+  if (most >= bytes) return bytes;
+  const size_t left = (bytes - most + 4095) / 4096 * 4096;
+  return left < bytes ? bytes - left : 0;
+}
+
 // One piece of a buffer: pinned if that is possible, else a small copy.
 class Piece {
  public:
@@ -85,6 +93,7 @@ class Piece {
   const void* p_;
   size_t bytes_;
   bool write_;
+  size_t pinned_ = 0;  // no less than bytes_, or 0
   void* copy_ = nullptr;
   size_t came_ = 0;
 };
@@ -154,8 +163,10 @@ class Vector {
  private:
   struct Origin {
     void* address;
+    size_t bytes;  // of the piece, before what is too much was taken off
     bool pinned;
   };
+  void end_with_page(size_t wanted);
   bool add(void* p, size_t bytes, bool whole);
   static constexpr size_t kFew = 8;
   iovec few_pieces_[kFew];
