@@ -36,13 +36,12 @@ bootstrap:
 # Configures when needed: after the first time Ninja does it by itself.
 build:
 	@test -f $(BUILD)/build.ninja || { scripts/bootstrap.sh --check && cmake --preset release -B $(BUILD); }
-	@cmake --build $(BUILD) --parallel $(JOBS)
+	@cmake --build $(BUILD) --parallel $(JOBS) $(if $(PARTS),--target $(PARTS))
 
 # Bootstrap must be through before the build looks for anything. Built is only what is run: a quarter of the steps.
 demo: bootstrap
-	@test -f $(BUILD)/build.ninja || cmake --preset release -B $(BUILD)
 	@echo "Building the command, the shims and the benchmark's programs (some minutes the first time), then measuring each MPI for $(SECONDS_PER_MPI) s."
-	@cmake --build $(BUILD) --parallel $(JOBS) --target demo_parts
+	@$(MAKE) --no-print-directory build PARTS=demo_parts
 	@mkdir -p out
 	$(BUILD)/bin/tasuki bench ddt --mpi openmpi --seconds $(SECONDS_PER_MPI) --json out/ddt-openmpi.json --html out/ddt-openmpi.html
 	$(BUILD)/bin/tasuki bench ddt --mpi mpich --seconds $(SECONDS_PER_MPI) --json out/ddt-mpich.json --html out/ddt-mpich.html

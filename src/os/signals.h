@@ -8,13 +8,20 @@
 
 namespace tasuki::os {
 
-// Blocks every signal of the calling thread for as long as it lives. Async-signal-safe.
+// What a thread brings about itself: blocked, these would end the program without a word.
+inline constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+
+enum class Blocked { all, all_but_faults };
+
+// Blocks signals of the calling thread for as long as it lives. Async-signal-safe.
 class SignalsBlocked {
  public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  explicit SignalsBlocked(Blocked which = Blocked::all) {
+    sigset_t set;
+    sigfillset(&set);
+    if (which == Blocked::all_but_faults)
+      for (const int number : kFaultSignals) sigdelset(&set, number);
+    pthread_sigmask(SIG_BLOCK, &set, &before_);
   }
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   SignalsBlocked(const SignalsBlocked&) = delete;

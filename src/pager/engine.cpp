@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "os/signals.h"
 
 namespace tasuki::pager {
 
@@ -29,21 +30,9 @@ constexpr double kSpin = 50e-6;
 
 // A thread of the program that holds a lock of the engine. A handler of a signal may come here too (by a system call on cluster memory),
 // and would wait for its own thread: signals wait until the lock is free, except those that the thread brings about itself.
-class Undisturbed {
+class Undisturbed : os::SignalsBlocked {
  public:
-  Undisturbed() {
-    sigset_t all;
-    sigfillset(&all);
-    for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
-      sigdelset(&all, number);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~Undisturbed() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  Undisturbed(const Undisturbed&) = delete;
-  Undisturbed& operator=(const Undisturbed&) = delete;
-
- private:
-  sigset_t before_;
+  Undisturbed() : SignalsBlocked(os::Blocked::all_but_faults) {}
 };
 
 // A thread that is cancelled ends behind this, not in it: others refer to what is on its stack.

@@ -156,10 +156,14 @@ void attach(pager::Pager* pager, bool cramped) {
   setrlimit(RLIMIT_AS, &before);
 }
 
+// A handler on such a thread would hang with the others.
+template <typename Work>
+std::thread without_signals(Work work) {
+  const os::SignalsBlocked blocked;
+  return std::thread(work);
+}
+
 void watch_for_hangs(std::vector<Thread>* threads) {
-  sigset_t all;  // a handler here would hang with the others
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
   uint64_t last = 0;
   int since = 0;
   while (!g_world.end.load()) {
@@ -207,10 +211,7 @@ int run(const Arguments& arguments, const Mode& mode) {
   }
   pager::Pager& p = *made.value();
   w.pager = &p;
-  std::thread serving([&] {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  std::thread serving = without_signals([&] {
     const dlm::InternalScope internal;
     const Status served = p.serve();
     if (!served.ok()) wrong("the pager ended: %s", served.message().c_str());
@@ -261,7 +262,7 @@ int run(const Arguments& arguments, const Mode& mode) {
     });
   }
   std::thread evictor([&] { drive_out(at, bytes, arguments.seed); });
-  std::thread watch([&] { watch_for_hangs(&threads); });
+  std::thread watch = without_signals([&] { watch_for_hangs(&threads); });
   for (std::thread& t : running) t.join();
   w.end = true;
   setitimer(ITIMER_REAL, &kNever, nullptr);

@@ -26,20 +26,9 @@ struct Range {
 };
 
 // A handler that interrupts malloc or fork must not use cluster memory (docs/pager.md, Limits).
-class NoHandlers {
+class NoHandlers : os::SignalsBlocked {
  public:
-  NoHandlers() {
-    sigset_t alarm;
-    sigemptyset(&alarm);
-    sigaddset(&alarm, SIGALRM);
-    pthread_sigmask(SIG_BLOCK, &alarm, &before_);
-  }
-  ~NoHandlers() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoHandlers(const NoHandlers&) = delete;
-  NoHandlers& operator=(const NoHandlers&) = delete;
-
- private:
-  sigset_t before_;
+  NoHandlers() : SignalsBlocked(os::Blocked::all_but_faults) {}
 };
 Range any_range(Thread& t, const Block& b, size_t most = SIZE_MAX) {
   const size_t from = t.random() % b.bytes;

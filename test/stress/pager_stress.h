@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dlm/pinning.h"
+#include "os/signals.h"
 #include "pager/pager.h"
 
 namespace tasuki::stress {

@@ -8,6 +8,7 @@
 #include "dlm/wrappers/parts.h"
 #include "dlm/wrappers/threads.h"
 #include "generated/next.h"
+#include "os/signals.h"
 
 using namespace tasuki::dlm;
 
@@ -276,9 +277,8 @@ TASUKI_WRAPPER(int, pthread_create, pthread_t* thread, const pthread_attr_t* att
   *static_cast<Start*>(given) = {start, argument};
   sigset_t all, before;
   sigfillset(&all);
-  // These come from the thread itself; blocked, they would end the program without a word.
-  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
-    sigdelset(&all, number);
+  // Also where this thread blocks them (os/signals.h only adds to the mask).
+  for (const int number : tasuki::os::kFaultSignals) sigdelset(&all, number);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int error = next_pthread_create()(thread, attributes, run_internal, given);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -1,6 +1,5 @@
 // TASUKI_FAULTS=on: a task that dies of a fault says first where, in one write, with what is mapped there. By raw system calls only: the
 // fault may have come from anywhere, the loader and malloc included.
-#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 
 #include "base/settings.h"
 #include "os/raw.h"
+#include "task/object/maps.h"
 #include "task/space.h"
 
 namespace {
@@ -26,31 +26,13 @@ constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 // The line of /proc/self/maps that holds the address; "" if nothing is mapped there.
 void find_mapping(uintptr_t address, char* line, size_t capacity) {
   line[0] = '\0';
-  const long fd = raw_syscall(SYS_openat, AT_FDCWD, raw_arg("/proc/self/maps"), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  static char buffer[8192];
-  size_t held = 0;
-  for (bool found = false; !found;) {
-    const long n =
-        raw_syscall(SYS_read, fd, raw_arg(buffer + held), static_cast<long>(sizeof buffer - 1 - held));
-    if (n <= 0) break;
-    held += static_cast<size_t>(n);
-    buffer[held] = '\0';
-    char* at = buffer;
-    for (char* newline; (newline = strchr(at, '\n')) != nullptr; at = newline + 1) {
-      char* rest;
-      const uintptr_t begin = strtoull(at, &rest, 16), end = strtoull(rest + 1, nullptr, 16);
-      if (address < begin || address >= end) continue;
-      *newline = '\0';
-      strncpy(line, at, capacity - 1);
-      line[capacity - 1] = '\0';
-      found = true;
-      break;
-    }
-    held = strlen(at);
-    memmove(buffer, at, held + 1);
-  }
-  raw_syscall(SYS_close, fd);
+  static char buffer[8192];  // the stack may be small
+  tasuki::task::each_mapping(buffer, [&](uintptr_t begin, uintptr_t end, const char* found) {
+    if (address < begin || address >= end) return true;
+    strncpy(line, found, capacity - 1);
+    line[capacity - 1] = '\0';
+    return false;
+  });
 }
 
 void on_fault(int number, siginfo_t* info, void* context) {

@@ -24,6 +24,7 @@
 #include "os/mapping.h"
 #include "os/raw.h"
 #include "task/object/exports.h"
+#include "task/object/maps.h"
 #include "task/object/ranges.h"
 #include "task/space.h"
 
@@ -116,33 +117,17 @@ bool may_replace(uintptr_t begin, uintptr_t end, uintptr_t* foreign_begin, uintp
   *foreign_begin = begin;
   *foreign_end = end;
   if (is_own(begin, end)) return true;
-  const long fd = raw_syscall(SYS_openat, AT_FDCWD, raw_arg("/proc/self/maps"), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
   char buffer[8192];
-  size_t held = 0;
   bool mine = true;
-  for (;;) {
-    const long n =
-        raw_syscall(SYS_read, fd, raw_arg(buffer + held), static_cast<long>(sizeof buffer - 1 - held));
-    if (n <= 0) break;
-    held += static_cast<size_t>(n);
-    buffer[held] = '\0';
-    char* line = buffer;
-    for (char* newline; mine && (newline = strchr(line, '\n')) != nullptr; line = newline + 1) {
-      char* rest;
-      uintptr_t from = strtoull(line, &rest, 16), to = strtoull(rest + 1, nullptr, 16);
-      from = from < begin ? begin : from;
-      to = to > end ? end : to;
-      if (from >= to || is_own(from, to)) continue;
-      *foreign_begin = from;
-      *foreign_end = to;
-      mine = false;
-    }
-    held = strlen(line);
-    memmove(buffer, line, held);
-  }
-  raw_syscall(SYS_close, fd);
-  return mine;
+  const bool read = tasuki::task::each_mapping(buffer, [&](uintptr_t from, uintptr_t to, const char*) {
+    from = from < begin ? begin : from;
+    to = to > end ? end : to;
+    if (from >= to || is_own(from, to)) return true;
+    *foreign_begin = from;
+    *foreign_end = to;
+    return mine = false;
+  });
+  return read && mine;
 }
 
 // The task whose stack, loader or program is at the address; -1 if that cannot be told.
