@@ -238,6 +238,42 @@ TEST_F(WrappersTest, PipeTakesWhatOneWriteWouldPutIn) {
   close(ends[1]);
 }
 
+// Whatever part of the local memory others have left to pin: less than a page, or a page and a piece of one.
+TEST_F(WrappersTest, BlocksOfDirectFilesStayWhole) {
+  const std::string name = path("direct");
+  const int fd = open(name.c_str(), O_RDWR | O_CREAT | O_DIRECT, 0600);
+  if (fd < 0) GTEST_SKIP() << "no O_DIRECT in " << name << ": " << strerror(errno);
+  constexpr size_t kBytes = 40 * 4096, kBlock = 4096;
+  char* room = take(kBytes + kBlock, true);
+  char* p = room + (kBlock - reinterpret_cast<uintptr_t>(room) % kBlock) % kBlock;
+  const std::string expected(p, kBytes);
+  constexpr size_t kMost = 4 << 20, kEnds = 2 * kBlock;  // kEnds: counted once for each pinned piece
+  const char* others = take(kMost);
+  const size_t most =
+      tasuki::dlm::pin(others, kMost, false);  // the double's limit, half of the budget of pinning.cpp
+  tasuki::dlm::unpin(others, most);
+  ASSERT_GT(most, 64 * kBlock);
+  for (size_t left = 100; left < 3 * kBlock; left += 700) {
+    // The same pages three times, so that the budget comes to an end and not the double's limit.
+    const size_t pinned[] = {most / 2, most / 2, most - 4 * kEnds - left};
+    for (const size_t bytes : pinned) ASSERT_EQ(tasuki::dlm::pin(others, bytes, false), bytes);
+    const size_t half = kBytes / 2;
+    const iovec parts[] = {{p, half}, {p + half, kBytes - half}};
+    const auto all = static_cast<ssize_t>(kBytes);
+    EXPECT_EQ(pwritev(fd, parts, 1, 0), static_cast<ssize_t>(half)) << strerror(errno) << ", left " << left;
+    EXPECT_EQ(pwritev(fd, parts, 2, 0), all) << strerror(errno) << ", left " << left;
+    EXPECT_EQ(pwrite(fd, p, kBytes, 0), all) << strerror(errno) << ", left " << left;
+    memset(p, 0, kBytes);
+    EXPECT_EQ(preadv(fd, parts, 2, 0), all) << strerror(errno) << ", left " << left;
+    EXPECT_EQ(memcmp(p, expected.data(), kBytes), 0);
+    memset(p, 0, kBytes);
+    EXPECT_EQ(pread(fd, p, kBytes, 0), all) << strerror(errno) << ", left " << left;
+    EXPECT_EQ(memcmp(p, expected.data(), kBytes), 0);
+    for (const size_t bytes : pinned) tasuki::dlm::unpin(others, bytes);
+  }
+  close(fd);
+}
+
 TEST_F(WrappersTest, ForeignBadPointersStayBad) {
   const int fd = file("x");
   errno = 0;

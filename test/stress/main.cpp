@@ -21,6 +21,7 @@ namespace stress {
 
 Job job;
 Figures figures;
+thread_local bool passed_on = false;
 
 namespace {
 

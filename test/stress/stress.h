@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -18,17 +19,25 @@ namespace stress {
 
 using types::Random;
 
+constexpr int64_t kMostMixedOfLibraries = 900;
+
 struct Job {
   int rank = 0, ranks = 1;
   uint64_t seed = 1;
   bool tasuki = false;    // the messages are Tasuki's
   bool threads = false;   // MPI_THREAD_MULTIPLE was asked for and given
   bool multiple = false;  // several threads are in parts right now
-  // Bytes of the longest message of mixed types. Plain Open MPI 4.1 overruns a temporary when an element is cut between two
+  // Bytes of the longest message of mixed types: most_mixed() is to be asked. Plain Open MPI 4.1 overruns a temporary when an element is cut between two
   // fragments, plain MPICH 4.0 over UCX takes long structs for truncated.
-  int64_t most_mixed = 900;
+  int64_t most_mixed = kMostMixedOfLibraries;
 };
 extern Job job;
+
+// This thread's messages go on a communicator that Tasuki leaves to the library: what the library cannot do must not be asked for.
+extern thread_local bool passed_on;
+inline int64_t most_mixed() {
+  return passed_on ? std::min<int64_t>(job.most_mixed, kMostMixedOfLibraries) : job.most_mixed;
+}
 
 // What was done, for the line of figures at the end.
 struct Figures {

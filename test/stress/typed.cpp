@@ -87,10 +87,9 @@ Message random_message(Random& random, bool simple, bool exact) {
   Signature period = types::random_signature(random, static_cast<size_t>(random.between(1, 60)));
   int64_t n = static_cast<int64_t>(period.size()), size = 0;
   for (uint8_t basic : period) size += types::basics()[basic].size;
-  int64_t repeats =
-      n == 0 || random.chance(2)
-          ? 0
-          : random.between(1, std::max<int64_t>(1, std::min<int64_t>(40, job.most_mixed / size)));
+  int64_t repeats = n == 0 || random.chance(2)
+                        ? 0
+                        : random.between(1, std::max<int64_t>(1, std::min<int64_t>(40, most_mixed() / size)));
   auto times = [&](int64_t k) {
     Signature s;
     for (int64_t i = 0; i < k; i++) s.insert(s.end(), period.begin(), period.end());

@@ -175,20 +175,20 @@ size_t vector_bytes(const iovec* vector, int count) {
   return bytes;
 }
 
-bool Vector::add(void* p, size_t bytes, bool whole) {
+bool Vector::add(void* p, size_t bytes, bool whole, size_t wanted) {
   iovec& piece = pieces_[count_];
   Origin& origin = origins_[count_];
   origin = {p, bytes, false};
   piece = {p, bytes};
   if (bytes > 0 && touches(p, bytes)) {
     const size_t pinned = std::min(pin(p, bytes, write_), bytes);
-    if (pinned == bytes || (pinned > 0 && !whole)) {
+    if (pinned == bytes || (!whole && part_of(wanted, bytes_ + pinned) > bytes_)) {
       origin.pinned = true;
       piece.iov_len = pinned;
     } else {
       unpin(p, pinned);
-      // The first piece with anything in it moves on as a copy; a later one waits for the next call.
-      if (bytes_ > 0 && !whole) return false;
+      // It waits for the next call if what is before it may go by itself, else it moves on as a copy.
+      if (!whole && part_of(wanted, bytes_) > 0) return false;
       piece.iov_len = whole ? bytes : std::min(bytes, kCopy);
       piece.iov_base = local_memory(piece.iov_len);
       if (piece.iov_base == nullptr) {
@@ -215,7 +215,7 @@ void Vector::end_with_page(size_t wanted) {
 }
 
 Vector::Vector(const iovec* from, int count, size_t offset, bool write, bool whole) : write_(write) {
-  const size_t start = offset;
+  const size_t all = vector_bytes(from, count), wanted = all == SIZE_MAX ? all : all - offset;
   const size_t most = static_cast<size_t>(count);
   if (most > kFew) {
     storage_bytes_ = most * (sizeof(iovec) + sizeof(Origin));
@@ -234,9 +234,8 @@ Vector::Vector(const iovec* from, int count, size_t offset, bool write, bool who
     piece.iov_len -= skipped;
     piece.iov_base = static_cast<char*>(piece.iov_base) + skipped;
     if (skipped > 0 && piece.iov_len == 0) continue;
-    if (!add(piece.iov_base, piece.iov_len, whole)) {
-      const size_t all = vector_bytes(from, count);
-      if (!whole && all != SIZE_MAX) end_with_page(all - start);
+    if (!add(piece.iov_base, piece.iov_len, whole, wanted)) {
+      if (!whole) end_with_page(wanted);
       return;
     }
   }

@@ -167,7 +167,7 @@ class Vector {
     bool pinned;
   };
   void end_with_page(size_t wanted);
-  bool add(void* p, size_t bytes, bool whole);
+  bool add(void* p, size_t bytes, bool whole, size_t wanted);
   static constexpr size_t kFew = 8;
   iovec few_pieces_[kFew];
   Origin few_origins_[kFew];
