@@ -81,6 +81,36 @@ function(tasuki_check_includes part path reachable mpi_allowed)
   endforeach()
 endfunction()
 
+# tasuki_rooms(PATH src/pager ROOMS stores mappers core [WITHOUT_MPI stores]): the folders inside a part, from low to high. A file may include
+# those of its own room and of the rooms before it; what lies beside the rooms is for all of them. Tests are not looked at.
+function(tasuki_rooms)
+  cmake_parse_arguments(R "" "PATH" "ROOMS;WITHOUT_MPI" ${ARGN})
+  string(REGEX REPLACE "^src/" "" prefix ${R_PATH})
+  foreach(room ${R_ROOMS})
+    if(NOT IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${R_PATH}/${room})
+      message(FATAL_ERROR "${R_PATH} has no folder ${room}.")
+    endif()
+  endforeach()
+  set(above ${R_ROOMS})
+  foreach(room ${R_ROOMS})
+    list(REMOVE_ITEM above ${room})
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${R_PATH}/${room}/*.h ${PROJECT_SOURCE_DIR}/${R_PATH}/${room}/*.cpp
+         ${PROJECT_SOURCE_DIR}/${R_PATH}/${room}/*.c)
+    foreach(file ${files})
+      file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include")
+      foreach(line ${lines})
+        if(line MATCHES "\"${prefix}/(.+)/[^/\"]+\"" AND CMAKE_MATCH_1 IN_LIST above)
+          message(FATAL_ERROR "${file}: ${line}\n  ${R_PATH}/${room} must not depend on ${R_PATH}/${CMAKE_MATCH_1}: "
+                              "the rooms of ${R_PATH} are, from low to high, ${R_ROOMS}.")
+        endif()
+        if(line MATCHES "[<\"]mpi\\.h[>\"]" AND room IN_LIST R_WITHOUT_MPI)
+          message(FATAL_ERROR "${file}: no mpi.h in ${R_PATH}/${room}.")
+        endif()
+      endforeach()
+    endforeach()
+  endforeach()
+endfunction()
+
 # tasuki_unit_test(layout SOURCES test/a_test.cpp [DEPENDS extra targets]): GoogleTest beside the code, label `unit`.
 function(tasuki_unit_test part)
   if(NOT TASUKI_TESTS)

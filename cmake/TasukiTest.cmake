@@ -5,7 +5,8 @@
 #                   [EXPECT_EXIT n | EXPECT_EXIT_<mpi> n,n...] [OUTSIDE n] [NO_TRAFFIC] [NO_STATS] [PLAIN_ONLY | TASUKI_ONLY | COMPARE])
 #
 # For each MPI of TASUKI_MPIS this builds `<name>-<mpi>` and adds
-#   mpi.<name>.<mpi>.<n>.plain   once, at the first rank count: proves the test itself, against the MPI library alone
+#   mpi.<name>.<mpi>.<n>.plain   once, at the first rank count: proves the test itself, against the MPI library alone. A control: such
+#                                tests have the label `slow` too, and `make test-slow` runs them, unless PLAIN_ONLY says that there is no other
 #   mpi.<name>.<mpi>.<n>.tasuki  at every rank count, under `tasuki run`
 # all with the label `mpi` and a time limit. A run under Tasuki counts as passed only when every rank reported
 # (TASUKI_STATS=1) that Tasuki moved messages itself: NO_TRAFFIC drops the "at least one message" part for
@@ -61,10 +62,14 @@ function(tasuki_mpi_run)
   list(GET R_RANKS 0 first)
   foreach(n ${R_RANKS})
     set(tests "")
+    set(controls "")
     if(n EQUAL first AND NOT R_TASUKI_ONLY AND NOT R_COMPARE)
       set(test mpi.${R_NAME}.${R_MPI}.${n}.plain)
       add_test(NAME ${test} COMMAND ${TASUKI_PYTHON} ${TASUKI_MPI_HARNESS} ${options} --ranks ${n} -- ${R_COMMAND})
       list(APPEND tests ${test})
+      if(NOT R_PLAIN_ONLY)
+        list(APPEND controls ${test})
+      endif()
     endif()
     if(NOT R_PLAIN_ONLY)
       set(test mpi.${R_NAME}.${R_MPI}.${n}.tasuki)
@@ -80,6 +85,9 @@ function(tasuki_mpi_run)
     endif()
     set_tests_properties(${tests} PROPERTIES LABELS "mpi;${R_LABELS}" TIMEOUT ${limit} PROCESSORS ${processors}
                                              SKIP_RETURN_CODE 77)
+    if(controls)
+      set_tests_properties(${controls} PROPERTIES LABELS "mpi;control;slow;${R_LABELS}")
+    endif()
   endforeach()
 endfunction()
 

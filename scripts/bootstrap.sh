@@ -27,10 +27,8 @@ libmpich-dev         command  mpicc.mpich
 libcli11-dev         header   CLI/CLI.hpp
 nlohmann-json3-dev   header   nlohmann/json.hpp
 libtomlplusplus-dev  header   toml++/toml.h
-libfmt-dev           header   fmt/core.h
 libboost-context-dev header   boost/context/detail/fcontext.hpp
 libgtest-dev         header   gtest/gtest.h
-libhwloc-dev         header   hwloc.h
 libxxhash-dev        header   xxhash.h
 libclang-dev         path     /usr/lib/llvm-*/include/clang-c/Index.h
 liblz4-dev           header   lz4.h

@@ -167,7 +167,7 @@ class Host {
     return signals_.valid();
   }
 
-  void start_job(std::vector<Member> members, uint32_t job_task_count);
+  void start_job(std::vector<Member> members, uint32_t job_task_count, uint32_t node_tasks);
   Status start_here(TaskRequest* request, int count);
   Status start_plain_here(const std::string& name, int count, const std::function<void()>& execute);
 
@@ -175,7 +175,7 @@ class Host {
   int supervise();
 
  private:
-  void start_member(Space* space, Member* member);
+  void start_member(Member* member);
   void announce_tasks();
   void on_signals();
   void reap();
@@ -194,6 +194,7 @@ class Host {
   os::Fd signals_;
   std::vector<Member> members_;
   AbiCache abis_;
+  uint32_t node_tasks_ = 0;
   bool here_ = false;  // no proxies: this is the command that the user started
   std::string name_;   // of its program
   int result_ = 0;
@@ -201,7 +202,7 @@ class Host {
   Clock::time_point deadline_{};
 };
 
-void Host::start_member(Space* space, Member* member) {
+void Host::start_member(Member* member) {
   const int socket = member->connection.get();
   const timeval timeout = {kReplyTimeoutSeconds, 0};
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
@@ -216,9 +217,10 @@ void Host::start_member(Space* space, Member* member) {
   start.library_dir = options_.library_dir;
   start.own_group = true;
   start.layout_seed = options_.layout_seed;
+  start.node_tasks = node_tasks_;
   start.abi = abis_.of(request.value());
   std::string notice;
-  if (Status s = start_task(space, member->slot, request.value(), start, &notice); !s.ok()) {
+  if (Status s = start_task(member->slot, request.value(), start, &notice); !s.ok()) {
     send_text(socket, Say::refused, s.message());
     return member->connection.reset();
   }
@@ -229,7 +231,8 @@ void Host::start_member(Space* space, Member* member) {
   if (!os::send_message(socket, &started, sizeof started).ok()) kill_group(*member);
 }
 
-void Host::start_job(std::vector<Member> members, uint32_t job_task_count) {
+void Host::start_job(std::vector<Member> members, uint32_t job_task_count, uint32_t node_tasks) {
+  node_tasks_ = node_tasks;
   members_ = std::move(members);
   Result<Space*> space = create_space(static_cast<uint32_t>(members_.size()), job_task_count);
   if (!space.ok()) {
@@ -244,7 +247,7 @@ void Host::start_job(std::vector<Member> members, uint32_t job_task_count) {
   os::use_cores(cores);
   for (size_t i = 0; i < members_.size(); i++) {
     members_[i].slot = &space.value()->tasks()[i];
-    start_member(space.value(), &members_[i]);
+    start_member(&members_[i]);
   }
   announce_tasks();
   open_gate(space.value());
@@ -286,7 +289,7 @@ Status Host::start_here(TaskRequest* request, int count) {
     m.local_rank = i;
     m.slot = &space.value()->tasks()[i];
     std::string notice;
-    if (Status s = start_task(space.value(), m.slot, *request, start, &notice); !s.ok()) {
+    if (Status s = start_task(m.slot, *request, start, &notice); !s.ok()) {
       for (const Member& running : members_) kill(running.pid, SIGKILL);
       return s;
     }
@@ -481,9 +484,10 @@ void host_job(os::Fd listener, os::Fd starter, int local_size, const HostOptions
   starter.reset();
   listener.reset();  // a rank that comes later founds a space of its own
   if (members.empty()) return;
+  const auto node_tasks = static_cast<uint32_t>(members.size());
   members = deal_out(std::move(members), options);
   if (!host.open_signals()) return;  // a descriptor of the process that goes on, not of its parent
-  host.start_job(std::move(members), static_cast<uint32_t>(local_size));
+  host.start_job(std::move(members), static_cast<uint32_t>(local_size), node_tasks);
   host.supervise();
 }
 

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/settings.h"
 #include "os/futex.h"
 #include "os/mapping.h"
 #include "os/raw.h"
@@ -304,20 +305,21 @@ void open_gate(Space* space) {
 
 // PMIx 5's store in shared memory wants one fixed address in every process, which only one task of a space
 // could have; its older stores, and the one that this names, do not.
-static void avoid_fixed_addresses(const Space& space, std::vector<std::string>* environment) {
+static void avoid_fixed_addresses(const StartOptions& options, std::vector<std::string>* environment) {
   const char* pmix = variable(*environment, "PMIX_VERSION");
   if (pmix != nullptr && strtol(pmix, nullptr, 10) >= 5 && variable(*environment, "PMIX_MCA_gds") == nullptr)
     set_variable(environment, "PMIX_MCA_gds", "hash");
   // So do MPICH's shared windows with a part for each rank. MPICH 4.0 tries a hundred addresses before it does without, 5 s and a file
-  // in /dev/shm that stays for each. All ranks try together: only where all of them are in this space.
-  const char* ranks = variable(*environment, "PMI_SIZE");
-  if (ranks != nullptr && strtoul(ranks, nullptr, 10) == space.task_count &&
-      variable(*environment, "MPIR_CVAR_SHM_SYMHEAP_RETRY") == nullptr)
+  // in /dev/shm that stays for each. All ranks of the job must try equally often: only where all are known to be tasks.
+  const char *ranks = variable(*environment, "PMI_SIZE"),
+             *promise = variable(*environment, "TASUKI_EVERYWHERE");
+  bool all = ranks != nullptr && strtoul(ranks, nullptr, 10) == options.node_tasks;
+  if (!all && promise != nullptr) parse_flag(promise, &all);
+  if (all && variable(*environment, "MPIR_CVAR_SHM_SYMHEAP_RETRY") == nullptr)
     set_variable(environment, "MPIR_CVAR_SHM_SYMHEAP_RETRY", "0");
 }
 
-Status start_task(Space* space, TaskSlot* slot, const TaskRequest& r, const StartOptions& options,
-                  std::string* notice) {
+Status start_task(TaskSlot* slot, const TaskRequest& r, const StartOptions& options, std::string* notice) {
   os::Fd fd(open(r.loader.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st;
   if (!fd.valid() || fstat(fd.get(), &st) != 0) return Status::error(errno, "cannot open " + r.loader);
@@ -333,7 +335,7 @@ Status start_task(Space* space, TaskSlot* slot, const TaskRequest& r, const Star
 
   std::vector<std::string> environment = r.environment;
   *notice = add_preload(&environment, options.library_dir, options.abi, /*is_task=*/true);
-  avoid_fixed_addresses(*space, &environment);
+  avoid_fixed_addresses(options, &environment);
   const std::vector<std::string> argv = interpreter_arguments(r, knows_argv0(loaded.value(), image));
   Result<Stack> stack = build_stack(r, argv, environment, image, loaded.value(), slot, &placement);
   if (!stack.ok()) {

@@ -3,7 +3,7 @@
 #   cmake -DSOURCE=<repository> -DWORK=<scratch directory> -P layers.cmake
 set(failures 0)
 
-# case(<name> <text that the refusal must contain, or "" for success> <content of src/CMakeLists.txt> [<file> <content>])
+# case(<name> <text that the refusal must contain, or "" for success> <content of src/CMakeLists.txt> [<file> <content> [<empty file>]])
 function(case name expect parts)
   set(dir ${WORK}/${name})
   file(REMOVE_RECURSE ${dir})
@@ -17,6 +17,9 @@ function(case name expect parts)
   file(WRITE ${dir}/src/high/high.h "#pragma once\n")
   if(ARGC GREATER 3)
     file(WRITE ${dir}/src/${ARGV3} "${ARGV4}\n")
+  endif()
+  if(ARGC GREATER 5)
+    file(WRITE ${dir}/src/${ARGV5} "")
   endif()
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${dir} -B ${dir}/build RESULT_VARIABLE rc OUTPUT_VARIABLE out
                           ERROR_VARIABLE out)
@@ -58,6 +61,12 @@ case(folder_undeclared_part "tools: depends on 'high', which is not declared bef
 case(folder_undeclared_include "tools does not depend on beside" "${low}\n${beside}\n${high}\n${tools}" ../tools/a.cpp
      "#include \"beside/b.h\"")
 case(folder_in_part "src/low does not depend on tools" "${low}" low/a.cpp "#include \"tools/a.h\"")
+set(rooms "${low}\ntasuki_rooms(PATH src/low ROOMS cellar attic WITHOUT_MPI cellar)")
+set(mpi_rooms "tasuki_library(INTERFACE NAME low LAYER 1 MPI_ALLOWED)\ntasuki_rooms(PATH src/low ROOMS cellar attic WITHOUT_MPI cellar)")
+case(rooms_legal "" "${mpi_rooms}" low/attic/a.cpp "#include <mpi.h>\n#include \"low/cellar/b.h\"\n#include \"low/low.h\"\n#include \"low/attic/a.h\"" low/cellar/b.h)
+case(rooms_upward "src/low/cellar must not depend on src/low/attic" "${rooms}" low/cellar/b.h "#include \"low/attic/a.h\"" low/attic/a.h)
+case(rooms_mpi "no mpi.h in src/low/cellar" "${mpi_rooms}" low/cellar/b.h "#include <mpi.h>" low/attic/a.h)
+case(rooms_missing "src/low has no folder attic" "${rooms}" low/cellar/b.h "")
 case(folder_in_folder "tools does not depend on command" "${low}\n${high}\n${tools}" ../tools/a.cpp "#include \"command/a.h\"")
 case(folder_mpi "mpi.h is legal only in the parts declared MPI_ALLOWED" "${low}\n${high}\n${tools}" ../tools/a.c "#include <mpi.h>")
 case(folder_tests "" "${low}\n${high}\n${tools}" ../tools/test/a.c "#include <mpi.h>")
