@@ -72,8 +72,8 @@ std::string choose_mpi(const MemOptions& options, const task::Job& job) {
 
 // Why the program's allocations cannot be caught; empty if they can.
 std::string obstacle(const task::Program& program, const std::vector<std::string>& environment) {
-  using Kind = task::ElfImage::Kind;
-  const task::ElfImage& image = program.image;
+  using Kind = elf::Image::Kind;
+  const elf::Image& image = program.image;
   if (image.kind == Kind::static_program || image.kind == Kind::foreign) return program.why_plain;
   if (image.sanitizer) return "is built with a sanitizer, which has an allocator of its own";
   if (!task::can_preload(image.interpreter))

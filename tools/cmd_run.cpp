@@ -67,7 +67,7 @@ int fall_back(const task::Job& job, const task::Program& program, const RunOptio
         require ? "it cannot share the address space (--require)" : "it runs as a process of its own");
   if (require) return 1;
   std::vector<std::string> environment = current_environment();
-  using Kind = task::ElfImage::Kind;
+  using Kind = elf::Image::Kind;
   const bool loads_libraries =
       program.image.kind == Kind::dynamic_program || program.image.kind == Kind::fixed_address;
   if (loads_libraries && !program.image.sanitizer && task::can_preload(program.image.interpreter)) {

@@ -71,7 +71,7 @@ std::string shareable_python() {
 }
 
 std::string remedy_for(const task::Program& program) {
-  using Kind = task::ElfImage::Kind;
+  using Kind = elf::Image::Kind;
   switch (program.image.kind) {
     case Kind::fixed_address:
       if (is_python(program.path)) {

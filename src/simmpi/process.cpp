@@ -30,23 +30,23 @@ Rank& me() {
 }
 
 // ---- start and end
-void call_array(const char* base, std::span<const uint64_t> array, bool backwards, int argc = 0,
+void call_array(const char* base, const elf::Range& array, bool backwards, int argc = 0,
                 char** argv = nullptr, char** envp = nullptr) {
-  const size_t n = array[1] / sizeof(void*);
+  const size_t n = array.size / sizeof(void*);
   for (size_t i = 0; i < n; i++) {
     void* f = nullptr;
-    memcpy(&f, base + array[0] + (backwards ? n - 1 - i : i) * sizeof f, sizeof f);
+    memcpy(&f, base + array.address + (backwards ? n - 1 - i : i) * sizeof f, sizeof f);
     if (f != nullptr && f != reinterpret_cast<void*>(-1))
       reinterpret_cast<void (*)(int, char**, char**)>(f)(argc, argv, envp);
   }
 }
 
 void construct(const Rank& rank, size_t image, int argc, char** argv, char** envp) {
-  const Image& i = *rank.simulation.program->images()[image];
+  const elf::Linking& i = rank.simulation.program->images()[image]->linking();
   char* base = rank.loaded.bases[image];
-  if (image == 0) call_array(base, i.preinit_array(), false, argc, argv, envp);
-  if (i.init() != 0) reinterpret_cast<Function>(base + i.init())();
-  call_array(base, i.init_array(), false, argc, argv, envp);
+  if (image == 0) call_array(base, i.preinit_array, false, argc, argv, envp);
+  if (i.init != 0) reinterpret_cast<Function>(base + i.init)();
+  call_array(base, i.init_array, false, argc, argv, envp);
 }
 
 // Handlers of atexit, of one library or of all, last first; one may register another.
@@ -67,8 +67,9 @@ void run_exit_functions(void* library) {
   const Rank& rank = me();
   const auto& images = rank.simulation.program->images();
   for (size_t i = 0; i < images.size(); i++) {
-    call_array(rank.loaded.bases[i], images[i]->fini_array(), true);
-    if (images[i]->fini() != 0) reinterpret_cast<Function>(rank.loaded.bases[i] + images[i]->fini())();
+    const elf::Linking& linking = images[i]->linking();
+    call_array(rank.loaded.bases[i], linking.fini_array, true);
+    if (linking.fini != 0) reinterpret_cast<Function>(rank.loaded.bases[i] + linking.fini)();
   }
   end_rank(code & 0xff);
 }
@@ -456,7 +457,7 @@ void run_main(Rank* rank) {
   if (words.size() % 2 != 0) words.push_back(0);
   auto* stack = static_cast<uintptr_t*>(__builtin_alloca_with_align(words.size() * sizeof(uintptr_t), 128));
   memcpy(stack, words.data(), words.size() * sizeof(uintptr_t));
-  void* start = rank->loaded.bases[0] + rank->simulation.program->images()[0]->entry();
+  void* start = rank->loaded.bases[0] + rank->simulation.program->images()[0]->file().entry;
   std::vector<uintptr_t>().swap(words);
   asm volatile(
       "mov %0, %%rsp\n\t"

@@ -89,7 +89,7 @@ Result<std::unique_ptr<Program>> Program::open(const std::string& path, const Ou
   program->ours_ = ours;
   auto image = Image::open(path);
   if (!image.ok()) return image.status();
-  if (image.value()->entry() == 0) return Status::error(ENOEXEC, path + ": a library, not a program");
+  if (image.value()->file().entry == 0) return Status::error(ENOEXEC, path + ": a library, not a program");
   program->images_.push_back(std::move(image.value()));
   Status status = program->add_libraries();
   for (uint32_t i = 0; status.ok() && i < program->images_.size(); i++) status = program->bind(i);
@@ -116,7 +116,7 @@ Status Program::add_libraries() {
   std::vector<std::string> seen;
   const std::string before = loaded_other_mpi();
   for (size_t i = 0; i < images_.size(); i++) {
-    for (const std::string& name : std::vector(images_[i]->needed())) {
+    for (const std::string& name : std::vector(images_[i]->file().needed)) {
       if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
       seen.push_back(name);
       if (is_abi_library(name)) continue;
@@ -155,7 +155,8 @@ Status Program::add_libraries() {
 Program::Found Program::lookup(std::string_view name, bool own_program) const {
   Found f;
   for (uint32_t i = own_program ? 0 : 1; i < images_.size(); i++)
-    if (const ImageSymbol* s = images_[i]->find(name)) return {i, s->value, s->size, s->resolver, true};
+    if (const elf::Symbol* s = images_[i]->linking().find(name))
+      return {i, s->value, s->size, s->resolver, true};
   const std::string text(name);
   void* address = ours_(name);
   for (size_t i = 0; address == nullptr && i < libraries_.size(); i++)
@@ -166,7 +167,7 @@ Program::Found Program::lookup(std::string_view name, bool own_program) const {
 
 Status Program::bind(uint32_t in) {
   const Image& image = *images_[in];
-  for (const ImageRelocation& r : image.relocations()) {
+  for (const elf::Relocation& r : image.linking().relocations) {
     Bound b{r.where, in, in, Kind::word, static_cast<uint64_t>(r.addend), 0};
     switch (r.type) {
       case R_X86_64_RELATIVE:
@@ -178,12 +179,11 @@ Status Program::bind(uint32_t in) {
       case R_X86_64_GLOB_DAT:
       case R_X86_64_JUMP_SLOT:
       case R_X86_64_COPY: {
-        const auto symbol = image.symbol(r.symbol);
-        if (!symbol.ok()) return symbol.status();
+        const elf::Symbol& symbol = image.linking().symbols[r.symbol];
         const bool copy = r.type == R_X86_64_COPY;
-        const Found f = lookup(symbol.value().name, !copy);
-        const std::string name(symbol.value().name);
-        if (!f.found && (copy || !symbol.value().weak))
+        const Found f = lookup(symbol.name, !copy);
+        const std::string name(symbol.name);
+        if (!f.found && (copy || !symbol.weak))
           return Status::error(ENOENT, image.path() + ": undefined: " + name +
                                            (starts(name, "MPI_") || starts(name, "PMPI_")
                                                 ? " (not a function of the standard ABI of MPI-5.0)"
@@ -191,8 +191,8 @@ Status Program::bind(uint32_t in) {
         b.image = f.image;
         b.value = f.value + (r.type == R_X86_64_64 ? static_cast<uint64_t>(r.addend) : 0);
         b.kind = copy ? Kind::copy : f.resolver ? Kind::call : Kind::word;
-        b.size = symbol.value().size;
-        if (copy && !image.writable(b.where, b.size))
+        b.size = symbol.size;
+        if (copy && !image.file().holds(b.where, b.size, /*writable=*/true))
           return Status::error(ENOEXEC, image.path() + ": a copied variable outside the data: " + name);
         if (copy && b.image != kNowhere && !images_[b.image]->inside(b.value, b.size))
           return Status::error(ENOEXEC, image.path() + ": a copied variable of two sizes: " + name);
@@ -261,7 +261,7 @@ void Program::register_unwind(const LoadedProgram& loaded, bool on) const {
     }
   if (f == nullptr) return;
   for (size_t i = 0; i < images_.size(); i++)
-    if (const uint64_t table = images_[i]->unwind_table(); table != 0) f(loaded.bases[i] + table);
+    if (const uint64_t table = images_[i]->linking().unwind_table; table != 0) f(loaded.bases[i] + table);
 }
 
 void* Program::find(const LoadedProgram& loaded, std::string_view name) const {
@@ -273,7 +273,7 @@ void* Program::find(const LoadedProgram& loaded, std::string_view name) const {
 
 void* Program::find_own(const LoadedProgram& loaded, std::string_view name) const {
   for (size_t i = 0; i < images_.size(); i++)
-    if (const ImageSymbol* s = images_[i]->find(name)) return loaded.bases[i] + s->value;
+    if (const elf::Symbol* s = images_[i]->linking().find(name)) return loaded.bases[i] + s->value;
   return nullptr;
 }
 

@@ -1,6 +1,5 @@
 #include "task/inspect.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sys/stat.h>
@@ -10,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "elf/image.h"
+#include "elf/linking.h"
 #include "os/descriptor.h"
 #include "task/space.h"
 
@@ -85,32 +86,17 @@ bool find_slot(const Memory& memory, const std::vector<MapsLine>& maps, pid_t pi
   return false;
 }
 
-// Address of a symbol in a library's dynamic symbol table, relative to where it is loaded; 0 if it has none.
-uint64_t symbol_address(const std::string& file, const char* name) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream content;
-  content << in.rdbuf();
-  const std::string bytes = content.str();
-  const auto at = [&bytes](uint64_t offset, auto* value) {
-    if (offset > bytes.size() || sizeof *value > bytes.size() - offset) return false;
-    memcpy(value, bytes.data() + offset, sizeof *value);
-    return true;
-  };
-  Elf64_Ehdr header;
-  if (!at(0, &header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return 0;
-  for (unsigned i = 0; i < header.e_shnum; i++) {
-    Elf64_Shdr section, strings;
-    if (!at(header.e_shoff + i * sizeof section, &section) || section.sh_type != SHT_DYNSYM) continue;
-    if (!at(header.e_shoff + section.sh_link * sizeof strings, &strings)) return 0;
-    for (uint64_t n = 0; n < section.sh_size / sizeof(Elf64_Sym); n++) {
-      Elf64_Sym symbol;
-      if (!at(section.sh_offset + n * sizeof symbol, &symbol)) return 0;
-      const uint64_t text = strings.sh_offset + symbol.st_name;
-      if (text < bytes.size() && bytes.compare(text, strlen(name) + 1, name, strlen(name) + 1) == 0)
-        return symbol.st_value;
-    }
-  }
-  return 0;
+// Address of a symbol that a library defines, relative to where it is loaded; 0 if it has none.
+uint64_t symbol_address(const std::string& path, const char* name) {
+  const os::Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat st;
+  if (!fd.valid() || fstat(fd.get(), &st) != 0) return 0;
+  const elf::ByteSource file{fd.get(), nullptr, static_cast<uint64_t>(st.st_size)};
+  const Result<elf::Image> image = elf::read_image(file);
+  if (!image.ok() || !image.value().dynamic) return 0;
+  const Result<elf::Linking> linking = elf::read_linking(file, image.value());
+  const elf::Symbol* symbol = linking.ok() ? linking.value().find(name) : nullptr;
+  return symbol != nullptr ? symbol->value : 0;
 }
 
 }  // namespace

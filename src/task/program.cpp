@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "os/descriptor.h"
 
@@ -110,7 +111,7 @@ bool same_user_and_capabilities(int fd, const struct stat& st, std::string* why)
 
 // "2.36" in the text of glibc's ld.so ("ld.so (GNU libc) stable release version 2.36."), as 2036. 0: another
 // C library, or a glibc before 2.33, which does not say.
-int glibc_of(const ByteSource& loader) {
+int glibc_of(const elf::ByteSource& loader) {
   std::string text(loader.size, '\0');
   if (!loader.read(0, text.data(), text.size()) || text.find("ld.so (") == std::string::npos) return 0;
   constexpr std::string_view kBefore = "release version ";
@@ -134,10 +135,11 @@ std::string check_loader(const std::string& path) {
   os::Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st;
   if (!fd.valid() || fstat(fd.get(), &st) != 0) return "names a loader that cannot be read: " + path;
-  const ByteSource file{fd.get(), nullptr, static_cast<uint64_t>(st.st_size)};
-  const ElfImage loader = read_elf(file);
-  // A loader has no interpreter and is position independent; read_elf calls such an image static.
-  if (loader.kind != ElfImage::Kind::static_program || loader.program_headers == 0 || file.size > kMaxLoader)
+  const elf::ByteSource file{fd.get(), nullptr, static_cast<uint64_t>(st.st_size)};
+  const Result<elf::Image> loader = elf::read_image(file);
+  // A loader has no interpreter and is position independent; read_image calls such an image static.
+  if (!loader.ok() || loader.value().kind != elf::Image::Kind::static_program ||
+      loader.value().program_headers == 0 || file.size > kMaxLoader)
     return "has a loader that cannot be loaded twice: " + path;
   if (!can_preload(path))
     return "has a loader whose C library is not glibc " + std::string(gnu_get_libc_version()) +
@@ -153,25 +155,25 @@ bool examine(Program* p, std::string* interpreter, std::string* argument) {
     p->why_plain = "cannot be read, only executed";
     return false;
   }
-  const ByteSource file{fd.get(), nullptr, static_cast<uint64_t>(st.st_size)};
+  const elf::ByteSource file{fd.get(), nullptr, static_cast<uint64_t>(st.st_size)};
   if (!same_user_and_capabilities(fd.get(), st, &p->why_plain)) return false;
 
   std::string head(std::min<uint64_t>(kScriptLine, file.size), '\0');
   if (file.read(0, head.data(), head.size()) && parse_script_line(head, interpreter, argument)) return true;
 
-  p->image = read_elf(file);
-  switch (p->image.kind) {
-    case ElfImage::Kind::foreign:
-      p->why_plain = "cannot be loaded here (" + p->image.defect + ")";
-      return false;
-    case ElfImage::Kind::static_program:
-      p->why_plain = "is statically linked";
-      return false;
-    case ElfImage::Kind::fixed_address:
-      p->why_plain = "is not position independent (build it with -fPIE -pie)";
-      return false;
-    case ElfImage::Kind::dynamic_program:
-      break;
+  Result<elf::Image> image = elf::read_image(file);
+  if (!image.ok()) {
+    p->why_plain = "cannot be loaded here (" + image.status().message() + ")";
+    return false;
+  }
+  p->image = std::move(image.value());
+  if (p->image.kind == elf::Image::Kind::static_program) {
+    p->why_plain = "is statically linked";
+    return false;
+  }
+  if (p->image.kind == elf::Image::Kind::fixed_address) {
+    p->why_plain = "is not position independent (build it with -fPIE -pie)";
+    return false;
   }
   if (p->image.sanitizer) {
     p->why_plain = "is built with a sanitizer, whose memory has a fixed address";

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "task/elf.h"
+#include "elf/image.h"
 
 namespace tasuki::task {
 
@@ -15,7 +15,7 @@ struct Program {
   // `path` is its interpreter (of which the rest speaks), argv[0] its name as the kernel would pass it.
   std::vector<std::string> argv;
   std::string canonical;  // `path` as /proc/self/exe would name it
-  ElfImage image;
+  elf::Image image;
   std::string loader;  // path of the program's ld.so when it can share
   // Not empty: it runs as a process of its own, for this reason ("ls: is statically linked" reads well).
   std::string why_plain;

@@ -22,7 +22,7 @@
 #include "os/futex.h"
 #include "os/mapping.h"
 #include "os/raw.h"
-#include "task/elf.h"
+#include "task/load.h"
 #include "task/preload.h"
 
 namespace tasuki::task {
@@ -186,8 +186,8 @@ std::vector<std::string> interpreter_arguments(const TaskRequest& r, bool knows_
 }
 
 // glibc has --argv0 since 2.33; the option's name is in the interpreter's text.
-bool knows_argv0(const LoadedImage& loaded, const ElfImage& image) {
-  for (const Segment& s : image.segments) {
+bool knows_argv0(const LoadedImage& loaded, const elf::Image& image) {
+  for (const elf::Segment& s : image.segments) {
     if ((s.protection & PROT_READ) == 0 || s.file_size == 0) continue;
     if (memmem(reinterpret_cast<const void*>(loaded.base + s.address), s.file_size, "--argv0", 8) != nullptr)
       return true;
@@ -196,7 +196,7 @@ bool knows_argv0(const LoadedImage& loaded, const ElfImage& image) {
 }
 
 Result<Stack> build_stack(const TaskRequest& r, const std::vector<std::string>& argv,
-                          const std::vector<std::string>& environment, const ElfImage& image,
+                          const std::vector<std::string>& environment, const elf::Image& image,
                           const LoadedImage& loaded, TaskSlot* slot, Placement* placement) {
   const size_t needed = total_length(argv) + total_length(environment) + r.path.size() + 64 * 1024;
   Result<Stack> mapped = map_stack(r.inherited.limits[RLIMIT_STACK].soft, needed, placement);
@@ -323,8 +323,9 @@ Status start_task(TaskSlot* slot, const TaskRequest& r, const StartOptions& opti
   os::Fd fd(open(r.loader.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st;
   if (!fd.valid() || fstat(fd.get(), &st) != 0) return Status::error(errno, "cannot open " + r.loader);
-  const ElfImage image = read_elf({fd.get(), nullptr, static_cast<uint64_t>(st.st_size)});
-  if (image.segments.empty()) return Status::error(ENOEXEC, "cannot load " + r.loader);
+  const Result<elf::Image> read = elf::read_image({fd.get(), nullptr, static_cast<uint64_t>(st.st_size)});
+  if (!read.ok()) return Status::error(ENOEXEC, "cannot load " + r.loader + ": " + read.status().message());
+  const elf::Image& image = read.value();
   Placement placement(options.layout_seed == 0 ? 0 : options.layout_seed * 65537 + slot->index);
   placement.shift();
   Result<LoadedImage> loaded = load_image(image, fd.get(), &placement);
