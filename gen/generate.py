@@ -330,6 +330,7 @@ def entries_cpp(api):
         '#include "shim/entry/stand_in.h"\n',
         '#define OURS __attribute__((visibility("hidden"), used))\n',
         "using namespace tasuki::shim;  // NOLINT: this file is the boundary",
+        "using tasuki::SendMode;",
         "using tasuki::shim::detail::g_profiler;\n",
         "namespace {",
         "namespace entry {\n",

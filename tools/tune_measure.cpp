@@ -199,7 +199,7 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
     const auto send = [&] {
       if (touch) out.write();
       message::Request* r = request(out);
-      e.start_send(r, message::Mode::standard);
+      e.start_send(r, SendMode::standard);
       e.wait(r);
       e.give_request(r);
     };

@@ -291,14 +291,14 @@ void Engine::progress() {
 
 // ---- sends
 
-bool Engine::start_send(Request* r, Mode mode) {
+bool Engine::start_send(Request* r, SendMode mode) {
   count_call();
   const uint64_t n = layout::bytes(r->region);
   r->kind = RequestKind::send;
   r->queue = endpoint(r->peer);
   r->state.store(RequestState::pending, std::memory_order_relaxed);
   char* start = nullptr;
-  const bool may_buffer = mode != Mode::synchronous && options_.eager_bytes >= n;
+  const bool may_buffer = mode != SendMode::synchronous && options_.eager_bytes >= n;
   if (may_buffer && n <= kInlineBytes && r->charged == 0) {
     char packed[kInlineBytes];
     if (!layout::is_dense(r->region, &start)) layout::pack(start = packed, r->region, 0, n);
@@ -306,7 +306,7 @@ bool Engine::start_send(Request* r, Mode mode) {
     r->state.store(RequestState::done, std::memory_order_relaxed);
     return true;
   }
-  if (mode == Mode::buffered ||
+  if (mode == SendMode::buffered ||
       (may_buffer && n <= options_.transfer.from.buffer_up_to && buffer_at_once(r))) {
     Cell* cell = packed_cell(r);
     if (cell != nullptr) {
@@ -314,11 +314,11 @@ bool Engine::start_send(Request* r, Mode mode) {
       r->state.store(RequestState::done, std::memory_order_relaxed);
       return true;
     }
-    if (mode == Mode::buffered) return false;
+    if (mode == SendMode::buffered) return false;
   }
   count(stats_.sent);
   count(stats_.sent_bytes, n);
-  r->bufferable = may_buffer && mode == Mode::standard;
+  r->bufferable = may_buffer && mode == SendMode::standard;
   match_or_queue(r);
   return true;
 }

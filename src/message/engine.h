@@ -10,14 +10,13 @@
 // receiver's lock once on each side.
 #pragma once
 
+#include "base/send_mode.h"
 #include "message/pool.h"
 #include "message/shared.h"
 #include "message/transfer.h"
 #include "message/wait.h"
 
 namespace tasuki::message {
-
-enum class Mode : uint8_t { standard, synchronous, buffered, ready };
 
 struct Stats {
   uint64_t sent, sent_bytes;               // messages issued through the layer
@@ -66,7 +65,7 @@ class Engine {
 
   // Starts a send: region, context, tag, peer and envelope.source_rank are set. It may be done on return.
   // Returns false, with nothing sent, only if a buffer was needed and there is no memory.
-  bool start_send(Request* r, Mode mode);
+  bool start_send(Request* r, SendMode mode);
   // Sends up to kInlineBytes dense bytes at once, without a request.
   void send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
                    uint32_t bytes);

@@ -10,6 +10,8 @@
 
 #include <type_traits>
 
+#include "base/send_mode.h"
+
 namespace tasuki::shim {
 
 // A reference to a callable int(); valid during the call only. Costs two words and one indirect call.
@@ -24,8 +26,6 @@ class Pass {
   void* object_;
   int (*call_)(void*);
 };
-
-enum class SendMode { standard, synchronous, buffered, ready };
 
 // True between MPI_Init and MPI_Finalize when this process is a task that shares its memory and TASUKI is on:
 // the switch at the head of every entry point. When it is false the entry point passes at once.

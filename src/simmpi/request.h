@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/send_mode.h"
 #include "layout/layout.h"
 #include "simmpi/mpi.h"
 
@@ -15,8 +16,6 @@ struct Packet;
 struct Task;
 struct Waiter;
 class Rank;
-
-enum class SendMode : uint8_t { standard, synchronous, buffered, ready };
 
 struct Outcome {
   int source = MPI_ANY_SOURCE;

@@ -69,7 +69,7 @@ Request* make(Engine& e, layout::Region region, int peer, int tag, uint32_t cont
   return r;
 }
 
-Request* isend(Engine& e, layout::Region region, int to, int tag, Mode mode = Mode::standard) {
+Request* isend(Engine& e, layout::Region region, int to, int tag, SendMode mode = SendMode::standard) {
   Request* r = make(e, region, to, tag);
   EXPECT_TRUE(e.start_send(r, mode));
   return r;
@@ -118,7 +118,7 @@ TEST(Engine, EverySizeArrivesWhicheverSideIsFirst) {
 TEST(Engine, SynchronousSendCompletesOnlyWhenMatched) {
   World w(2);
   std::vector<char> out = pattern(8, 1), in(8);
-  Request* s = isend(w[0], bytes_of(out), 1, 1, Mode::synchronous);
+  Request* s = isend(w[0], bytes_of(out), 1, 1, SendMode::synchronous);
   for (int i = 0; i < 1000; i++) ASSERT_FALSE(w[0].poll(s, false));
   Request* r = irecv(w[1], bytes_of(in), 0, 1);
   EXPECT_TRUE(w[1].poll(r, true));
@@ -239,9 +239,9 @@ TEST_P(EngineLoad, AllPairs) {
         buffer.assign(size_of(peer, me, i), 0);
         receives.push_back(irecv(e, bytes_of(buffer), peer, random() % 2 ? 3 : kAnyTag));
         out.push_back(pattern(size_of(me, peer, i), static_cast<unsigned>(me * 1000003 + peer * 1009 + i)));
-        const Mode mode = random() % 4 == 0   ? Mode::synchronous
-                          : random() % 4 == 0 ? Mode::buffered
-                                              : Mode::standard;
+        const SendMode mode = random() % 4 == 0   ? SendMode::synchronous
+                              : random() % 4 == 0 ? SendMode::buffered
+                                                  : SendMode::standard;
         sends.push_back(isend(e, bytes_of(out.back()), peer, 3, mode));
       }
       while (sends.size() > 40) {

@@ -263,7 +263,7 @@ int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int
   Request* r = make_send(t, buf, count, tag);
   if (r == nullptr) return no_memory(t);
   mine(r).persistent = 1;
-  mine(r).mode = static_cast<uint8_t>(mode);
+  mine(r).mode = mode;
   *request = handle_for(r);
   return MPI_SUCCESS;
 }

@@ -160,7 +160,7 @@ int launch_send(Request* r, SendMode mode) {
     const uint64_t needed = layout::bytes(r->region) + kBsendOverhead;
     if (!charge(r, needed)) return fail(r, c->comm, MPI_ERR_BUFFER);
   }
-  if (p.engine.start_send(r, static_cast<Mode>(mode))) return MPI_SUCCESS;
+  if (p.engine.start_send(r, mode)) return MPI_SUCCESS;
   {
     StateGuard guard;
     if (r->attachment == p.attachment) p.attached_used -= r->charged;
@@ -311,7 +311,6 @@ void leave_detached() {
 }
 
 int launch_persistent(Request* r) {
-  const SendMode mode = static_cast<SendMode>(mine(r).mode);
   r->queued = r->bufferable = r->cancelled = r->truncated = 0;
   r->polls = 0;
   r->charged = 0;
@@ -321,7 +320,7 @@ int launch_persistent(Request* r) {
     return MPI_SUCCESS;
   }
   if (mine(r).user_type != 0) pack_by_library(r);
-  return launch_send(r, mode);
+  return launch_send(r, mine(r).mode);
 }
 
 }  // namespace tasuki::shim

@@ -24,7 +24,7 @@ struct OwnerPart {
   uint8_t persistent;
   uint8_t started;      // persistent: between start and completion
   uint8_t detached;     // freed by the user while active: recycled when done
-  uint8_t mode;         // SendMode of a persistent send
+  SendMode mode;        // of a persistent send
   uintptr_t library;    // carried: the library's MPI_Request,
   char* packed;         //   the packed bytes that it sends or receives,
   uint8_t unpacks;      //   and whether they are still to be unpacked
