@@ -69,25 +69,23 @@ int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm c
   if (c == nullptr || c->inter || c->peer_count < 2 || root < 0 || root >= c->peer_count || count <= 0 ||
       buffer == MPI_IN_PLACE)
     return pass();
-  const Target t = send_target(buffer, count, type, root, 0, comm);
-  if (t.comm == nullptr) return pass();
-  if (t.type == nullptr) return t.error;
-  if (t.type->size == 0) return pass();
-
-  if (!t.type->opaque) {
-    TypeTable::retain(t.type);
-    const int rc = run(t, {region_of(buffer, count, t.type), nullptr}, root);
-    TypeTable::release(t.type);
+  return send_target(buffer, count, type, root, 0, comm).answer(pass, [&](const Target& t) {
+    if (t.type->size == 0) return pass();
+    if (!t.type->opaque) {
+      TypeTable::retain(t.type);
+      const int rc = run(t, {region_of(buffer, count, t.type), nullptr}, root);
+      TypeTable::release(t.type);
+      return rc;
+    }
+    Request* r = receives(c, root) ? make_receive(t, buffer, count, 0) : make_send(t, buffer, count, 0);
+    if (r == nullptr) return no_memory(comm);
+    int rc = run(t, {r->region, r}, root);
+    if (rc == MPI_SUCCESS && receives(c, root))
+      finish(r, MPI_STATUS_IGNORE);
+    else
+      discard(r);
     return rc;
-  }
-  Request* r = receives(c, root) ? make_receive(t, buffer, count, 0) : make_send(t, buffer, count, 0);
-  if (r == nullptr) return no_memory(comm);
-  int rc = run(t, {r->region, r}, root);
-  if (rc == MPI_SUCCESS && receives(c, root))
-    finish(r, MPI_STATUS_IGNORE);
-  else
-    discard(r);
-  return rc;
+  });
 }
 
 }  // namespace tasuki::shim::delegate

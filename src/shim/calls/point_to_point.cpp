@@ -28,8 +28,6 @@ bool fits_inline(const Target& t, MPI_Count count) {
 struct Exchange {
   Request* receive = nullptr;
   Request* send = nullptr;
-  int error = MPI_SUCCESS;
-  bool pass = false;
 };
 
 struct Side {
@@ -39,48 +37,54 @@ struct Side {
   int peer, tag;
 };
 
+// Packed bytes that are sent in place of the user's buffer; none: data is nullptr. Whoever makes a request of
+// it hands it over, and its `data` is nullptr then.
+struct PackedCopy {
+  char* data = nullptr;
+  uint64_t bytes = 0;
+};
+
 // Starts both halves of an exchange. The receive first: the peer's message then finds it.
-Exchange start_exchange(const Side& out, const Side& in, MPI_Comm comm, char* scratch,
-                        uint64_t scratch_bytes) {
+Resolved<Exchange> start_halves(const Side& out, const Side& in, const Target& to, const Target& from,
+                                PackedCopy* copy) {
   Exchange x;
-  Target send{}, receive{};
-  const bool sends = out.peer != MPI_PROC_NULL, receives = in.peer != MPI_PROC_NULL;
-  if (sends) send = send_target(out.buf, out.count, out.type, out.peer, out.tag, comm);
-  if (receives) receive = receive_target(in.buf, in.count, in.type, in.peer, in.tag, comm);
-  if ((sends && send.comm == nullptr) || (receives && receive.comm == nullptr) || (!sends && !receives)) {
-    x.pass = true;
-    return x;
-  }
-  if ((sends && send.type == nullptr) || (receives && receive.type == nullptr)) {
-    x.error = sends && send.type == nullptr ? send.error : receive.error;
-    return x;
-  }
-  if (sends) {
-    x.send = make_send(send, out.buf, out.count, out.tag);
-    if (x.send == nullptr) {
-      x.error = no_memory(send);
-      return x;
-    }
-    if (scratch != nullptr) {
-      mine(x.send).scratch = scratch;
-      x.send->region = {scratch, scratch_bytes, layout::byte_layout()};
+  if (out.peer != MPI_PROC_NULL) {
+    x.send = make_send(to, out.buf, out.count, out.tag);
+    if (x.send == nullptr) return Unresolved::failed(no_memory(to));
+    if (copy->data != nullptr) {
+      mine(x.send).scratch = copy->data;
+      x.send->region = {copy->data, copy->bytes, layout::byte_layout()};
+      copy->data = nullptr;
     }
   }
-  if (receives) {
-    x.receive = make_receive(receive, in.buf, in.count, in.tag);
+  if (in.peer != MPI_PROC_NULL) {
+    x.receive = make_receive(from, in.buf, in.count, in.tag);
     if (x.receive == nullptr) {
       if (x.send != nullptr) discard(x.send);
-      x.send = nullptr;
-      x.error = no_memory(receive);
-      return x;
+      return Unresolved::failed(no_memory(from));
     }
     g_process.engine.start_receive(x.receive);
   }
-  if (x.send != nullptr) {
-    x.error = launch_send(x.send, SendMode::standard);
-    if (x.error != MPI_SUCCESS) x.send = nullptr;
-  }
+  const int rc = x.send != nullptr ? launch_send(x.send, SendMode::standard) : MPI_SUCCESS;
+  if (rc != MPI_SUCCESS) return Unresolved::failed(rc);
   return x;
+}
+
+Resolved<Exchange> start_exchange(const Side& out, const Side& in, MPI_Comm comm, PackedCopy* copy) {
+  const bool sends = out.peer != MPI_PROC_NULL, receives = in.peer != MPI_PROC_NULL;
+  if (!sends && !receives) return Unresolved::pass();
+  const Resolved<Target> nobody = Target{};
+  const Resolved<Target> to =
+      sends ? send_target(out.buf, out.count, out.type, out.peer, out.tag, comm) : nobody;
+  const Resolved<Target> from =
+      receives ? receive_target(in.buf, in.count, in.type, in.peer, in.tag, comm) : nobody;
+  return to.and_then(from,
+                     [&](const Target& t, const Target& f) { return start_halves(out, in, t, f, copy); });
+}
+
+Resolved<Exchange> start_exchange(const Side& out, const Side& in, MPI_Comm comm) {
+  PackedCopy none;
+  return start_exchange(out, in, comm, &none);
 }
 
 int finish_exchange(const Exchange& x, MPI_Status* status) {
@@ -96,24 +100,19 @@ int finish_exchange(const Exchange& x, MPI_Status* status) {
 }
 
 // Starts an exchange whose receive overwrites the buffer that is sent: sends a packed copy.
-Exchange start_replace(const Side& out, const Side& in, MPI_Comm comm) {
-  Exchange x;
-  const Target t = send_target(out.buf, out.count, out.type, 0, 0, comm);
-  x.pass = t.comm == nullptr;
-  x.error = t.error;
-  if (x.pass || t.type == nullptr) return x;
-  if (t.type->opaque) return start_exchange(out, in, comm, nullptr, 0);  // packed when the send is made
-  const uint64_t bytes = static_cast<uint64_t>(out.count) * t.type->size;
-  char* copy = static_cast<char*>(malloc(bytes + 1));
-  if (copy == nullptr) {
-    x.error = no_memory(t);
+Resolved<Exchange> start_replace(const Side& out, const Side& in, MPI_Comm comm) {
+  const auto start = [&](const Target& t) -> Resolved<Exchange> {
+    if (t.type->opaque) return start_exchange(out, in, comm);  // packed when the send is made
+    const uint64_t bytes = static_cast<uint64_t>(out.count) * t.type->size;
+    PackedCopy copy{static_cast<char*>(malloc(bytes + 1)), bytes};
+    if (copy.data == nullptr) return Unresolved::failed(no_memory(t));
+    layout::pack(copy.data, {static_cast<char*>(out.buf), static_cast<uint64_t>(out.count), t.type->layout},
+                 0, bytes);
+    const Resolved<Exchange> x = start_exchange(out, in, comm, &copy);
+    free(copy.data);  // what no request has taken
     return x;
-  }
-  layout::pack(copy, {static_cast<char*>(out.buf), static_cast<uint64_t>(out.count), t.type->layout}, 0,
-               bytes);
-  x = start_exchange(out, in, comm, copy, bytes);
-  if (x.send == nullptr) free(copy);
-  return x;
+  };
+  return send_target(out.buf, out.count, out.type, 0, 0, comm).and_then(start);
 }
 
 // One request for both halves of a non-blocking exchange.
@@ -139,19 +138,22 @@ int pair_request(const Exchange& x, MPI_Comm comm, MPI_Request* request) {
 // valid: up to 4.0.2 MPICH hands rank -1 down to its network (its issue 6004), which waits for ever in
 // MPI_Wait where there is one rank, and ends by SIGSEGV in the call where there are several.
 int exchange_with_nobody(const Side& out, const Side& in, MPI_Comm comm, MPI_Request* request, Pass pass) {
-  const bool nobody = out.peer == MPI_PROC_NULL && in.peer == MPI_PROC_NULL && request != nullptr;
-  const Target send = nobody ? send_target(out.buf, out.count, out.type, 0, out.tag, comm) : Target{};
-  if (send.comm == nullptr) return pass();
-  if (send.type == nullptr) return send.error;
-  const Target receive = receive_target(in.buf, in.count, in.type, 0, in.tag, comm);
-  if (receive.comm == nullptr) return pass();
-  if (receive.type == nullptr) return receive.error;
-  Request* r = make_send(send, out.buf, 0, out.tag);
-  if (r == nullptr) return no_memory(send);
-  mine(r).from_nobody = 1;
-  r->state.store(RequestState::done, std::memory_order_relaxed);
-  *request = handle_for(r);
-  return MPI_SUCCESS;
+  if (out.peer != MPI_PROC_NULL || in.peer != MPI_PROC_NULL || request == nullptr) return pass();
+  const auto look_at_receive = [&](const Target& send) {
+    return receive_target(in.buf, in.count, in.type, 0, in.tag, comm).and_then([&](const Target&) {
+      return Resolved<Target>(send);
+    });
+  };
+  return send_target(out.buf, out.count, out.type, 0, out.tag, comm)
+      .and_then(look_at_receive)
+      .answer(pass, [&](const Target& send) {
+        Request* r = make_send(send, out.buf, 0, out.tag);
+        if (r == nullptr) return no_memory(send);
+        mine(r).from_nobody = 1;
+        r->state.store(RequestState::done, std::memory_order_relaxed);
+        *request = handle_for(r);
+        return MPI_SUCCESS;
+      });
 }
 
 Side side(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag) {
@@ -162,77 +164,78 @@ Side side(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag
 
 int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, SendMode mode,
          Pass pass) {
-  const Target t = send_target(buf, count, type, dest, tag, comm);
-  if (t.comm == nullptr) return remote::send(buf, count, type, dest, tag, comm, mode, pass);
-  if (t.type == nullptr) return t.error;
-  if ((mode == SendMode::standard || mode == SendMode::ready) && fits_inline(t, count) &&
-      g_process.engine.options().eager_bytes >= kInlineBytes) {
-    g_process.engine.send_inline(t.slot, t.comm->context, tag, t.comm->rank,
-                                 static_cast<const char*>(buf) + t.type->offset,
-                                 static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size));
-    return MPI_SUCCESS;
-  }
-  Request* r = make_send(t, buf, count, tag);
-  if (r == nullptr) return no_memory(t);
-  const int rc = launch_send(r, mode);
-  return rc == MPI_SUCCESS ? complete_now(r, comm, MPI_STATUS_IGNORE) : rc;
+  const auto by_library = [&] { return remote::send(buf, count, type, dest, tag, comm, mode, pass); };
+  return send_target(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
+    if ((mode == SendMode::standard || mode == SendMode::ready) && fits_inline(t, count) &&
+        g_process.engine.options().eager_bytes >= kInlineBytes) {
+      g_process.engine.send_inline(t.slot, t.comm->context, tag, t.comm->rank,
+                                   static_cast<const char*>(buf) + t.type->offset,
+                                   static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size));
+      return MPI_SUCCESS;
+    }
+    Request* r = make_send(t, buf, count, tag);
+    if (r == nullptr) return no_memory(t);
+    const int rc = launch_send(r, mode);
+    return rc == MPI_SUCCESS ? complete_now(r, comm, MPI_STATUS_IGNORE) : rc;
+  });
 }
 
 int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
          MPI_Status* status, Pass pass) {
-  const Target t = receive_target(buf, count, type, source, tag, comm);
-  if (t.comm == nullptr) return remote::recv(buf, count, type, source, tag, comm, status, pass);
-  if (t.type == nullptr) return t.error;
-  Request* r = make_receive(t, buf, count, tag, Hold::no);
-  if (r == nullptr) return no_memory(t);
-  g_process.engine.receive(r);
-  check_end(r, t.type);
-  return complete_now(r, comm, status);
+  const auto by_library = [&] { return remote::recv(buf, count, type, source, tag, comm, status, pass); };
+  return receive_target(buf, count, type, source, tag, comm).answer(by_library, [&](const Target& t) {
+    Request* r = make_receive(t, buf, count, tag, Hold::no);
+    if (r == nullptr) return no_memory(t);
+    g_process.engine.receive(r);
+    check_end(r, t.type);
+    return complete_now(r, comm, status);
+  });
 }
 
 int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
           MPI_Request* request, SendMode mode, Pass pass) {
-  const Target t = send_target(buf, count, type, dest, tag, comm);
-  if (t.comm == nullptr) return remote::isend(buf, count, type, dest, tag, comm, request, mode, pass);
   if (request == nullptr) return pass();
-  if (t.type == nullptr) return t.error;
-  Request* r = make_send(t, buf, count, tag);
-  if (r == nullptr) return no_memory(t);
-  const int rc = launch_send(r, mode);
-  if (rc == MPI_SUCCESS) *request = handle_for(r);
-  return rc;
+  const auto by_library = [&] {
+    return remote::isend(buf, count, type, dest, tag, comm, request, mode, pass);
+  };
+  return send_target(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
+    Request* r = make_send(t, buf, count, tag);
+    if (r == nullptr) return no_memory(t);
+    const int rc = launch_send(r, mode);
+    if (rc == MPI_SUCCESS) *request = handle_for(r);
+    return rc;
+  });
 }
 
 int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
           MPI_Request* request, Pass pass) {
-  const Target t = receive_target(buf, count, type, source, tag, comm);
-  if (t.comm == nullptr) return remote::irecv(buf, count, type, source, tag, comm, request, pass);
   if (request == nullptr) return pass();
-  if (t.type == nullptr) return t.error;
-  Request* r = make_receive(t, buf, count, tag);
-  if (r == nullptr) return no_memory(t);
-  g_process.engine.start_receive(r);
-  *request = handle_for(r);
-  return MPI_SUCCESS;
+  const auto by_library = [&] { return remote::irecv(buf, count, type, source, tag, comm, request, pass); };
+  return receive_target(buf, count, type, source, tag, comm).answer(by_library, [&](const Target& t) {
+    Request* r = make_receive(t, buf, count, tag);
+    if (r == nullptr) return no_memory(t);
+    g_process.engine.start_receive(r);
+    *request = handle_for(r);
+    return MPI_SUCCESS;
+  });
 }
 
 int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
              MPI_Comm comm, MPI_Status* status, Pass pass) {
-  const Exchange x = start_exchange(side(sendbuf, sendcount, sendtype, dest, sendtag),
-                                    side(recvbuf, recvcount, recvtype, source, recvtag), comm, nullptr, 0);
-  if (x.pass)
+  const auto by_library = [&] {
     return remote::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                             recvtag, comm, status, pass);
-  return x.error == MPI_SUCCESS ? finish_exchange(x, status) : x.error;
+  };
+  return start_exchange(side(sendbuf, sendcount, sendtype, dest, sendtag),
+                        side(recvbuf, recvcount, recvtype, source, recvtag), comm)
+      .answer(by_library, [&](const Exchange& x) { return finish_exchange(x, status); });
 }
 
 int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
                      int recvtag, MPI_Comm comm, MPI_Status* status, Pass pass) {
-  const Exchange x =
-      start_replace(side(buf, count, type, dest, sendtag), side(buf, count, type, source, recvtag), comm);
-  if (x.pass) return pass();
-  return x.error == MPI_SUCCESS ? finish_exchange(x, status) : x.error;
+  return start_replace(side(buf, count, type, dest, sendtag), side(buf, count, type, source, recvtag), comm)
+      .answer(pass, [&](const Exchange& x) { return finish_exchange(x, status); });
 }
 
 int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
@@ -240,44 +243,44 @@ int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, i
               MPI_Comm comm, MPI_Request* request, Pass pass) {
   const Side out = side(sendbuf, sendcount, sendtype, dest, sendtag);
   const Side in = side(recvbuf, recvcount, recvtype, source, recvtag);
-  const Exchange x = start_exchange(out, in, comm, nullptr, 0);
-  if (x.pass) return exchange_with_nobody(out, in, comm, request, pass);
-  return x.error == MPI_SUCCESS ? pair_request(x, comm, request) : x.error;
+  return start_exchange(out, in, comm)
+      .answer([&] { return exchange_with_nobody(out, in, comm, request, pass); },
+              [&](const Exchange& x) { return pair_request(x, comm, request); });
 }
 
 int isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
                       int recvtag, MPI_Comm comm, MPI_Request* request, Pass pass) {
   const Side out = side(buf, count, type, dest, sendtag), in = side(buf, count, type, source, recvtag);
-  const Exchange x = start_replace(out, in, comm);
-  if (x.pass) return exchange_with_nobody(out, in, comm, request, pass);
-  return x.error == MPI_SUCCESS ? pair_request(x, comm, request) : x.error;
+  return start_replace(out, in, comm)
+      .answer([&] { return exchange_with_nobody(out, in, comm, request, pass); },
+              [&](const Exchange& x) { return pair_request(x, comm, request); });
 }
 
 // ---- persistent
 
 int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
               MPI_Request* request, SendMode mode, Pass pass) {
-  const Target t = send_target(buf, count, type, dest, tag, comm);
-  if (t.comm == nullptr || request == nullptr) return pass();
-  if (t.type == nullptr) return t.error;
-  Request* r = make_send(t, buf, count, tag);
-  if (r == nullptr) return no_memory(t);
-  mine(r).persistent = 1;
-  mine(r).mode = mode;
-  *request = handle_for(r);
-  return MPI_SUCCESS;
+  if (request == nullptr) return pass();
+  return send_target(buf, count, type, dest, tag, comm).answer(pass, [&](const Target& t) {
+    Request* r = make_send(t, buf, count, tag);
+    if (r == nullptr) return no_memory(t);
+    mine(r).persistent = 1;
+    mine(r).mode = mode;
+    *request = handle_for(r);
+    return MPI_SUCCESS;
+  });
 }
 
 int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
               MPI_Request* request, Pass pass) {
-  const Target t = receive_target(buf, count, type, source, tag, comm);
-  if (t.comm == nullptr || request == nullptr) return pass();
-  if (t.type == nullptr) return t.error;
-  Request* r = make_receive(t, buf, count, tag);
-  if (r == nullptr) return no_memory(t);
-  mine(r).persistent = 1;
-  *request = handle_for(r);
-  return MPI_SUCCESS;
+  if (request == nullptr) return pass();
+  return receive_target(buf, count, type, source, tag, comm).answer(pass, [&](const Target& t) {
+    Request* r = make_receive(t, buf, count, tag);
+    if (r == nullptr) return no_memory(t);
+    mine(r).persistent = 1;
+    *request = handle_for(r);
+    return MPI_SUCCESS;
+  });
 }
 
 int start(MPI_Request* request, Pass pass) {

@@ -7,17 +7,18 @@ namespace tasuki::shim {
 namespace {
 
 struct Search {
-  CommInfo* comm;  // nullptr: for the library
+  CommInfo* comm;
   int slot;
   int32_t tag;
 };
 
-Search search_for(int source, int tag, MPI_Comm comm) {
+Resolved<Search> search_for(int source, int tag, MPI_Comm comm) {
   CommInfo* c = g_process.comms.find(comm);
-  if (c == nullptr || (tag != MPI_ANY_TAG && (tag < 0 || tag > g_process.tag_upper_bound))) return {};
-  if (source == MPI_ANY_SOURCE) return {c, kAnySource, tag_in(tag)};
-  if (source < 0 || source >= c->peer_count) return {};
-  return {c, c->slots[source], tag_in(tag)};
+  if (c == nullptr || (tag != MPI_ANY_TAG && (tag < 0 || tag > g_process.tag_upper_bound)))
+    return Unresolved::pass();
+  if (source == MPI_ANY_SOURCE) return Search{c, kAnySource, tag_in(tag)};
+  if (source < 0 || source >= c->peer_count) return Unresolved::pass();
+  return Search{c, c->slots[source], tag_in(tag)};
 }
 
 // The valid MPI_Message that stands for a message: a message of the library to itself, which is never
@@ -58,23 +59,22 @@ Matched take_handle(MPI_Message* message) {
   return matched;
 }
 
-// Starts the receive of a matched message; *error is the code to return if there is no request.
-Request* receive_matched(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, Matched matched,
-                         int* error) {
+// Starts the receive of a matched message.
+Resolved<Request*> receive_matched(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message,
+                                   Matched matched) {
   const MPI_Comm comm = matched.comm->comm;
-  Target t{};
-  if (count > 0 && g_process.types.find(type, blamed(comm), error) == nullptr) return nullptr;
-  if (count >= 0) t = receive_target(buf, count, type, MPI_ANY_SOURCE, MPI_ANY_TAG, comm);
-  *error = t.type == nullptr ? t.error : MPI_SUCCESS;
-  if (t.comm == nullptr || t.type == nullptr) return nullptr;
-  Request* r = make_receive(t, buf, count, MPI_ANY_TAG);
-  if (r == nullptr) {
-    *error = raise(comm, MPI_ERR_NO_MEM);
-    return nullptr;
-  }
-  g_process.engine.receive_message(r, take_handle(message).envelope);
-  CommTable::release(matched.comm);
-  return r;
+  const auto start = [&](const Target& t) -> Resolved<Request*> {
+    Request* r = make_receive(t, buf, count, MPI_ANY_TAG);
+    if (r == nullptr) return Unresolved::failed(raise(comm, MPI_ERR_NO_MEM));
+    g_process.engine.receive_message(r, take_handle(message).envelope);
+    CommTable::release(matched.comm);
+    return r;
+  };
+  const auto receive = [&](TypeInfo*) {
+    return receive_target(buf, count, type, MPI_ANY_SOURCE, MPI_ANY_TAG, comm).and_then(start);
+  };
+  if (count <= 0) return receive(nullptr);
+  return g_process.types.find(type, blamed(comm)).and_then(receive);
 }
 
 Matched* find_message(MPI_Message* message) {
@@ -104,80 +104,81 @@ void free_spare_messages() {
 namespace delegate {
 
 int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Pass pass) {
-  const Search s = search_for(source, tag, comm);
-  if (s.comm == nullptr || flag == nullptr) return pass();
-  Engine::Found found;
-  *flag = g_process.engine.probe(s.comm->context, s.slot, s.tag, &found) ? 1 : 0;
-  if (*flag != 0)
-    set_status(status, found.source_rank, found.tag, found.bytes, false);
-  else
-    nothing_found();
-  return MPI_SUCCESS;
+  if (flag == nullptr) return pass();
+  return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
+    Engine::Found found;
+    *flag = g_process.engine.probe(s.comm->context, s.slot, s.tag, &found) ? 1 : 0;
+    if (*flag != 0)
+      set_status(status, found.source_rank, found.tag, found.bytes, false);
+    else
+      nothing_found();
+    return MPI_SUCCESS;
+  });
 }
 
 int probe(int source, int tag, MPI_Comm comm, MPI_Status* status, Pass pass) {
-  const Search s = search_for(source, tag, comm);
-  if (s.comm == nullptr) return pass();
-  Engine::Found found;
-  Engine& engine = g_process.engine;
-  engine.wait_for([&] { return engine.probe(s.comm->context, s.slot, s.tag, &found); });
-  set_status(status, found.source_rank, found.tag, found.bytes, false);
-  return MPI_SUCCESS;
+  return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
+    Engine::Found found;
+    Engine& engine = g_process.engine;
+    engine.wait_for([&] { return engine.probe(s.comm->context, s.slot, s.tag, &found); });
+    set_status(status, found.source_rank, found.tag, found.bytes, false);
+    return MPI_SUCCESS;
+  });
 }
 
 int improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status,
             Pass pass) {
-  const Search s = search_for(source, tag, comm);
-  if (s.comm == nullptr || flag == nullptr || message == nullptr) return pass();
-  Engine::Found found;
-  Envelope* m = g_process.engine.take_message(s.comm->context, s.slot, s.tag, &found);
-  *flag = m != nullptr ? 1 : 0;
-  if (m == nullptr) {
-    nothing_found();
+  if (flag == nullptr || message == nullptr) return pass();
+  return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
+    Engine::Found found;
+    Envelope* m = g_process.engine.take_message(s.comm->context, s.slot, s.tag, &found);
+    *flag = m != nullptr ? 1 : 0;
+    if (m == nullptr) {
+      nothing_found();
+      return MPI_SUCCESS;
+    }
+    *message = handle_for_message(m, s.comm);
+    set_status(status, found.source_rank, found.tag, found.bytes, false);
     return MPI_SUCCESS;
-  }
-  *message = handle_for_message(m, s.comm);
-  set_status(status, found.source_rank, found.tag, found.bytes, false);
-  return MPI_SUCCESS;
+  });
 }
 
 int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status, Pass pass) {
-  const Search s = search_for(source, tag, comm);
-  if (s.comm == nullptr || message == nullptr) return pass();
-  Engine::Found found;
-  Engine& engine = g_process.engine;
-  Envelope* m = nullptr;
-  engine.wait_for([&] {
-    m = engine.take_message(s.comm->context, s.slot, s.tag, &found);
-    return m != nullptr;
+  if (message == nullptr) return pass();
+  return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
+    Engine::Found found;
+    Engine& engine = g_process.engine;
+    Envelope* m = nullptr;
+    engine.wait_for([&] {
+      m = engine.take_message(s.comm->context, s.slot, s.tag, &found);
+      return m != nullptr;
+    });
+    *message = handle_for_message(m, s.comm);
+    set_status(status, found.source_rank, found.tag, found.bytes, false);
+    return MPI_SUCCESS;
   });
-  *message = handle_for_message(m, s.comm);
-  set_status(status, found.source_rank, found.tag, found.bytes, false);
-  return MPI_SUCCESS;
 }
 
 int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status,
           Pass pass) {
   const Matched* matched = find_message(message);
   if (matched == nullptr) return pass();
-  int error;
-  Request* r = receive_matched(buf, count, type, message, *matched, &error);
-  if (r == nullptr) return error != MPI_SUCCESS ? error : pass();
-  g_process.engine.wait(r);
-  const MPI_Comm comm = mine(r).comm->comm;
-  const int rc = finish(r, status, blamed(comm));
-  return rc == MPI_SUCCESS ? rc : raise(blamed(comm), rc);
+  return receive_matched(buf, count, type, message, *matched).answer(pass, [&](Request* r) {
+    g_process.engine.wait(r);
+    const MPI_Comm comm = mine(r).comm->comm;
+    const int rc = finish(r, status, blamed(comm));
+    return rc == MPI_SUCCESS ? rc : raise(blamed(comm), rc);
+  });
 }
 
 int imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request,
            Pass pass) {
   const Matched* matched = find_message(message);
   if (matched == nullptr || request == nullptr) return pass();
-  int error;
-  Request* r = receive_matched(buf, count, type, message, *matched, &error);
-  if (r == nullptr) return error != MPI_SUCCESS ? error : pass();
-  *request = handle_for(r);
-  return MPI_SUCCESS;
+  return receive_matched(buf, count, type, message, *matched).answer(pass, [&](Request* r) {
+    *request = handle_for(r);
+    return MPI_SUCCESS;
+  });
 }
 
 }  // namespace delegate

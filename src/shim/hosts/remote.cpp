@@ -218,8 +218,16 @@ Packed::Packed(Direction direction, const void* buf, MPI_Count count, MPI_Dataty
   if (peer < 0 && (peer != MPI_ANY_SOURCE || direction == Direction::send)) return;
   // Refused for another reason than its members: the library says what is wrong.
   if (g_process.comms.find(comm) != nullptr) return;
-  TypeInfo* t = g_process.types.find(type, comm, &error_);
-  if (t == nullptr || t->dense || t->opaque || t->size == 0) return;
+  error_ = g_process.types.find(type, comm)
+               .answer([] { return MPI_SUCCESS; },
+                       [&](TypeInfo* t) {
+                         use(direction, buf, count, t);
+                         return MPI_SUCCESS;
+                       });
+}
+
+void Packed::use(Direction direction, const void* buf, MPI_Count count, TypeInfo* t) {
+  if (t->dense || t->opaque || t->size == 0) return;
   if (static_cast<uint64_t>(count) > kMost / t->size) return;
   bytes_ = static_cast<uint64_t>(count) * t->size;
   region_ = {static_cast<char*>(const_cast<void*>(buf)), static_cast<uint64_t>(count), t->layout};
@@ -257,22 +265,22 @@ int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
          Pass pass) {
   if (mode == SendMode::buffered) return pass();
   const Packed p(Direction::send, buf, count, type, dest, comm);
-  if (p.error() != MPI_SUCCESS) return p.error();
-  if (!p.used()) return pass();
-  p.pack();
-  return send_packed(p, dest, tag, comm, mode);
+  return p.answer(pass, [&] {
+    p.pack();
+    return send_packed(p, dest, tag, comm, mode);
+  });
 }
 
 int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
          MPI_Status* status, Pass pass) {
   const Packed p(Direction::receive, buf, count, type, source, comm);
-  if (p.error() != MPI_SUCCESS) return p.error();
-  if (!p.used()) return pass();
-  MPI_Status own_status;
-  if (status == MPI_STATUS_IGNORE) status = &own_status;
-  const int rc = pmpi().Recv(p.data(), p.bytes(), MPI_PACKED, source, tag, comm, status);
-  if (rc == MPI_SUCCESS) p.unpack(*status);
-  return rc;
+  return p.answer(pass, [&] {
+    MPI_Status own_status;
+    if (status == MPI_STATUS_IGNORE) status = &own_status;
+    const int rc = pmpi().Recv(p.data(), p.bytes(), MPI_PACKED, source, tag, comm, status);
+    if (rc == MPI_SUCCESS) p.unpack(*status);
+    return rc;
+  });
 }
 
 int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
@@ -305,32 +313,34 @@ int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag
           MPI_Request* request, SendMode mode, Pass pass) {
   if (mode == SendMode::buffered || request == nullptr) return pass();
   Packed p(Direction::send, buf, count, type, dest, comm);
-  if (p.error() != MPI_SUCCESS) return p.error();
-  Request* r = p.used() ? make_carried() : nullptr;
-  if (r == nullptr) return pass();
-  p.pack();
-  MPI_Request sent = MPI_REQUEST_NULL;
-  int rc;
-  if (mode == SendMode::synchronous)
-    rc = pmpi().Issend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
-  else if (mode == SendMode::ready)
-    rc = pmpi().Irsend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
-  else
-    rc = pmpi().Isend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
-  return carry(p, r, sent, rc, request);
+  return p.answer(pass, [&] {
+    Request* r = make_carried();
+    if (r == nullptr) return pass();
+    p.pack();
+    MPI_Request sent = MPI_REQUEST_NULL;
+    int rc;
+    if (mode == SendMode::synchronous)
+      rc = pmpi().Issend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
+    else if (mode == SendMode::ready)
+      rc = pmpi().Irsend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
+    else
+      rc = pmpi().Isend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
+    return carry(p, r, sent, rc, request);
+  });
 }
 
 int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
           MPI_Request* request, Pass pass) {
   if (request == nullptr) return pass();
   Packed p(Direction::receive, buf, count, type, source, comm);
-  if (p.error() != MPI_SUCCESS) return p.error();
-  Request* r = p.used() ? make_carried() : nullptr;
-  if (r == nullptr) return pass();
-  mine(r).unpacks = 1;
-  MPI_Request posted = MPI_REQUEST_NULL;
-  const int rc = pmpi().Irecv(p.data(), p.bytes(), MPI_PACKED, source, tag, comm, &posted);
-  return carry(p, r, posted, rc, request);
+  return p.answer(pass, [&] {
+    Request* r = make_carried();
+    if (r == nullptr) return pass();
+    mine(r).unpacks = 1;
+    MPI_Request posted = MPI_REQUEST_NULL;
+    const int rc = pmpi().Irecv(p.data(), p.bytes(), MPI_PACKED, source, tag, comm, &posted);
+    return carry(p, r, posted, rc, request);
+  });
 }
 
 // ---- carried requests

@@ -24,6 +24,12 @@ class Packed {
   Packed(const Packed&) = delete;
   Packed& operator=(const Packed&) = delete;
 
+  // What the MPI function returns: library(), the code of the error, or use() where the packed bytes are used.
+  template <typename Library, typename Use>
+  int answer(Library&& library, Use&& use) const {
+    if (error_ != MPI_SUCCESS) return error_;
+    return used() ? use() : library();
+  }
   bool used() const { return data_ != nullptr; }
   int error() const { return error_; }
   void* data() const { return data_; }
@@ -36,6 +42,7 @@ class Packed {
   void move_to(Request* r);
 
  private:
+  void use(Direction direction, const void* buf, MPI_Count count, TypeInfo* t);
   void give_back();
 
   TypeInfo* type_ = nullptr;

@@ -129,23 +129,22 @@ int SpanTable::set_up(MPI_Comm comm, Span* s) {
   return rc;
 }
 
-Span* SpanTable::get(MPI_Comm comm, int* error) {
-  *error = MPI_SUCCESS;
+Resolved<Span*> SpanTable::get(MPI_Comm comm) {
   Span* s = map_.find(key_of(comm));
   if (s == nullptr) {
     s = new Span{};
     s->comm = MPI_COMM_NULL;
-    *error = set_up(comm, s);
-    if (*error == MPI_SUCCESS && !map_.insert(key_of(comm), s)) *error = MPI_ERR_NO_MEM;
-    if (*error != MPI_SUCCESS) {
-      raise(comm, *error);
+    int error = set_up(comm, s);
+    if (error == MPI_SUCCESS && !map_.insert(key_of(comm), s)) error = MPI_ERR_NO_MEM;
+    if (error != MPI_SUCCESS) {
       free_span(s);
-      return nullptr;
+      return Unresolved::failed(raise(comm, error));
     }
     // Communicators that MPI itself made end with it.
     if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) pmpi().Comm_set_attr(comm, keyval_, this);
   }
-  return s->comm == MPI_COMM_NULL ? nullptr : s;
+  if (s->comm == MPI_COMM_NULL) return Unresolved::pass();
+  return s;
 }
 
 }  // namespace tasuki::shim

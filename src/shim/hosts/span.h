@@ -13,6 +13,7 @@
 #include "schedule/schedule.h"
 #include "shim/delegates.h"
 #include "shim/objects/handle_map.h"
+#include "shim/resolved.h"
 
 namespace tasuki::shim {
 
@@ -37,9 +38,8 @@ class SpanTable {
   void close();
   bool on() const { return on_; }
 
-  // The communicator's span, made if it is new: collective. nullptr: the library's. *error: an MPI error code,
-  // raised.
-  Span* get(MPI_Comm comm, int* error);
+  // The communicator's span, made if it is new: collective.
+  Resolved<Span*> get(MPI_Comm comm);
 
  private:
   int make(MPI_Comm comm, Span* s);

@@ -229,21 +229,20 @@ class SpanBroadcast {
 
 int span_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass) {
   if (count <= 0 || comm == MPI_COMM_NULL || buffer == MPI_IN_PLACE || root < 0) return pass();
-  int error = MPI_SUCCESS;
-  TypeInfo* t = g_process.types.find(type, comm, &error);
-  if (t == nullptr) return error;
-  if (t->size == 0 || static_cast<uint64_t>(count) > kMost / t->size ||
-      static_cast<uint64_t>(count) * t->size < kLeast)
-    return pass();
-  Span* s = g_process.spans.get(comm, &error);
-  if (s == nullptr) return error == MPI_SUCCESS ? pass() : error;
-  if (root >= s->count) return pass();
-  TypeTable::retain(t);
-  error = SpanBroadcast(s, root, buffer, count, type, t).run();
-  TypeTable::release(t);
-  Stats& stats = g_process.engine.stats();
-  stats.spanning++;
-  return error == MPI_SUCCESS ? error : raise(comm, error);
+  return g_process.types.find(type, comm).answer(pass, [&](TypeInfo* t) {
+    if (t->size == 0 || static_cast<uint64_t>(count) > kMost / t->size ||
+        static_cast<uint64_t>(count) * t->size < kLeast)
+      return pass();
+    return g_process.spans.get(comm).answer(pass, [&](Span* s) {
+      if (root >= s->count) return pass();
+      TypeTable::retain(t);
+      const int rc = SpanBroadcast(s, root, buffer, count, type, t).run();
+      TypeTable::release(t);
+      Stats& stats = g_process.engine.stats();
+      stats.spanning++;
+      return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+    });
+  });
 }
 
 }  // namespace tasuki::shim

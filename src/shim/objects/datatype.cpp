@@ -31,30 +31,28 @@ int TypeTable::forget(MPI_Datatype type, int, void*, void* extra) {
   return MPI_SUCCESS;
 }
 
-TypeInfo* TypeTable::no_memory(MPI_Comm comm, int* error) {
-  *error = MPI_ERR_NO_MEM;
-  pmpi().Comm_call_errhandler(comm, *error);
-  return nullptr;
-}
-
-TypeInfo* TypeTable::check_and_learn(MPI_Datatype type, MPI_Comm comm, int* error) {
+Resolved<TypeInfo*> TypeTable::check_and_learn(MPI_Datatype type, MPI_Comm comm) {
   // Whether a handle is valid and committed only the library can tell: a send to nobody makes it look, with
   // its own error text and through the user's error handler. One element: MPICH does not look at the type of
   // none.
   char nothing = 0;
-  *error = pmpi().Send(&nothing, 1, type, MPI_PROC_NULL, 0, comm);
-  if (*error != MPI_SUCCESS) return nullptr;
+  const int rc = pmpi().Send(&nothing, 1, type, MPI_PROC_NULL, 0, comm);
+  if (rc != MPI_SUCCESS) return Unresolved::failed(rc);
   TypeInfo* t = learn(type);
-  if (t == nullptr) return no_memory(comm, error);
+  if (t == nullptr) {
+    pmpi().Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
+    return Unresolved::failed(MPI_ERR_NO_MEM);
+  }
   t->committed.store(true, std::memory_order_relaxed);
   return t;
 }
 
-TypeInfo* TypeTable::find_for_none(MPI_Datatype type, MPI_Comm comm, int* error) {
+Resolved<TypeInfo*> TypeTable::find_for_none(MPI_Datatype type, MPI_Comm comm) {
   TypeInfo* t = map_.find(key_of(type));
   if (t != nullptr && t->committed.load(std::memory_order_relaxed)) return t;
-  *error = pmpi().Send(nullptr, 0, type, MPI_PROC_NULL, 0, comm);
-  return *error == MPI_SUCCESS ? find(MPI_BYTE, comm, error) : nullptr;
+  const int rc = pmpi().Send(nullptr, 0, type, MPI_PROC_NULL, 0, comm);
+  if (rc != MPI_SUCCESS) return Unresolved::failed(rc);
+  return find(MPI_BYTE, comm);
 }
 
 // nullptr when memory is exhausted.

@@ -9,6 +9,7 @@
 #include "layout/byte_order.h"
 #include "layout/layout.h"
 #include "shim/objects/handle_map.h"
+#include "shim/resolved.h"
 
 namespace tasuki::shim {
 
@@ -31,15 +32,14 @@ class TypeTable {
   void open(bool threads);
   void close();
 
-  // What is known of a committed type. nullptr: the type is not valid; the error has been raised on `comm`
-  // and *error is its code.
-  TypeInfo* find(MPI_Datatype type, MPI_Comm comm, int* error) {
+  // What is known of a committed type, or failed, with the error raised on `comm`: the type is not valid.
+  Resolved<TypeInfo*> find(MPI_Datatype type, MPI_Comm comm) {
     TypeInfo* t = map_.find(key_of(type));
     if (__builtin_expect(t != nullptr && t->committed.load(std::memory_order_relaxed), 1)) return t;
-    return check_and_learn(type, comm, error);
+    return check_and_learn(type, comm);
   }
   // The same for a message of no elements, for which MPICH takes any type: then what is known of bytes.
-  TypeInfo* find_for_none(MPI_Datatype type, MPI_Comm comm, int* error);
+  Resolved<TypeInfo*> find_for_none(MPI_Datatype type, MPI_Comm comm);
 
   // What is known of a type, whether it was ever committed or not; nullptr if it was not met before.
   TypeInfo* known(MPI_Datatype type) { return map_.find(key_of(type)); }
@@ -50,9 +50,8 @@ class TypeTable {
   static void release(TypeInfo* t);
 
  private:
-  TypeInfo* check_and_learn(MPI_Datatype type, MPI_Comm comm, int* error);
+  Resolved<TypeInfo*> check_and_learn(MPI_Datatype type, MPI_Comm comm);
   TypeInfo* learn(MPI_Datatype type);
-  static TypeInfo* no_memory(MPI_Comm comm, int* error);
   static int forget(MPI_Datatype type, int keyval, void* attribute, void* extra);
 
   HandleMap<TypeInfo> map_;

@@ -21,12 +21,15 @@ bool address_is_plausible(const void* buf, MPI_Count count, const TypeInfo* t) {
   return buf != nullptr || count == 0 || !t->predefined;
 }
 
-Target resolve(CommInfo* c, const void* buf, MPI_Count count, MPI_Datatype type, int slot, MPI_Comm comm) {
-  Target t{c, nullptr, slot, MPI_SUCCESS, type};
+// Inlined into its two callers: every message goes through one of them.
+[[gnu::always_inline]] inline Resolved<Target> resolve(CommInfo* c, const void* buf, MPI_Count count,
+                                                       MPI_Datatype type, int slot, MPI_Comm comm) {
   TypeTable& types = g_process.types;
-  t.type = count != 0 ? types.find(type, comm, &t.error) : types.find_for_none(type, comm, &t.error);
-  if (t.type != nullptr && !address_is_plausible(buf, count, t.type)) t.comm = nullptr;
-  return t;
+  const Resolved<TypeInfo*> found = count != 0 ? types.find(type, comm) : types.find_for_none(type, comm);
+  return found.and_then([&](TypeInfo* t) -> Resolved<Target> {
+    if (!address_is_plausible(buf, count, t)) return Unresolved::pass();
+    return Target{c, t, type, slot};
+  });
 }
 
 Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold) {
@@ -107,22 +110,23 @@ layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t) {
   return {base, n, t->layout};
 }
 
-Target send_target(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+Resolved<Target> send_target(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                             MPI_Comm comm) {
   CommInfo* c = g_process.comms.find(comm);
   if (c == nullptr || dest < 0 || dest >= c->peer_count || tag < 0 || tag > g_process.tag_upper_bound ||
       count < 0)
-    return {};
+    return Unresolved::pass();
   return resolve(c, buf, count, type, c->slots[dest], comm);
 }
 
-Target receive_target(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
-                      MPI_Comm comm) {
+Resolved<Target> receive_target(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
+                                MPI_Comm comm) {
   CommInfo* c = g_process.comms.find(comm);
-  if (c == nullptr || count < 0) return {};
-  if (tag != MPI_ANY_TAG && (tag < 0 || tag > g_process.tag_upper_bound)) return {};
-  if (source == MPI_ANY_SOURCE) return resolve(c, buf, count, type, kAnySource, comm);
-  if (source < 0 || source >= c->peer_count) return {};
-  return resolve(c, buf, count, type, c->slots[source], comm);
+  if (c == nullptr || count < 0) return Unresolved::pass();
+  if (tag != MPI_ANY_TAG && (tag < 0 || tag > g_process.tag_upper_bound)) return Unresolved::pass();
+  const bool any = source == MPI_ANY_SOURCE;
+  if (!any && (source < 0 || source >= c->peer_count)) return Unresolved::pass();
+  return resolve(c, buf, count, type, any ? kAnySource : c->slots[source], comm);
 }
 
 Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag) {

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "shim/process.h"
+#include "shim/resolved.h"
 
 namespace tasuki::shim {
 
@@ -53,19 +54,18 @@ class StateGuard {
   StateGuard& operator=(const StateGuard&) = delete;
 };
 
-// Who and what a call addresses. `comm` is nullptr if the call is for the library (or invalid, which the
-// library says best).
+// Whom and what a call addresses.
 struct Target {
   CommInfo* comm;
   TypeInfo* type;
-  int slot;   // of the peer, kAnySource
-  int error;  // with type == nullptr and comm != nullptr: the code to return, already raised
   MPI_Datatype handle;
+  int slot;  // of the peer, kAnySource
 };
 
-Target send_target(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
-Target receive_target(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
-                      MPI_Comm comm);
+Resolved<Target> send_target(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                             MPI_Comm comm);
+Resolved<Target> receive_target(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
+                                MPI_Comm comm);
 
 inline int32_t tag_in(int tag) {
   return tag == MPI_ANY_TAG ? kAnyTag : tag;
