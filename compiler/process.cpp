@@ -1,8 +1,6 @@
 #include "compiler/process.h"
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,7 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
-extern char** environ;
+#include "os/command.h"
 
 namespace tasuki::cc {
 namespace {
@@ -21,13 +19,6 @@ namespace {
 volatile pid_t running_child = 0;
 volatile sig_atomic_t ended_by = 0;
 std::string folder_to_remove;
-
-std::vector<char*> pointers(const std::vector<std::string>& list) {
-  std::vector<char*> result;
-  for (const std::string& text : list) result.push_back(const_cast<char*>(text.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
 
 void remove_folder() {
   if (folder_to_remove.empty()) return;
@@ -69,38 +60,43 @@ int cannot_start(const std::string& program, int error) {
   return 127;
 }
 
+// An empty path leaves the stream as it is.
+int open_stream(const std::string& path, int flags, os::Fd* file, int* stream) {
+  if (path.empty()) return 0;
+  file->reset(open(path.c_str(), flags | O_CLOEXEC, 0666));
+  *stream = file->get();
+  if (file->valid()) return 0;
+  fprintf(stderr, "tasukicc: error: cannot open '%s': %s\n", path.c_str(), strerror(errno));
+  return 127;
+}
+
 }  // namespace
 
 int run_program(const std::vector<std::string>& argv, const Streams& streams) {
   watch_signals();
   if (ended_by != 0) end_by(ended_by);
   fflush(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (!streams.input.empty())
-    posix_spawn_file_actions_addopen(&actions, 0, streams.input.c_str(), O_RDONLY, 0);
-  if (!streams.output.empty())
-    posix_spawn_file_actions_addopen(&actions, 1, streams.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  if (!streams.errors.empty())
-    posix_spawn_file_actions_addopen(&actions, 2, streams.errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, argv[0].c_str(), &actions, nullptr, pointers(argv).data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return cannot_start(argv[0], error);
-  running_child = child;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  os::Command command{.argv = argv};
+  const int write_flags = O_WRONLY | O_CREAT | O_TRUNC;
+  os::Fd files[3];
+  if (const int failed = open_stream(streams.input, O_RDONLY, &files[0], &command.input)) return failed;
+  if (const int failed = open_stream(streams.output, write_flags, &files[1], &command.output)) return failed;
+  if (const int failed = open_stream(streams.errors, write_flags, &files[2], &command.errors)) return failed;
+  Result<os::Child> child = os::start(command);
+  if (!child.ok()) return cannot_start(argv[0], child.status().err());
+  running_child = child.value().pid();
+  if (ended_by != 0) kill(running_child, ended_by);  // came before there was a child to pass it on to
+  const os::ExitStatus status = child.value().wait();
   running_child = 0;
   if (ended_by != 0) end_by(ended_by);
-  if (WIFSIGNALED(status)) end_by(WTERMSIG(status));
-  return WEXITSTATUS(status);
+  if (status.signal != 0) end_by(status.signal);
+  return status.code;
 }
 
 int become_program(const std::vector<std::string>& argv) {
   fflush(nullptr);
   remove_folder();
-  execvp(argv[0].c_str(), pointers(argv).data());
+  execvp(argv[0].c_str(), os::pointers_to(argv).data());
   return cannot_start(argv[0], errno);
 }
 

@@ -10,6 +10,7 @@
 #include "bench/driver/report.h"
 #include "bench/driver/sweep.h"
 #include "bench/plot/page.h"
+#include "os/command.h"
 #include "os/output_file.h"
 
 namespace tasuki::tool {
@@ -169,12 +170,9 @@ Result<bench::Peer> parse_peer(const std::string& text) {
                                      "': " + (peer.mpi.mpirun.empty() ? "the launcher" : peer.program) +
                                      " is not an executable file");
   // Which kind of launcher it is: Open MPI 5's calls itself prterun.
-  std::string version;
-  if (FILE* p = popen(("'" + peer.mpi.mpirun + "' --version 2>&1").c_str(), "r")) {
-    char line[256];
-    while (fgets(line, sizeof line, p) != nullptr) version += line;
-    pclose(p);
-  }
+  const Result<os::Captured> asked =
+      os::capture({.argv = {peer.mpi.mpirun, "--version"}, .errors = os::kAsOutput});
+  const std::string version = asked.ok() ? asked.value().output : "";
   const bool open = version.find("Open MPI") != std::string::npos ||
                     version.find("OpenRTE") != std::string::npos ||
                     version.find("prte") != std::string::npos || version.find("PRRTE") != std::string::npos;

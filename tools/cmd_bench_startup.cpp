@@ -1,10 +1,7 @@
 // `tasuki bench startup`: what a task costs: time to start and end, and memory, beside plain processes of the
 // same program started in the same run. The JSON's rows are the table's.
 #include <dirent.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,9 +12,9 @@
 #include <thread>
 
 #include "base/log.h"
+#include "os/command.h"
 #include "os/output_file.h"
 #include "os/process.h"
-#include "os/spawn.h"
 #include "tools/bench_common.h"
 
 namespace tasuki::tool {
@@ -37,31 +34,23 @@ std::vector<std::string> tasuki_command(int count, const std::vector<std::string
   return command;
 }
 
-pid_t start(const std::vector<std::string>& command) {
-  pid_t pid = -1;
-  const int rc =
-      posix_spawnp(&pid, command[0].c_str(), nullptr, nullptr, os::pointers_to(command).data(), environ);
-  return rc == 0 ? pid : -1;
-}
-
-bool ends_well(pid_t pid) {
-  int status = -1;
-  return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+bool ends_well(Result<os::Child> program) {
+  return program.ok() && program.value().wait().ok();
 }
 
 // Milliseconds from the first start to the last end; negative if something failed.
 double time_plain(int count, const std::vector<std::string>& program) {
   const auto begin = Clock::now();
-  std::vector<pid_t> pids;
+  std::vector<Result<os::Child>> started;
   bool ok = true;
-  for (int i = 0; i < count; i++) pids.push_back(start(program));
-  for (const pid_t pid : pids) ok &= ends_well(pid);
+  for (int i = 0; i < count; i++) started.push_back(os::start({.argv = program}));
+  for (Result<os::Child>& child : started) ok &= ends_well(std::move(child));
   return ok ? std::chrono::duration<double, std::milli>(Clock::now() - begin).count() : -1;
 }
 
 double time_tasks(int count, const std::vector<std::string>& program) {
   const auto begin = Clock::now();
-  const bool ok = ends_well(start(tasuki_command(count, program)));
+  const bool ok = ends_well(os::start({.argv = tasuki_command(count, program)}));
   return ok ? std::chrono::duration<double, std::milli>(Clock::now() - begin).count() : -1;
 }
 
@@ -104,22 +93,23 @@ int children_of(pid_t parent) {
 // Of `count` waiting processes, each one's part. The host's own memory counts as the tasks'.
 bool measure_memory(int count, Memory* task, Memory* plain) {
   const std::vector<std::string> sleeper{"sleep", "60"};
-  const pid_t single = start(sleeper);
+  Result<os::Child> single = os::start({.argv = sleeper});
   setenv("TASUKI_LOG", "error", 1);  // that the sleepers are killed in the end is no news
-  const pid_t space = start(tasuki_command(count, sleeper));
+  Result<os::Child> space = os::start({.argv = tasuki_command(count, sleeper)});
   const auto deadline = Clock::now() + std::chrono::seconds(20);
-  while (children_of(space) < count && Clock::now() < deadline)
+  const bool started = single.ok() && space.ok();
+  while (started && children_of(space.value().pid()) < count && Clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const bool complete = children_of(space) == count;
+  const bool complete = started && children_of(space.value().pid()) == count;
   std::this_thread::sleep_for(std::chrono::milliseconds(200 + count));  // until they sleep
-  *plain = memory_of(single);
-  *task = memory_of(space);
+  if (started) {
+    *plain = memory_of(single.value().pid());
+    *task = memory_of(space.value().pid());
+  }
   task->private_kib /= count;
   task->page_table_kib /= count;
-  for (const pid_t pid : {single, space}) {
-    kill(pid, SIGTERM);
-    waitpid(pid, nullptr, 0);
-  }
+  for (Result<os::Child>* child : {&single, &space})
+    if (child->ok()) child->value().end(std::chrono::seconds(60));
   return complete && plain->private_kib > 0 && task->private_kib > 0;
 }
 

@@ -2,15 +2,14 @@
 // there; in a shared address space that may be another task's data. The program is run several times with
 // every task loaded at another place; a program without such a write behaves the same each time. (Shimada et
 // al., PVAS, section on memory protection: compare runs with tasks at random places.)
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <sstream>
 
-#include "os/spawn.h"
+#include "base/log.h"
+#include "os/command.h"
 #include "task/launcher.h"
 #include "tools/command.h"
 
@@ -41,11 +40,6 @@ std::vector<std::string> sorted_lines(const std::string& text) {
   return lines;
 }
 
-std::string describe(int status) {
-  if (WIFSIGNALED(status)) return std::string("killed by signal ") + strsignal(WTERMSIG(status));
-  return "exit code " + std::to_string(WEXITSTATUS(status));
-}
-
 int check(const CheckOptions& options) {
   std::vector<std::string> command = words(options.launcher);
   command.push_back(prefix() + "/bin/tasuki");
@@ -60,16 +54,26 @@ int check(const CheckOptions& options) {
   for (char** e = environ; *e != nullptr; e++) environment.emplace_back(*e);
   task::set_variable(&environment, "TASUKI_REQUIRE", "on");
 
-  int first_status = 0, different = 0;
+  os::ExitStatus first_status;
+  int different = 0;
   std::vector<std::string> first;
   for (int i = 0; i < options.runs; i++) {
     // The first run has the usual placement: one task's memory right behind the other's.
     const std::string seed = i == 0 ? "0" : std::to_string(options.first_seed + static_cast<uint64_t>(i) - 1);
     task::set_variable(&environment, "TASUKI_LAYOUT_SEED", seed);
-    const os::Finished run = os::run_to_end(command, environment);
+    const Result<os::Captured> ran = os::capture({.argv = command,
+                                                  .environment = environment,
+                                                  .input = os::kNull,
+                                                  .errors = os::kAsOutput,
+                                                  .default_signals = true});
+    if (!ran.ok()) {
+      log(LogLevel::error, "%s", ran.status().message().c_str());
+      return 1;
+    }
+    const os::Captured& run = ran.value();
     std::vector<std::string> lines = sorted_lines(run.output);
     printf("%-6s %-8s %s, %zu lines\n", i == 0 ? "usual" : "seed", i == 0 ? "" : seed.c_str(),
-           describe(run.status).c_str(), lines.size());
+           run.status.text().c_str(), lines.size());
     if (i == 0) {
       first_status = run.status;
       first = std::move(lines);
@@ -93,8 +97,8 @@ int check(const CheckOptions& options) {
         different, options.runs - 1);
     return 1;
   }
-  if (first_status != 0) {
-    printf("All runs end alike, with %s.\n", describe(first_status).c_str());
+  if (!first_status.ok()) {
+    printf("All runs end alike, with %s.\n", first_status.text().c_str());
     return 1;
   }
   printf("All %d runs end alike: no stray write seen.\n", options.runs);

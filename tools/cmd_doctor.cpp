@@ -1,19 +1,13 @@
 // `tasuki doctor [PROGRAM]`: what this machine, its MPI libraries and a program mean for Tasuki, and what to
 // change.
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "os/command.h"
 #include "task/space.h"
 #include "tools/command.h"
 #include "tools/doctor.h"
@@ -65,52 +59,14 @@ void print_json(const Report& report, bool usable) {
 }  // namespace
 
 Captured capture(const std::vector<std::string>& argv, int seconds, bool with_stderr) {
-  Captured result;
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return result;
-  const pid_t pid = fork();
-  if (pid < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    return result;
-  }
-  if (pid == 0) {
-    setpgid(0, 0);  // so that what it starts ends with it
-    const int null = open("/dev/null", O_RDWR);
-    dup2(null, STDIN_FILENO);
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(with_stderr ? ends[1] : null, STDERR_FILENO);
-    std::vector<char*> args;
-    for (const std::string& a : argv) args.push_back(const_cast<char*>(a.c_str()));
-    args.push_back(nullptr);
-    execvp(args[0], args.data());
-    _exit(127);
-  }
-  setpgid(pid, pid);
-  close(ends[1]);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  bool in_time = true;
-  for (;;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
-            .count();
-    pollfd p{ends[0], POLLIN, 0};
-    if (left <= 0 || poll(&p, 1, static_cast<int>(left)) <= 0) {
-      in_time = false;
-      break;
-    }
-    char buffer[4096];
-    const ssize_t n = read(ends[0], buffer, sizeof buffer);
-    if (n <= 0) break;
-    result.output.append(buffer, static_cast<size_t>(n));
-  }
-  close(ends[0]);
-  if (!in_time) kill(-pid, SIGKILL);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (in_time && WIFEXITED(status) && WEXITSTATUS(status) != 127) result.exit_code = WEXITSTATUS(status);
-  return result;
+  const Result<os::Captured> run =
+      os::capture({.argv = argv, .input = os::kNull, .errors = with_stderr ? os::kAsOutput : os::kNull},
+                  std::chrono::seconds(seconds));
+  if (!run.ok()) return {};
+  const auto& [output, status, in_time] = run.value();
+  // 127: what `env` says of a program that it cannot start.
+  const bool ended = in_time && status.signal == 0 && status.code != 127;
+  return {.exit_code = ended ? status.code : -1, .output = output};
 }
 
 std::string first_line(const std::string& path) {
@@ -138,13 +94,16 @@ void add_doctor(CLI::App& app, int* exit_code) {
     std::string program;
     bool json = false;
     bool trial = false;
+    std::string library;
   };
   auto options = std::make_shared<Options>();
   cmd->add_option("PROGRAM", options->program, "Would its ranks share an address space, and with which MPI?");
   cmd->add_flag("--json", options->json, "The same as JSON");
   cmd->add_flag("--trial", options->trial)->group("");  // what examine_machine starts as a task
+  cmd->add_option("--library", options->library)->group("");  // what ask_mpi_library starts
   cmd->footer("Exit code: 0 when tasks can share an address space here, 1 when a problem prevents it.");
   cmd->callback([options, exit_code] {
+    if (!options->library.empty()) speak_for_mpi_library(options->library);
     if (options->trial) {
       // The slot lies in memory that the leader made: reading it is the proof.
       const task::TaskSlot* slot = task::self();

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "os/spawn.h"
+#include "os/command.h"
 #include "task/launcher.h"
 #include "task/preload.h"
 #include "task/program.h"

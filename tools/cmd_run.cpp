@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "os/command.h"
 #include "os/process.h"
-#include "os/spawn.h"
 #include "task/host.h"
 #include "task/launcher.h"
 #include "task/preload.h"

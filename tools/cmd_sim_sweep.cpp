@@ -14,6 +14,7 @@
 #include <tuple>
 
 #include "bench/plot/chart_page.h"
+#include "os/command.h"
 #include "os/output_file.h"
 #include "task/launcher.h"
 #include "tools/command.h"
@@ -163,11 +164,8 @@ int become_farm(const SweepCommand& c, size_t points, task::MpiAbi abi) {
       prefix() + "/libexec/tasuki/farm-" + (abi == task::MpiAbi::openmpi ? "openmpi" : "mpich");
   std::vector<std::string> words{program, std::to_string(points), prefix() + "/bin/tasuki"};
   words.insert(words.end(), c.words.begin() + 1, c.words.end());
-  std::vector<char*> argv;
-  for (std::string& w : words) argv.push_back(w.data());
-  argv.push_back(nullptr);
   setenv("TASUKI_FARMED", "1", 1);
-  execv(program.c_str(), argv.data());
+  execv(program.c_str(), os::pointers_to(words).data());
   return sim_error(Status::error(errno, "cannot start " + program + ": " + strerror(errno) +
                                             "; without it run the sweep on one machine, without mpirun"));
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "os/command.h"
 #include "tools/command.h"
 #include "tools/words.h"
 
@@ -56,11 +57,8 @@ int compile(std::vector<std::string> arguments, bool cxx) {
     command.push_back("-L" + prefix() + "/lib/tasuki/simmpi");
     command.push_back("-lmpi_abi");
   }
-  std::vector<char*> argv;
-  for (std::string& word : command) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
-  fprintf(stderr, "tasuki simcc: %s: %s (CC and CXX name the compilers)\n", argv[0], strerror(errno));
+  execvp(command[0].c_str(), os::pointers_to(command).data());
+  fprintf(stderr, "tasuki simcc: %s: %s (CC and CXX name the compilers)\n", command[0].c_str(), strerror(errno));
   return 127;
 }
 

@@ -35,7 +35,7 @@ struct Captured {
 };
 Captured capture(const std::vector<std::string>& argv, int seconds, bool with_stderr = false);
 
-// A library that exports MPI functions. Asks the library itself, in a child process.
+// A library that exports MPI functions. Asks the library itself, in a process of its own.
 struct MpiLibrary {
   std::string path;
   std::string version;  // first line of MPI_Get_library_version, empty if it could not be asked
@@ -43,6 +43,8 @@ struct MpiLibrary {
   std::string shim;     // file name of the shim for the family, empty if there is none
 };
 MpiLibrary ask_mpi_library(const std::string& path);
+// In that process: loads the library and writes to stdout which one it is.
+[[noreturn]] void speak_for_mpi_library(const std::string& path);
 bool shim_installed(const MpiLibrary& library);
 
 // First line of a file without its newline; empty if it cannot be read.

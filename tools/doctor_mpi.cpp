@@ -2,8 +2,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,39 +115,31 @@ std::vector<std::string> libraries(const std::vector<std::string>& launchers) {
 
 }  // namespace
 
+void speak_for_mpi_library(const std::string& path) {
+  // MPI libraries start helpers and print when they are loaded in odd surroundings: what they print is no answer.
+  const int answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  dup2(null, STDOUT_FILENO);
+  dup2(null, STDERR_FILENO);
+  std::string answer;
+  if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); handle != nullptr) {
+    answer = dlsym(handle, "ompi_mpi_comm_world") != nullptr ? "o" : "m";
+    // May be called before MPI_Init. The longest version string of any MPI is 8191 characters (MPICH).
+    if (void* symbol = dlsym(handle, "MPI_Get_library_version"); symbol != nullptr) {
+      static char text[16384];
+      int length = 0;
+      reinterpret_cast<int (*)(char*, int*)>(symbol)(text, &length);
+      answer += text;
+    }
+  }
+  [[maybe_unused]] const ssize_t written = write(answers, answer.data(), answer.size());
+  _exit(0);  // not what the library does at the end
+}
+
 MpiLibrary ask_mpi_library(const std::string& path) {
   MpiLibrary library;
   library.path = path;
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return library;
-  const pid_t pid = fork();
-  if (pid == 0) {
-    // MPI libraries start helpers and print when they are loaded in odd surroundings: keep that in the child.
-    alarm(20);
-    const int null = open("/dev/null", O_RDWR);
-    dup2(null, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-    std::string answer;
-    if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); handle != nullptr) {
-      answer = dlsym(handle, "ompi_mpi_comm_world") != nullptr ? "o" : "m";
-      // May be called before MPI_Init. The longest version string of any MPI is 8191 characters (MPICH).
-      if (void* symbol = dlsym(handle, "MPI_Get_library_version"); symbol != nullptr) {
-        static char text[16384];
-        int length = 0;
-        reinterpret_cast<int (*)(char*, int*)>(symbol)(text, &length);
-        answer += text;
-      }
-    }
-    [[maybe_unused]] ssize_t written = write(ends[1], answer.data(), answer.size());
-    _exit(0);
-  }
-  close(ends[1]);
-  std::string answer;
-  char buffer[4096];
-  for (ssize_t n; pid > 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    answer.append(buffer, static_cast<size_t>(n));
-  close(ends[0]);
-  if (pid > 0) waitpid(pid, nullptr, 0);
+  const std::string answer = capture({prefix() + "/bin/tasuki", "doctor", "--library", path}, 20).output;
 
   const std::string name = fs::path(path).filename();
   if (starts_with(name, "libmpi_abi.so")) {

@@ -1,19 +1,13 @@
 #include "bench/driver/child.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-
-#include "os/spawn.h"
+#include <utility>
 
 namespace tasuki::bench {
 namespace {
@@ -37,41 +31,24 @@ int interrupted() {
 }
 
 Status Child::start(const std::vector<std::string>& argv, const std::vector<std::string>& environment) {
-  if (output_ >= 0) close(output_);
-  output_ = memfd_create("tasuki-bench-output", MFD_CLOEXEC);
-  if (output_ < 0) return Status::error(errno, std::string("memfd_create: ") + strerror(errno));
-  const std::vector<char*> words = os::pointers_to(argv);
-  const pid_t parent = getpid();
-  pid_ = fork();
-  if (pid_ < 0) return Status::error(errno, std::string("fork: ") + strerror(errno));
-  if (pid_ == 0) {
-    // A group of its own: Ctrl-C reaches this process alone, which then ends the programs in order.
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(1);
-    const int nothing = open("/dev/null", O_RDONLY);
-    dup2(nothing, STDIN_FILENO);
-    dup2(output_, STDOUT_FILENO);
-    dup2(output_, STDERR_FILENO);
-    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
-    for (const std::string& variable : environment) putenv(const_cast<char*>(variable.c_str()));
-    execvp(words[0], words.data());
-    dprintf(STDERR_FILENO, "%s: %s\n", words[0], strerror(errno));
-    _exit(127);
-  }
+  output_ = os::Fd(memfd_create("tasuki-bench-output", MFD_CLOEXEC));
+  if (!output_.valid()) return Status::error(errno, std::string("memfd_create: ") + strerror(errno));
+  // A group of its own: Ctrl-C reaches this process alone, which then ends the programs in order.
+  Result<os::Child> started = os::start({.argv = argv,
+                                         .environment = os::environment_with(environment),
+                                         .input = os::kNull,
+                                         .output = output_.get(),
+                                         .errors = os::kAsOutput,
+                                         .group = os::Group::own,
+                                         .default_signals = true,
+                                         .signal_at_callers_end = SIGTERM});
+  if (!started.ok()) return started.status();
+  child_ = std::move(started.value());
   return Status();
 }
 
-bool Child::ended() {
-  if (pid_ <= 0) return true;
-  if (waitpid(pid_, &status_, WNOHANG) != pid_) return false;
-  pid_ = -1;
-  return true;
-}
-
 std::string Child::how_it_ended() const {
-  std::string how = WIFSIGNALED(status_) ? "killed by signal " + std::to_string(WTERMSIG(status_))
-                                         : "exit code " + std::to_string(WEXITSTATUS(status_));
+  const std::string how = child_.status().text();
   std::string text = output();
   constexpr size_t kTail = 3000;
   if (text.size() > kTail) text = "..." + text.substr(text.size() - kTail);
@@ -82,26 +59,14 @@ std::string Child::output() const {
   std::string text;
   char buffer[4096];
   off_t at = 0;
-  for (ssize_t n; output_ >= 0 && (n = pread(output_, buffer, sizeof buffer, at)) > 0; at += n)
+  for (ssize_t n; (n = pread(output_.get(), buffer, sizeof buffer, at)) > 0; at += n)
     text.append(buffer, static_cast<size_t>(n));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
 
 void Child::end() {
-  if (pid_ <= 0) return;
-  kill(pid_, SIGTERM);
-  for (const double deadline = now() + 5; !ended() && now() < deadline;) usleep(10000);
-  if (pid_ <= 0) return;
-  kill(-pid_, SIGKILL);
-  // A process that waits for a device cannot be killed: it is left to the system then.
-  for (const double deadline = now() + 20; !ended() && now() < deadline;) usleep(10000);
-  pid_ = -1;
-}
-
-Child::~Child() {
-  end();
-  if (output_ >= 0) close(output_);
+  child_.end(std::chrono::seconds(5));
 }
 
 }  // namespace tasuki::bench

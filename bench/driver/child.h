@@ -1,12 +1,11 @@
 // A program that a benchmark starts, mostly a launcher of ranks; and the time and the signals of benchmarks.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "os/command.h"
 
 namespace tasuki::bench {
 
@@ -14,24 +13,23 @@ namespace tasuki::bench {
 class Child {
  public:
   Child() = default;
-  ~Child();
+  ~Child() { end(); }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
   // `environment` is set in addition, "NAME=value". argv[0] is searched in PATH.
   Status start(const std::vector<std::string>& argv, const std::vector<std::string>& environment);
-  bool running() const { return pid_ > 0; }
-  bool ended();                                // has it?
-  int wait_status() const { return status_; }  // once it has
-  std::string how_it_ended() const;            // with the last of what it wrote
-  std::string output() const;                  // stdout and stderr so far
+  bool running() const { return child_.running(); }
+  bool ended() { return child_.ended(); }                   // has it?
+  bool ended_well() const { return child_.status().ok(); }  // once it has
+  std::string how_it_ended() const;                         // with the last of what it wrote
+  std::string output() const;                               // stdout and stderr so far
   // A launcher that is told to end ends its ranks; it is killed if it does not.
   void end();
 
  private:
-  int output_ = -1;
-  pid_t pid_ = -1;
-  int status_ = 0;
+  os::Fd output_;
+  os::Child child_;
 };
 
 double now();  // seconds of a steady clock

@@ -2,12 +2,11 @@
 // gone, however it went.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "os/command.h"
 
 namespace tasuki::bench {
 
@@ -22,12 +21,12 @@ class Holder {
   // same shell at the end, also if `setup` fails. A failure's text is what the shell wrote.
   Status start(const std::vector<std::string>& words, const std::string& setup, const std::string& cleanup);
   void stop();
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return shell_.pid(); }             // 0: there is none
   const std::string& output() const { return output_; }  // of `setup`
 
  private:
-  pid_t pid_ = -1;
-  int input_ = -1;  // it waits until this is closed
+  os::Child shell_;
+  os::Fd input_;  // it waits until this is closed
   std::string output_;
 };
 

@@ -149,7 +149,7 @@ Status Job::stop() {
     if (interrupted() != 0) return Status::error(EINTR, "interrupted");
     usleep(10000);
   }
-  if (child_.wait_status() != 0)
+  if (!child_.ended_well())
     return Status::error(ECHILD, "the " + name() + " job ended badly: " + child_.how_it_ended());
   return Status();
 }

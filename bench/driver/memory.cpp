@@ -183,8 +183,12 @@ Result<Outcome> Runner::run_program(const std::vector<std::string>& words,
   unlink(file.c_str());
   unlink(report.c_str());
   Child child;
-  if (Status s = child.start(words, environment); !s.ok()) return s;
   Outcome out;
+  if (Status s = child.start(words, environment); !s.ok()) {
+    out.finished = false;
+    out.failure = "no results: " + s.message();
+    return out;
+  }
   double complete = 0;  // since when the result has been there
   bool killed = false;
   for (const double deadline = now() + limit; !child.ended(); usleep(5000)) {
@@ -211,13 +215,12 @@ Result<Outcome> Runner::run_program(const std::vector<std::string>& words,
   }
   out.result = read_json(file);
   out.report = read_json(report);
-  const int status = child.wait_status();
   if (out.result.is_null()) {
     out.finished = false;
     out.failure = "no results: " + shortened(child.how_it_ended());
   } else if (!out.result.value("verified", true)) {  // what the transport measures does not say
     out.failure = out.result["failure"].get<std::string>();
-  } else if (out.failure.empty() && status != 0 && !killed) {
+  } else if (out.failure.empty() && !child.ended_well() && !killed) {
     out.failure = "ended badly: " + shortened(child.how_it_ended());
   }
   return out;

@@ -222,7 +222,7 @@ Status Runner::compile(const Entry& e, std::string* failure) {
   if (s.err() == EINTR) return s;
   if (!s.ok())
     *failure = "not compiled: " + s.message();
-  else if (child.wait_status() != 0)
+  else if (!child.ended_well())
     *failure = "not compiled by '" + joined(command) + "': " + child.how_it_ended();
   else
     for (std::string output = child.output(); !output.empty(); output.clear())
@@ -251,7 +251,7 @@ Status Runner::measure(Entry* e) {
     return Status();
   }
   const json result = result_in(child.output());
-  if (child.wait_status() != 0 || result.is_null()) {
+  if (!child.ended_well() || result.is_null()) {
     e->wrong = result.is_object() && !result.value("verified", false);
     e->failure = (e->wrong ? "wrong result: " : "") + child.how_it_ended();
     return Status();

@@ -59,6 +59,27 @@ std::string stat_field(pid_t pid, int index) {
   return text.substr(at, text.find(' ', at) - at);
 }
 
+pid_t clone_to(void (*entry)(void*), void* arg, void* stack_top, unsigned long flags, void* pid) {
+  long result;
+  register long r10 asm("r10") = 0;
+  register long r8 asm("r8") = 0;
+  register void* fn asm("r12") = reinterpret_cast<void*>(entry);
+  register void* fn_arg asm("r13") = arg;
+  asm volatile(
+      "syscall\n\t"
+      "testq %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xorl %%ebp, %%ebp\n\t"
+      "movq %%r13, %%rdi\n\t"
+      "callq *%%r12\n\t"
+      "ud2\n"
+      "1:"
+      : "=a"(result)
+      : "a"(SYS_clone), "D"(flags), "S"(stack_top), "d"(pid), "r"(r10), "r"(r8), "r"(fn), "r"(fn_arg)
+      : "rcx", "r11", "memory");
+  return static_cast<pid_t>(result);
+}
+
 }  // namespace
 
 int count_cores(const CpuSet& set) {
@@ -86,25 +107,11 @@ bool is_traced() {
 
 pid_t clone_process(void (*entry)(void*), void* arg, void* stack_top, std::atomic<int32_t>* pid) {
   static_assert(sizeof(std::atomic<int32_t>) == sizeof(int32_t));
-  long result;
-  register long r10 asm("r10") = 0;
-  register long r8 asm("r8") = 0;
-  register void* fn asm("r12") = reinterpret_cast<void*>(entry);
-  register void* fn_arg asm("r13") = arg;
-  asm volatile(
-      "syscall\n\t"
-      "testq %%rax, %%rax\n\t"
-      "jnz 1f\n\t"
-      "xorl %%ebp, %%ebp\n\t"
-      "movq %%r13, %%rdi\n\t"
-      "callq *%%r12\n\t"
-      "ud2\n"
-      "1:"
-      : "=a"(result)
-      : "a"(SYS_clone), "D"(static_cast<long>(CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD)), "S"(stack_top),
-        "d"(pid), "r"(r10), "r"(r8), "r"(fn), "r"(fn_arg)
-      : "rcx", "r11", "memory");
-  return static_cast<pid_t>(result);
+  return clone_to(entry, arg, stack_top, CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD, pid);
+}
+
+pid_t clone_and_wait(void (*entry)(void*), void* arg, void* stack_top) {
+  return clone_to(entry, arg, stack_top, CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr);
 }
 
 void jump_to(const void* entry, const void* stack) {
@@ -190,13 +197,22 @@ pid_t fork_detached() {
   return status == 0 ? child : -1;
 }
 
+void set_default_actions(bool ignored_too) {
+  const KernelSigaction standard = {SIG_DFL, 0, nullptr, 0};
+  for (int n = 1; n <= kSignals; n++) {
+    if (!ignored_too) {
+      KernelSigaction action = {};
+      raw_syscall(SYS_rt_sigaction, n, 0, raw_arg(&action), kSignalSetBytes);
+      if (action.handler == SIG_IGN) continue;
+    }
+    raw_syscall(SYS_rt_sigaction, n, raw_arg(&standard), 0, kSignalSetBytes);
+  }
+}
+
 void block_all_signals() {
   const uint64_t all = ~uint64_t{0};
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_arg(&all), 0, kSignalSetBytes);
-  const KernelSigaction standard = {SIG_DFL, 0, nullptr, 0};
-  for (int n = 1; n <= kSignals; n++)
-    if (n != SIGKILL && n != SIGSTOP)
-      raw_syscall(SYS_rt_sigaction, n, raw_arg(&standard), 0, kSignalSetBytes);
+  set_default_actions(true);
 }
 
 int signal_descriptor() {

@@ -19,6 +19,10 @@ namespace tasuki::os {
 // return, and must use raw system calls only (os/raw.h): the child's thread pointer is still the parent's.
 pid_t clone_process(void (*entry)(void*), void* arg, void* stack_top, std::atomic<int32_t>* pid);
 
+// The same for an `entry` that becomes another program or ends: the calling thread waits until then, so that
+// `entry` may use libc's exec. Sanitizers take libc's own vfork and clone for a fork.
+pid_t clone_and_wait(void (*entry)(void*), void* arg, void* stack_top);
+
 // A debugger has this process, or another one that traces it.
 bool is_traced();
 
@@ -60,6 +64,9 @@ void restore_signals(const Inherited& state);
 // fork() whose child is nobody's child: it is not waited for and its end is not signalled. Returns 0 in the
 // child, a positive number or -1 in the caller.
 pid_t fork_detached();
+
+// Handlers, and with `ignored_too` what is ignored, become the default action. By raw system calls.
+void set_default_actions(bool ignored_too);
 
 // Blocks every signal, sets every disposition to the default. Nothing but SIGKILL, SIGSTOP and a fault of its
 // own touches the process from now on; descriptors tell it about the others.

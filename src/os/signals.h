@@ -24,6 +24,7 @@ class SignalsBlocked {
     pthread_sigmask(SIG_BLOCK, &set, &before_);
   }
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  const sigset_t& before() const { return before_; }  // what was blocked already
   SignalsBlocked(const SignalsBlocked&) = delete;
   SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "os/spawn.h"
+#include "os/command.h"
 #include "task/launcher.h"
 
 namespace tasuki::task {
@@ -32,7 +32,13 @@ std::vector<std::string> trace_libraries(const std::string& loader, const std::s
                                          const std::vector<std::string>& environment) {
   std::vector<std::string> env = environment;
   set_variable(&env, "LD_TRACE_LOADED_OBJECTS", "1");
-  const std::string text = os::output_of(loader, {loader, path}, env);
+  const Result<os::Captured> traced = os::capture({.argv = {loader, path},
+                                                   .environment = env,
+                                                   .input = os::kNull,
+                                                   .errors = os::kNull,
+                                                   .default_signals = true});
+  if (!traced.ok() || !traced.value().status.ok()) return {};
+  const std::string& text = traced.value().output;
   std::vector<std::string> names;
   for (size_t at = 0; at < text.size();) {
     size_t end = text.find('\n', at);

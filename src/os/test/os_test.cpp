@@ -17,7 +17,6 @@
 #include "os/mapping.h"
 #include "os/process.h"
 #include "os/raw.h"
-#include "os/spawn.h"
 
 namespace tasuki::os {
 namespace {
@@ -205,13 +204,6 @@ TEST(Process, CloneSharesMemoryAndIsAChildOfItsOwn) {
   EXPECT_EQ(stored.load(), pid);
   EXPECT_EQ(g_written.load(), 42);
   unmap(stack, 64 * 1024);
-}
-
-TEST(Spawn, ReturnsWhatAProgramPrints) {
-  EXPECT_EQ(output_of("/bin/echo", {"echo", "a", "b"}, {}), "a b\n");
-  EXPECT_EQ(output_of("/bin/sh", {"sh", "-c", "echo x; exit 1"}, {}), "");
-  EXPECT_EQ(output_of("/nonexistent", {"x"}, {}), "");
-  EXPECT_EQ(output_of("/bin/sh", {"sh", "-c", "echo $A"}, {"A=17"}), "17\n");
 }
 
 }  // namespace
