@@ -98,7 +98,7 @@ def mpi_functions_h(table):
 
 
 def calls_h(table):
-    lines = [NOTE, "// What the implementation defines.", "#pragma once\n", '#include "simmpi/arguments.h"\n',
+    lines = [NOTE, "// What the implementation defines.", "#pragma once\n", '#include "simmpi/objects/arguments.h"\n',
              "namespace tasuki::simmpi::calls {\n"]
     for f, params in table.all:
         if f.name in table.done:
@@ -108,7 +108,7 @@ def calls_h(table):
 
 
 def entries_cpp(table):
-    lines = [NOTE, '#include "simmpi/entries.h"\n', '#include "simmpi/call_scope.h"', '#include "simmpi_generated/calls.h"\n',
+    lines = [NOTE, '#include "simmpi/run/entries.h"\n', '#include "simmpi/calls/call_scope.h"', '#include "simmpi_generated/calls.h"\n',
              "namespace tasuki::simmpi {", "namespace {\n"]
     for f, _ in table.all:
         params = f.params
@@ -184,7 +184,7 @@ def main():
         if not options.check:
             options.status.write_text(text)
         elif not options.status.exists() or options.status.read_text() != text:
-            sys.exit(f"{options.status} is out of date; run: gen/simmpi.py --status {options.status} src/simmpi/calls_*.cpp")
+            sys.exit(f"{options.status} is out of date; run: gen/simmpi.py --status {options.status} src/simmpi/calls/*.cpp")
 
 
 if __name__ == "__main__":

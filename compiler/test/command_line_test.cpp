@@ -1,4 +1,4 @@
-#include "compiler/command_line.h"
+#include "compiler/command/command_line.h"
 
 #include <gtest/gtest.h>
 

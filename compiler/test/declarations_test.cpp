@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/coarray_lowering.h"
-#include "compiler/global_lowering.h"
-#include "compiler/rewrite.h"
+#include "compiler/lower/local/lowering.h"
+#include "compiler/lower/global/lowering.h"
+#include "compiler/lower/rewrite.h"
 
 namespace tasuki::cc {
 namespace {

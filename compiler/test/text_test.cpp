@@ -1,11 +1,11 @@
-#include "compiler/text.h"
+#include "compiler/text/text.h"
 
 #include <gtest/gtest.h>
 
-#include "compiler/analysis_text.h"
-#include "compiler/declarator.h"
-#include "compiler/dlm_tokens.h"
-#include "compiler/edits.h"
+#include "compiler/meaning/analysis_text.h"
+#include "compiler/text/declarator.h"
+#include "compiler/tokens/dlm.h"
+#include "compiler/text/edits.h"
 
 namespace tasuki::cc {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pager/store.h"
+#include "pager/stores/store.h"
 
 namespace tasuki::dlm {
 

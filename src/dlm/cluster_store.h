@@ -12,7 +12,7 @@
 #include "dlm/ranges.h"
 #include "dlm/slot_map.h"
 #include "dlm/window.h"
-#include "pager/store.h"
+#include "pager/stores/store.h"
 
 namespace tasuki::dlm {
 

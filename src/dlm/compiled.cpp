@@ -14,7 +14,7 @@
 #include "tasuki/dlm_compiler.h"
 
 extern "C" {
-// In every program that tasukicc linked (compiler/runtime_main.c).
+// In every program that tasukicc linked (program_main.c).
 extern const int tasuki_dlm_main_waits __attribute__((weak));
 }
 

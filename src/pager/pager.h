@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "pager/store.h"
+#include "pager/stores/store.h"
 
 namespace tasuki::pager {
 

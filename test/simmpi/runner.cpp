@@ -8,7 +8,7 @@
 #include <queue>
 #include <tuple>
 
-#include "simmpi/run_program.h"
+#include "simmpi/run/run_program.h"
 
 using namespace tasuki;  // NOLINT: a test program
 

@@ -26,7 +26,7 @@
 #include <thread>
 
 #include "dlm/wrappers/faults.h"
-#include "pager/ram_store.h"
+#include "pager/stores/ram_store.h"
 #include "pager/test/fake_memory.h"
 #include "pager_stress.h"
 

@@ -1,5 +1,5 @@
 // Distributions and loops against counting one by one.
-#include "coarray/global/distribution.h"
+#include "coarray/index/distribution.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <random>
 #include <set>
 
-#include "coarray/global/iterations.h"
-#include "coarray/global/strips.h"
+#include "coarray/index/iterations.h"
+#include "coarray/index/strips.h"
 
 namespace tasuki::coarray {
 namespace {

@@ -1,4 +1,4 @@
-#include "coarray/shape.h"
+#include "coarray/index/shape.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "pager/ram_store.h"
+#include "pager/stores/ram_store.h"
 #include "pager/test/store_conformance.h"
 
 namespace tasuki::dlm {

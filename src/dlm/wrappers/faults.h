@@ -1,4 +1,4 @@
-// The program's SIGSEGV where the pager catches that signal itself (pager/signal_mapper.cpp): the program's handler
+// The program's SIGSEGV where the pager catches that signal itself (pager/mappers/signal_mapper.cpp): the program's handler
 // stays behind the pager's, whenever it is installed, and the signal is never blocked.
 #pragma once
 

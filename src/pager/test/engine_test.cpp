@@ -1,6 +1,6 @@
 // The engine without a kernel: random programs against a reference, for all protocols, policies, ways to keep copies, page sizes and kinds
 // of mappers, with a store that completes late and out of order; then the corners, each by itself.
-#include "pager/engine.h"
+#include "pager/core/engine.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "os/descriptor.h"
-#include "pager/mapper.h"
-#include "pager/store.h"
+#include "pager/mappers/mapper.h"
+#include "pager/stores/store.h"
 
 namespace tasuki::pager {
 

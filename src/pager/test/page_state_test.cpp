@@ -8,7 +8,7 @@
 //   reads only what was written last; never gives up the only copy; never leaves a page with or without memory by mistake;
 //   serves everyone: from every reachable state, a thread that waits can be served by what the engine must do anyway.
 // Then the same with tables that are wrong in one place each, to see that the checker sees.
-#include "pager/page_state.h"
+#include "pager/core/page_state.h"
 
 #include <gtest/gtest.h>
 

@@ -18,8 +18,8 @@
 #include <thread>
 
 #include "os/signals.h"
-#include "pager/mapper.h"
-#include "pager/ram_store.h"
+#include "pager/mappers/mapper.h"
+#include "pager/stores/ram_store.h"
 #include "pager/test/fake_memory.h"
 
 namespace tasuki::pager {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "pager/store.h"
+#include "pager/stores/store.h"
 
 namespace tasuki::pager {
 

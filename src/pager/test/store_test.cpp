@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "pager/file_store.h"
-#include "pager/ram_store.h"
+#include "pager/stores/file_store.h"
+#include "pager/stores/ram_store.h"
 #include "pager/test/store_conformance.h"
 
 namespace tasuki::pager {

@@ -1,7 +1,7 @@
 // The flow model against the packet model on the paper's all-to-all, where packets hardly hold each other up.
 #include <gtest/gtest.h>
 
-#include "simmpi/experiment.h"
+#include "simmpi/experiment/experiment.h"
 
 namespace tasuki::simmpi {
 namespace {

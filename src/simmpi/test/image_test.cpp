@@ -1,6 +1,6 @@
 // What the simulator refuses to load, and in which words; the rules of ELF files themselves are tested with their
 // reader (src/elf/test).
-#include "simmpi/image.h"
+#include "simmpi/program/image.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Pacing expressions: what they are worth, and that hostile text is refused.
-#include "simmpi/pace.h"
+#include "simmpi/experiment/pace.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "simmpi/report_data.h"
-#include "simmpi/report_page.h"
+#include "simmpi/report/data.h"
+#include "simmpi/report/page.h"
 #include "simmpi/test/example_report.h"
 
 namespace tasuki::simmpi {

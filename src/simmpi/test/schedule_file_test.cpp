@@ -1,4 +1,4 @@
-#include "simmpi/schedule_file.h"
+#include "simmpi/experiment/schedule_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

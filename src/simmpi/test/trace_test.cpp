@@ -1,5 +1,5 @@
 // The trace, decoded by a reader of its own: a protobuf message is a list of (field, value).
-#include "simmpi/trace.h"
+#include "simmpi/report/trace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Synthetic traffic: what is offered is what was asked for, a network with room delivers it, and patterns go where
 // they should.
-#include "simmpi/traffic.h"
+#include "simmpi/experiment/traffic.h"
 
 #include <gtest/gtest.h>
 

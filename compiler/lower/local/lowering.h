@@ -1,0 +1,39 @@
+// The lowering step: what XcalableMP adds to C becomes calls of include/tasuki/xmp_compiler.h.
+//
+//     x = a[i]:[2] + 1;       x = ({ T v; tasuki_xmp_get(&v, &(*__xmp_a)[i], sizeof v, 2, ..); v; }) + 1;
+//     a[i]:[2] += f();        get, compute, put
+//     a[0:n]:[2] = b[:];      tasuki_xmp_copy(&to, &from, ..);
+//     a[0:n] = b[:] * 2;      a loop over dense copies of its operands
+//     #pragma xmp post(p(2), 7)      tasuki_xmp_post(..);
+//
+// A change begins and ends at tokens, holds those inside it, and has no newline.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/meaning/acc_regions.h"
+#include "compiler/meaning/coarray_operand.h"
+
+namespace tasuki::cc {
+
+struct Change {
+  size_t begin, end;  // offsets; alike: an insertion
+  std::string what;
+};
+
+struct Lowered {
+  std::vector<Change> changes;
+  bool node_arrays = false, templates = false, distributed_arrays = false;  // some are to be registered
+  bool global_view = false;
+};
+
+// `token` gives the C for one token.
+Lowered lower_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
+                       const CoarrayNames& names, const AccRegions& acc, Pragmas pragmas, bool checked,
+                       const std::function<std::string(size_t)>& token, Diagnostics* diagnostics);
+
+// Declarations of what the changes call.
+std::string lowering_declarations();
+
+}  // namespace tasuki::cc

@@ -1,0 +1,388 @@
+#include "compiler/meaning/analysis.h"
+
+#include <clang-c/Index.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <set>
+
+#include "compiler/meaning/analysis_text.h"
+
+namespace tasuki::cc {
+namespace {
+
+constexpr const char* kFile = "tasukicc.i";
+
+std::string string_of(CXString text) {
+  const char* bytes = clang_getCString(text);
+  std::string result = bytes != nullptr ? bytes : "";
+  clang_disposeString(text);
+  return result;
+}
+
+struct Close {
+  void operator()(void* index) const { clang_disposeIndex(index); }
+  void operator()(CXTranslationUnitImpl* unit) const { clang_disposeTranslationUnit(unit); }
+};
+using Index = std::unique_ptr<void, Close>;
+using Unit = std::unique_ptr<CXTranslationUnitImpl, Close>;
+
+Unit parse(CXIndex index, const AnalysisText& text, const std::vector<std::string>& flags) {
+  std::vector<const char*> arguments;
+  for (const std::string& flag : flags) arguments.push_back(flag.c_str());
+  // All the errors, and expressions in spite of them: what the user's compiler accepts must not end the reading.
+  for (const char* flag :
+       {"-x", "cpp-output", "-w", "-ferror-limit=0", "-fbracket-depth=100000", "-Xclang", "-frecovery-ast"})
+    arguments.push_back(flag);
+  CXUnsavedFile file{kFile, text.bytes().data(), text.bytes().size()};
+  CXTranslationUnit unit = nullptr;
+  const CXErrorCode failed =
+      clang_parseTranslationUnit2(index, kFile, arguments.data(), static_cast<int>(arguments.size()), &file,
+                                  1, CXTranslationUnit_KeepGoing, &unit);
+  return Unit(failed == CXError_Success ? unit : nullptr);
+}
+
+bool is_error(CXDiagnostic diagnostic) {
+  return clang_getDiagnosticSeverity(diagnostic) >= CXDiagnostic_Error;
+}
+
+template <typename Visit>
+void each_diagnostic(CXTranslationUnit unit, Visit visit) {
+  for (unsigned i = 0; i < clang_getNumDiagnostics(unit); i++) {
+    CXDiagnostic diagnostic = clang_getDiagnostic(unit, i);
+    visit(diagnostic);
+    clang_disposeDiagnostic(diagnostic);
+  }
+}
+
+// Built-in functions of the user's compiler that libclang complains about. Taken for ordinary functions their arguments
+// are read like all others.
+std::set<std::string> unknown_builtins(CXTranslationUnit unit) {
+  std::set<std::string> result;
+  each_diagnostic(unit, [&](CXDiagnostic diagnostic) {
+    const std::string text = string_of(clang_getDiagnosticSpelling(diagnostic));
+    const std::string start = "use of unknown builtin '";
+    if (!text.starts_with(start)) return;
+    const size_t end = text.find('\'', start.size());
+    if (end != std::string::npos) result.insert(text.substr(start.size(), end - start.size()));
+  });
+  return result;
+}
+
+Shape shape_of(CXType type) {
+  switch (clang_getCanonicalType(type).kind) {
+    case CXType_ConstantArray:
+    case CXType_IncompleteArray:
+      return Shape::array;
+    case CXType_VariableArray:
+    case CXType_DependentSizedArray:
+      return Shape::variable_array;
+    case CXType_Pointer:
+    case CXType_BlockPointer:
+      return Shape::pointer;
+    default:
+      return Shape::other;
+  }
+}
+
+bool is_const(CXType type) {
+  type = clang_getCanonicalType(type);
+  while (true) {
+    if (clang_isConstQualifiedType(type)) return true;
+    if (shape_of(type) != Shape::array) return false;
+    type = clang_getCanonicalType(clang_getArrayElementType(type));
+  }
+}
+
+int rank_of(CXType type) {
+  int rank = 0;
+  for (bool first = true;; first = false, rank++) {
+    type = clang_getCanonicalType(type);
+    const Shape shape = shape_of(type);
+    if (shape == Shape::array || shape == Shape::variable_array)
+      type = clang_getArrayElementType(type);
+    else if (shape == Shape::pointer && first)
+      type = clang_getPointeeType(type);
+    else
+      return rank;
+  }
+}
+
+Declares what_of(CXCursorKind kind) {
+  switch (kind) {
+    case CXCursor_VarDecl:
+      return Declares::variable;
+    case CXCursor_ParmDecl:
+      return Declares::parameter;
+    case CXCursor_FieldDecl:
+      return Declares::field;
+    case CXCursor_TypedefDecl:
+      return Declares::type;
+    case CXCursor_FunctionDecl:
+      return Declares::function;
+    case CXCursor_EnumConstantDecl:
+      return Declares::constant;
+    default:
+      return Declares::other;
+  }
+}
+
+class Visitor {
+ public:
+  Visitor(const AnalysisText& text, bool with_types, Analysis* analysis)
+      : text_(text), with_types_(with_types), analysis_(*analysis) {}
+
+  void visit_unit(CXTranslationUnit unit) {
+    scopes_.push_back({0, kNone});
+    CXCursor top = clang_getTranslationUnitCursor(unit);
+    clang_visitChildren(top, &Visitor::each, this);
+  }
+
+ private:
+  static CXChildVisitResult each(CXCursor cursor, CXCursor parent, CXClientData data) {
+    static_cast<Visitor*>(data)->visit(cursor, parent);
+    return CXChildVisit_Continue;
+  }
+
+  size_t offset_of(CXSourceLocation location) const {
+    unsigned offset = 0;
+    clang_getFileLocation(location, nullptr, nullptr, nullptr, &offset);
+    return text_.original(offset);
+  }
+  size_t offset_of(CXCursor cursor) const { return offset_of(clang_getCursorLocation(cursor)); }
+  Range range_of(CXCursor cursor) const {
+    const CXSourceRange range = clang_getCursorExtent(cursor);
+    return {offset_of(clang_getRangeStart(range)), offset_of(clang_getRangeEnd(range))};
+  }
+
+  void visit(CXCursor cursor, CXCursor parent) {
+    const CXCursorKind kind = clang_getCursorKind(cursor);
+    bool scope = false;
+    switch (kind) {
+      case CXCursor_AnnotateAttr:
+        annotate(cursor, parent);
+        break;
+      case CXCursor_DeclRefExpr: {
+        const CXCursor target = clang_getCursorReferenced(cursor);
+        if (!clang_Cursor_isNull(target))
+          analysis_.references[offset_of(cursor)] = offset_of(clang_getCanonicalCursor(target));
+        break;
+      }
+      case CXCursor_MemberRefExpr:
+        if (clang_Cursor_isBitField(clang_getCursorReferenced(cursor)) != 0)
+          analysis_.bit_fields.insert(offset_of(cursor));
+        analysis_.other_names[offset_of(cursor)] = true;
+        break;
+      case CXCursor_MemberRef:
+      case CXCursor_LabelRef:
+      case CXCursor_LabelStmt:
+      case CXCursor_TypeRef:
+      case CXCursor_StructDecl:
+      case CXCursor_UnionDecl:
+      case CXCursor_EnumDecl:
+        analysis_.other_names[offset_of(cursor)] = true;
+        break;
+      case CXCursor_UnaryExpr:  // sizeof, _Alignof
+        analysis_.unevaluated.push_back(range_of(cursor));
+        break;
+      case CXCursor_CompoundLiteralExpr:
+        analysis_.compound_literals.push_back(range_of(cursor));
+        break;
+      case CXCursor_CompoundStmt:
+      case CXCursor_ForStmt:
+      case CXCursor_IfStmt:
+      case CXCursor_SwitchStmt:
+      case CXCursor_WhileStmt:
+      case CXCursor_DoStmt:
+        scope = true;
+        break;
+      default:
+        if (clang_isDeclaration(kind)) scope = declare(cursor, kind, parent);
+        break;
+    }
+    const size_t function = function_;
+    if (with_types_ && function_ != kNone && clang_isExpression(kind)) note_type(cursor);
+    if (kind == CXCursor_CompoundStmt) analysis_.blocks[range_of(cursor).begin] = true;
+    if (kind == CXCursor_CompoundStmt && clang_getCursorKind(parent) == CXCursor_FunctionDecl) body(cursor);
+    if (scope) scopes_.push_back(range_of(cursor));
+    clang_visitChildren(cursor, &Visitor::each, this);
+    if (scope) scopes_.pop_back();
+    function_ = function;
+  }
+
+  void body(CXCursor cursor) {
+    for (size_t i = analysis_.functions.size(); i-- > 0;) {
+      const Range range = range_of(cursor);
+      if (!analysis_.functions[i].extent.holds(range.begin)) continue;
+      analysis_.functions[i].body = range;
+      function_ = i;
+      return;
+    }
+  }
+
+  // True if the declaration makes a scope of its own: that of a function's parameters.
+  bool declare(CXCursor cursor, CXCursorKind kind, CXCursor parent) {
+    Declaration d;
+    d.what = what_of(kind);
+    if (d.what == Declares::other) return false;
+    d.name = string_of(clang_getCursorSpelling(cursor));
+    d.offset = offset_of(cursor);
+    d.begin = range_of(cursor).begin;
+    d.entity = offset_of(clang_getCanonicalCursor(cursor));
+    d.function = function_;
+    // A parameter of a prototype is seen in that prototype only.
+    d.scope = d.what == Declares::parameter ? range_of(parent) : scopes_.back();
+    if (d.what == Declares::variable) describe_variable(cursor, &d);
+    if (d.what == Declares::variable || d.what == Declares::parameter)
+      d.rank = rank_of(clang_getCursorType(cursor));
+    if (d.what == Declares::function) {
+      analysis_.functions.push_back({d.name, range_of(cursor), {}});
+    }
+    const bool makes_scope = d.what == Declares::function;
+    if (d.what == Declares::field) analysis_.other_names[d.offset] = true;
+    current_[d.offset] = analysis_.declarations.size();
+    analysis_.declarations.push_back(std::move(d));
+    return makes_scope;
+  }
+
+  void describe_variable(CXCursor cursor, Declaration* d) const {
+    const CXType type = clang_getCursorType(cursor);
+    d->shape = shape_of(type);
+    d->global_storage = clang_Cursor_hasVarDeclGlobalStorage(cursor) == 1;
+    d->thread_local_storage = clang_getCursorTLSKind(cursor) != CXTLS_None;
+    d->is_const = is_const(type);
+    if (d->shape == Shape::array) d->count = clang_getArraySize(clang_getCanonicalType(type));
+    d->bytes = std::max<long long>(clang_Type_getSizeOf(type), -1);
+    const CXCursor initialiser = clang_Cursor_getVarDeclInitializer(cursor);
+    if (!clang_Cursor_isNull(initialiser)) d->initialiser = range_of(initialiser);
+  }
+
+  // The attribute that a `dlm` became, as a child of what it marks. Redeclarations inherit it: that of the first stands
+  // in front of a later one's, so the place tells them apart.
+  void annotate(CXCursor attribute, CXCursor parent) {
+    const std::string text = string_of(clang_getCursorSpelling(attribute));
+    if (!text.starts_with("dlm:")) return;
+    const auto known = current_.find(offset_of(parent));
+    if (known == current_.end()) return;
+    analysis_.declarations[known->second].dlm.push_back(strtoull(text.c_str() + 4, nullptr, 10));
+  }
+
+  // An implicit conversion has the range of what it converts, and comes before it.
+  void note_type(CXCursor cursor) {
+    const Range range = range_of(cursor);
+    const CXType type = clang_getCanonicalType(clang_getCursorType(cursor));
+    ExpressionType known{shape_of(type), -1, string_of(clang_getTypeSpelling(type))};
+    // libclang gives a parameter the type that is written.
+    const bool is_name = clang_getCursorKind(cursor) == CXCursor_DeclRefExpr;
+    if (is_name && clang_getCursorKind(clang_getCursorReferenced(cursor)) == CXCursor_ParmDecl &&
+        (known.shape == Shape::array || known.shape == Shape::variable_array))
+      known.shape = Shape::pointer, known.decayed = true;
+    if (known.shape == Shape::array || known.decayed) known.count = clang_getArraySize(type);
+    for (const char* qualifier : {"const ", "volatile "})
+      if (known.name.starts_with(qualifier)) known.name.erase(0, std::string(qualifier).size());
+    analysis_.types[{range.begin, range.end}] = std::move(known);
+  }
+
+  const AnalysisText& text_;
+  bool with_types_;
+  Analysis& analysis_;
+  std::vector<Range> scopes_;
+  std::map<size_t, size_t> current_;  // offset of a declared name -> its declaration
+  size_t function_ = kNone;
+};
+
+// After an error of meaning libclang drops a statement, but not the declarations around it. After one of form it may
+// have taken a declaration for something else.
+bool may_lose_declarations(const std::string& message) {
+  for (const char* start :
+       {"expected ", "use of undeclared identifier", "unknown type name",
+        "function definition is not allowed", "extraneous ", "type name ", "cannot combine"})
+    if (message.starts_with(start)) return true;
+  return message.find("must use ") != std::string::npos ||
+         message.find("type specifier") != std::string::npos;
+}
+
+// Where top-level declarations end: libclang recovers there.
+std::vector<size_t> top_level_borders(const Text& text) {
+  std::vector<size_t> borders = {0};
+  for (size_t i = 0; i < text.tokens().size(); i++) {
+    const size_t match = text.tokens()[i].match;
+    if (match > i) i = match;
+    if (text.is_any(i, ";", "}")) borders.push_back(text.end_of(i));
+  }
+  borders.push_back(text.bytes().size() + 1);
+  return borders;
+}
+
+void find_broken(CXTranslationUnit unit, const Text& text, const AnalysisText& readable, Analysis* analysis) {
+  const std::vector<size_t> borders = top_level_borders(text);
+  each_diagnostic(unit, [&](CXDiagnostic diagnostic) {
+    if (!is_error(diagnostic)) return;
+    unsigned offset = 0;
+    clang_getFileLocation(clang_getDiagnosticLocation(diagnostic), nullptr, nullptr, nullptr, &offset);
+    const size_t at = readable.original(offset);
+    const auto after = std::upper_bound(borders.begin(), borders.end(), at);
+    if (after == borders.begin() || after == borders.end()) return;
+    const std::string message = string_of(clang_getDiagnosticSpelling(diagnostic));
+    const bool misread = may_lose_declarations(message);
+    Broken& piece = analysis->broken[*(after - 1)];
+    piece.end = *after;
+    if (piece.message.empty() || (misread && !piece.misread)) piece.message = message;
+    piece.misread = piece.misread || misread;
+  });
+}
+
+}  // namespace
+
+const Declaration* Analysis::find(std::string_view name, size_t offset) const {
+  const Declaration* found = nullptr;
+  for (const Declaration& d : declarations) {
+    if (d.name != name || d.what == Declares::field || d.offset >= offset || !d.scope.holds(offset)) continue;
+    if (found == nullptr || d.scope.begin >= found->scope.begin) found = &d;
+  }
+  return found;
+}
+
+size_t Analysis::function_at(size_t offset) const {
+  for (size_t i = 0; i < functions.size(); i++)
+    if (functions[i].body.holds(offset)) return i;
+  return kNone;
+}
+
+const Broken* Analysis::broken_at(size_t offset) const {
+  const auto after = broken.upper_bound(offset);
+  if (after == broken.begin()) return nullptr;
+  const auto piece = std::prev(after);
+  return offset < piece->second.end ? &piece->second : nullptr;
+}
+
+bool Analysis::is_unevaluated(size_t offset) const {
+  return std::any_of(unevaluated.begin(), unevaluated.end(), [&](const Range& r) { return r.holds(offset); });
+}
+
+bool analyse(const Text& text, const DlmTokens& dlm, const Neutral& neutral,
+             const std::vector<std::string>& flags, Analysis* analysis) {
+  const Index index(clang_createIndex(0, 0));
+  std::set<std::string> unknown;
+  auto readable = std::make_unique<AnalysisText>(text, dlm, neutral, unknown);
+  Unit unit = parse(index.get(), *readable, flags);
+  if (unit == nullptr) {
+    fprintf(stderr, "tasukicc: libclang does not read this file (%s)\n",
+            string_of(clang_getClangVersion()).c_str());
+    return false;
+  }
+  unknown = unknown_builtins(unit.get());
+  if (!unknown.empty()) {
+    readable = std::make_unique<AnalysisText>(text, dlm, neutral, unknown);
+    unit = parse(index.get(), *readable, flags);
+    if (unit == nullptr) return false;
+  }
+  Visitor(*readable, !neutral.empty(), analysis).visit_unit(unit.get());
+  find_broken(unit.get(), text, *readable, analysis);
+  return true;
+}
+
+}  // namespace tasuki::cc

@@ -1,0 +1,72 @@
+#include "coarray/sync/collectives.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "coarray/local/runtime.h"
+
+namespace tasuki::coarray {
+namespace {
+
+// Most images end at the same time and need not look at all; those that wait long for the others need not look often.
+constexpr std::chrono::milliseconds kFirstPause{300}, kLongestPause{5000};
+
+}  // namespace
+
+void Collectives::begin(const Team& team, uint64_t number, Where where) {
+  Stations& stations = runtime().stations;
+  Station& mine = stations.own();
+  mine.number = number;
+  stations.set_place(where);
+  __atomic_store_n(&mine.team, team.id, __ATOMIC_RELEASE);
+  stations.publish();
+}
+
+void Collectives::end() {
+  Stations& stations = runtime().stations;
+  __atomic_store_n(&stations.own().team, 0, __ATOMIC_RELEASE);
+  stations.publish();
+}
+
+void Collectives::examine(size_t image, const Teams& teams) {
+  const Team* team = now_.team != 0 ? teams.find(now_.team) : nullptr;
+  const bool same = memcmp(&now_, &seen_[image], sizeof now_) == 0;
+  seen_[image] = now_;
+  if (!same || team == nullptr || team->collectives >= now_.number) return;
+  const Runtime& r = runtime();
+  now_.file[sizeof now_.file - 1] = '\0';
+  fail({now_.file[0] != '\0' ? now_.file : nullptr, static_cast<int>(now_.line)},
+       "image %d waits here for image %d, which has ended", r.number_of(static_cast<int>(image)),
+       r.number_of(r.teams.world().me));
+}
+
+void Collectives::look(const Teams& teams) {
+  const auto now = Clock::now();
+  if (seen_.empty()) {
+    seen_.assign(runtime().stations.count(), {});
+    pause_ = kFirstPause;
+    next_look_ = now + pause_;
+  }
+  if (now < next_look_) return;
+  for (; next_image_ < seen_.size(); next_image_++) {
+    if (!reader_.read(&runtime().stations, next_image_, &now_)) return;
+    if (static_cast<int>(next_image_) != teams.world().me) examine(next_image_, teams);
+  }
+  next_image_ = 0;
+  pause_ = std::min<Clock::duration>(pause_ * 2, kLongestPause);
+  next_look_ = now + pause_;
+}
+
+void Collectives::stop_looking() {
+  reader_.stop();
+}
+
+Collective::Collective(const Team& team, uint64_t number, Where where) {
+  runtime().collectives.begin(team, number, where);
+}
+
+Collective::~Collective() {
+  runtime().collectives.end();
+}
+
+}  // namespace tasuki::coarray

@@ -1,0 +1,50 @@
+// collectives: what the MPI library's collective operations cannot tell: that one who is waited for in them has ended.
+//
+// Who calls one says so in its own memory, before and after. An image that has ended looks there now and then: whoever is in an operation
+// that this one has not begun waits for ever, and the job ends with a message.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "coarray/local/fail.h"
+#include "coarray/sync/stations.h"
+
+namespace tasuki::coarray {
+
+class Collectives {
+ public:
+  void begin(const Team& team, uint64_t number, Where where);
+  void end();
+
+  // Called again and again by an image that has ended, until all have; then stop_looking().
+  void look(const Teams& teams);
+  void stop_looking();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void examine(size_t image, const Teams& teams);
+
+  // Of an image that has ended.
+  std::vector<Station> seen_;
+  Station now_ = {};
+  Stations::Reader reader_;
+  size_t next_image_ = 0;
+  Clock::time_point next_look_;
+  Clock::duration pause_ = {};
+};
+
+// While it lives this image is in a collective operation of the MPI library on the team.
+class Collective {
+ public:
+  Collective(const Team& team, Where where) : Collective(team, ++team.collectives, where) {}
+  // In one that it has begun before.
+  Collective(const Team& team, uint64_t number, Where where);
+  ~Collective();
+  Collective(const Collective&) = delete;
+  Collective& operator=(const Collective&) = delete;
+};
+
+}  // namespace tasuki::coarray

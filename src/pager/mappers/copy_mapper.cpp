@@ -1,0 +1,163 @@
+// userfaultfd where pages cannot move (Linux 5.7 to 6.7): UFFDIO_COPY makes a page appear, write-protected if it is only read, all at
+// once. A page leaves in three steps: it is write-protected, so that its bytes stand still while threads may go on reading; it is sent
+// from where it is; it is discarded. A thread that writes meanwhile waits, and its fault brings the page back (rescue) or, after the
+// discard, fetches it.
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "os/mapping.h"
+#include "pager/mappers/mapper.h"
+#include "pager/mappers/region_memory.h"
+#include "pager/run_set.h"
+
+namespace tasuki::pager {
+namespace {
+
+class CopyMapper final : public Mapper {
+ public:
+  CopyMapper(os::UserFault faults, bool user_mode_only)
+      : faults_(std::move(faults)), user_mode_only_(user_mode_only) {}
+  ~CopyMapper() override {
+    for (const auto& [at, bytes] : pool_) os::unmap(at, bytes);
+  }
+
+  std::byte* reserve(size_t bytes, size_t alignment) override { return map_region(bytes, alignment); }
+  Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
+    const Status status = watch_region(&faults_, at, bytes, present);
+    if (status.ok()) watched_[at] = bytes;
+    return status;
+  }
+  // Whoever waits there, by a mistake of the program's, gets its SIGSEGV.
+  void release(std::byte* at, size_t bytes, bool) override {
+    watched_.erase(at);
+    os::unmap(at, bytes);
+    faults_.wake(at, bytes);
+  }
+
+  // Buffers are used again and again: only as many exist as are under way at once.
+  bool take(uint32_t units, Pieces* pieces) override {
+    if (free_.total() < units) {
+      const size_t bytes = (units > 512 ? units : 512) * kUnit;
+      std::byte* at = map_region(bytes, kUnit);
+      if (at == nullptr) return false;
+      pool_.emplace_back(at, bytes);
+      free_.add(unit_of(at), bytes / kUnit);
+    }
+    while (units > 0) {
+      uint64_t first = 0;
+      const auto count = static_cast<uint32_t>(free_.take(units, &first));
+      pieces->push_back({address_of(first), count, false});
+      units -= count;
+    }
+    return true;
+  }
+  void give(Pieces* pieces) override {
+    for (const Piece& p : *pieces) free_.add(unit_of(p.at), p.units);
+    pieces->clear();
+  }
+
+  Status map(std::byte* at, Pieces* pieces, bool writable) override {
+    for (const Piece& p : *pieces) {
+      for (uint32_t done = 0; done < p.units;) {
+        const size_t bytes = (p.units - done) * kUnit;
+        const int error = faults_.copy(at, p.at + done * kUnit, bytes, !writable);
+        if (error == 0) {
+          at += bytes;
+          break;
+        }
+        if (error != EEXIST && error != ENOENT)
+          return Status::error(error,
+                               std::string("userfaultfd: a page cannot be put in place: ") + strerror(error));
+        // Somewhere in it the program put a unit itself, or it lies in two mappings since the program locked a part: one at a time, and
+        // what the program put there stays.
+        const int one = faults_.copy(at, p.at + done * kUnit, kUnit, !writable);
+        if (one != 0 && one != EEXIST)
+          return Status::error(one,
+                               std::string("userfaultfd: a page cannot be put in place: ") + strerror(one));
+        if (one == EEXIST) faults_.wake(at, kUnit);
+        at += kUnit;
+        done++;
+      }
+    }
+    give(pieces);
+    return {};
+  }
+
+  Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* discarded) override {
+    const int error = faults_.protect(at, units * kUnit, true);
+    if (error != 0)
+      return Status::error(error, std::string("userfaultfd: a page cannot be protected: ") + strerror(error));
+    // A unit that the program discarded is absent, and reading it would be a fault of our own, which nobody serves. (So it would be
+    // if the program discarded it while it is being sent: that is not permitted here.)
+    present_.resize(units);
+    if (!os::present_pages(at, units * kUnit, present_.data()))
+      return Status::error(EIO, "cannot read /proc/self/pagemap");
+    for (uint32_t i = 0; i < units; i++) {
+      if (present_[i] != 0) continue;
+      faults_.zero(at + i * kUnit, kUnit);
+      faults_.protect(at + i * kUnit, kUnit, true);
+      *discarded = true;
+    }
+    pieces->push_back({at, units, false});
+    return {};
+  }
+  Status remap(std::byte* at, Pieces* pieces, bool writable) override {
+    size_t bytes = 0;
+    for (const Piece& p : *pieces) bytes += p.units * kUnit;
+    pieces->clear();
+    if (writable)
+      faults_.protect(at, bytes, false);
+    else
+      faults_.wake(at, bytes);
+    return {};
+  }
+  void discard(std::byte* at, uint32_t units, Pieces* pieces) override {
+    pieces->clear();
+    if (madvise(at, units * kUnit, MADV_DONTNEED) != 0) {
+      // The program locked it: all at once, as every change in the middle of a mapping makes two of it.
+      for (const auto& [region, bytes] : watched_) unlock_pages(region, bytes);
+      madvise(at, units * kUnit, MADV_DONTNEED);
+    }
+    faults_.wake(at, units * kUnit);
+  }
+  void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
+  bool wake(std::byte* at, uint32_t units) override {
+    bool replaced = false;
+    for (uint32_t i = 0; i < units; i++) replaced = faults_.zero(at + i * kUnit, kUnit) == 0 || replaced;
+    faults_.wake(at, units * kUnit);
+    return replaced;
+  }
+
+  bool maps_protected() const override { return true; }
+  bool serves_kernel() const override { return !user_mode_only_; }
+  const char* name() const override {
+    return user_mode_only_ ? "userfaultfd (faults of user code), pages copied" : "userfaultfd, pages copied";
+  }
+  size_t faults(os::FaultEvent* events, size_t max) override { return faults_.read(events, max); }
+  int descriptor() const override { return faults_.descriptor(); }
+
+ private:
+  os::UserFault faults_;
+  bool user_mode_only_;
+  RunSet free_;
+  std::vector<std::pair<std::byte*, size_t>> pool_;
+  std::vector<uint8_t> present_;
+  std::map<std::byte*, size_t> watched_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Mapper>> make_copy_mapper(bool user_mode_only) {
+  Result<os::UserFault> faults = os::UserFault::open(user_mode_only);
+  if (!faults.ok()) return faults.status();
+  if (!faults.value().can_protect())
+    return Status::error(ENOSYS, "this kernel's userfaultfd cannot write-protect pages (Linux 5.7)");
+  return std::unique_ptr<Mapper>(std::make_unique<CopyMapper>(std::move(faults.value()), user_mode_only));
+}
+
+}  // namespace tasuki::pager

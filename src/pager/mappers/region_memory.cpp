@@ -1,0 +1,53 @@
+#include "pager/mappers/region_memory.h"
+
+#include <sys/mman.h>
+
+#include <atomic>
+
+#include "os/mapping.h"
+#include "os/userfault.h"
+
+namespace tasuki::pager {
+
+std::byte* map_region(size_t bytes, size_t alignment) {
+  const size_t extra = alignment > 4096 ? alignment : 0;
+  if (bytes + extra < bytes) return nullptr;
+  // Inaccessible at first: after mlockall(MCL_FUTURE) the system would fill all of it at once.
+  auto* at = static_cast<std::byte*>(os::reserve(bytes + extra));
+  if (at == nullptr) return nullptr;
+  unlock_pages(at, bytes + extra);
+  if (!os::protect(at, bytes + extra, PROT_READ | PROT_WRITE)) {
+    os::unmap(at, bytes + extra);
+    return nullptr;
+  }
+  if (extra == 0) return at;
+  auto* aligned =
+      reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(at) + alignment - 1) & ~(alignment - 1));
+  if (aligned > at) os::unmap(at, static_cast<size_t>(aligned - at));
+  const auto rest = static_cast<size_t>(at + bytes + extra - (aligned + bytes));
+  if (rest > 0) os::unmap(aligned + bytes, rest);
+  return aligned;
+}
+
+void prepare_region(std::byte* at, size_t bytes) {
+  madvise(at, bytes, MADV_NOHUGEPAGE);
+  madvise(at, bytes, MADV_DONTFORK);
+}
+
+Status watch_region(os::UserFault* faults, std::byte* at, size_t bytes, uint8_t* present) {
+  const auto unreadable = [] { return Status::error(EIO, "cannot read /proc/self/pagemap"); };
+  prepare_region(at, bytes);
+  if (!os::present_pages(at, bytes, present)) return unreadable();
+  for (size_t i = 0; i < bytes / 4096; i++)
+    if (present[i] != 0) std::atomic_ref(reinterpret_cast<uint8_t&>(at[i * 4096])).fetch_or(0);
+  const Status added = faults->add(at, bytes);
+  if (!added.ok() || os::present_pages(at, bytes, present)) return added;
+  (void)faults->remove(at, bytes);
+  return unreadable();
+}
+
+void unlock_pages(std::byte* at, size_t bytes) {
+  munlock(at, bytes);
+}
+
+}  // namespace tasuki::pager

@@ -1,0 +1,335 @@
+// Where userfaultfd is not permitted: SIGSEGV, and a memory file that is mapped twice. A buffer is a stretch of the file in a mapping of the
+// pager's own; a page appears when the same stretch is mapped in the region, complete; it disappears when it is protected there.
+// The thread that faulted waits inside the signal handler, which only writes down the address and sleeps: no MPI, no allocation.
+//
+// Limits, told by `tasuki doctor`: each resident page is a mapping (vm.max_map_count), a program's own SIGSEGV handler must be installed before
+// the pager starts, threads must not block SIGSEGV.
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <new>
+#include <string>
+
+#include "os/descriptor.h"
+#include "os/futex.h"
+#include "os/mapping.h"
+#include "pager/mappers/mapper.h"
+#include "pager/mappers/region_memory.h"
+#include "pager/run_set.h"
+
+namespace tasuki::pager {
+namespace {
+
+// A thread in the handler. free -> claimed -> posted -> taken -> free; the last step wakes it. Another thread may claim the place before the
+// first has seen that, so the state counts its uses in the upper bits, and a thread that finds another use than its own goes on. (The
+// thread itself could free its place only when it runs: in the handler of another signal, on top, it may need one more first.)
+struct Waiter {
+  enum : uint32_t { kFree, kClaimed, kPosted, kTaken, kPhase = 3, kUse = 4 };
+  std::atomic<uint32_t> state{kFree};
+  bool is(uint32_t phase) const { return (state.load() & kPhase) == phase; }
+  void set(uint32_t phase) { state.store((state.load() & ~uint32_t{kPhase}) | phase); }
+  uintptr_t address = 0;
+  bool write = false;
+  int thread = 0;
+};
+
+// What the handler may look at. A handler is the process's, so there is one of these.
+struct Shared {
+  std::atomic<uintptr_t> lowest{UINTPTR_MAX}, highest{0};
+  std::array<Waiter, 512> waiters;
+  int event = -1;
+  struct sigaction before = {};
+  std::atomic<bool> used{false};
+  // Regions come and go while threads fault: ranges in a table that is only read here.
+  struct Range {
+    std::atomic<uintptr_t> first{0}, end{0};
+  };
+  std::array<Range, 4096> ranges;
+  std::atomic<uint32_t> range_count{0};
+  // In a page that a child of fork sees as zeros: nobody serves the child's faults.
+  std::atomic<uint32_t>* serving = nullptr;
+};
+Shared shared;
+
+bool watched(uintptr_t address) {
+  if (shared.serving->load() == 0) return false;
+  const uint32_t n = shared.range_count.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < n; i++)
+    if (address >= shared.ranges[i].first.load(std::memory_order_acquire) &&
+        address < shared.ranges[i].end.load(std::memory_order_acquire))
+      return true;
+  return false;
+}
+
+void pass_on(int signal, siginfo_t* info, void* context) {
+  const struct sigaction& before = shared.before;
+  if ((before.sa_flags & SA_SIGINFO) != 0) {
+    before.sa_sigaction(signal, info, context);
+  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(signal);
+  } else if (info->si_code > 0) {
+    // The access faults again, and now as it would have without us.
+    sigaction(SIGSEGV, &before, nullptr);
+  } else if (before.sa_handler == SIG_DFL) {  // sent by somebody
+    sigaction(SIGSEGV, &before, nullptr);
+    raise(signal);
+  }
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  if (info->si_code <= 0 || !watched(address)) return pass_on(signal, info, context);
+  const int error = errno;
+  static constexpr greg_t kWrite = 2;  // of the processor's page fault error code
+  const bool write = (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite) != 0;
+  const auto thread = static_cast<int>(syscall(SYS_gettid));
+  Waiter* mine = nullptr;
+  for (size_t i = static_cast<size_t>(thread); mine == nullptr; i++) {
+    Waiter& w = shared.waiters[i % shared.waiters.size()];
+    uint32_t expected = w.state.load();
+    if ((expected & Waiter::kPhase) == Waiter::kFree &&
+        w.state.compare_exchange_strong(expected, expected | Waiter::kClaimed))
+      mine = &w;
+    else if ((i - static_cast<size_t>(thread)) % shared.waiters.size() == shared.waiters.size() - 1)
+      sched_yield();  // all are in use
+  }
+  mine->address = address;
+  mine->write = write;
+  mine->thread = thread;
+  const uint32_t use = mine->state.load() & ~uint32_t{Waiter::kPhase};
+  mine->set(Waiter::kPosted);
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(shared.event, &one, sizeof one);
+  // A signal whose handler faults uses a waiter of its own, above this one on the stack.
+  for (uint32_t s = mine->state.load(); (s & ~uint32_t{Waiter::kPhase}) == use; s = mine->state.load())
+    os::futex_wait(&mine->state, s);
+  errno = error;
+}
+
+class SignalMapper final : public Mapper {
+ public:
+  SignalMapper(os::Fd memory, os::Fd event) : memory_(std::move(memory)), event_(std::move(event)) {}
+  ~SignalMapper() override {
+    if (!started_) return;
+    sigaction(SIGSEGV, &shared.before, nullptr);
+    shared.serving->store(0);
+    shared.range_count.store(0);
+    for (const auto& [at, bytes] : pool_) os::unmap(at, bytes);
+    shared.used.store(false);
+  }
+
+  Status start() {
+    if (shared.used.exchange(true))
+      return Status::error(EBUSY, "another pager of this process catches SIGSEGV");
+    shared.event = event_.get();
+    if (shared.serving == nullptr) {  // for the rest of the process: a fault may be looking at it
+      void* page = os::map_memory(kUnit);
+      if (page == nullptr || !os::wipe_on_fork(page, kUnit)) {
+        shared.used.store(false);
+        return Status::error(ENOMEM, "SIGSEGV cannot be caught: no memory that fork clears (Linux 4.14)");
+      }
+      shared.serving = new (page) std::atomic<uint32_t>(0);
+    }
+    shared.serving->store(1);
+    struct sigaction action = {};
+    action.sa_sigaction = on_fault;
+    // The handler of another signal may fault while this thread waits.
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+    if (sigaction(SIGSEGV, &action, &shared.before) != 0) {
+      shared.used.store(false);
+      return Status::error(errno, "cannot catch SIGSEGV");
+    }
+    started_ = true;
+    return {};
+  }
+
+  std::byte* reserve(size_t bytes, size_t alignment) override {
+    std::byte* at = map_region(bytes, alignment);
+    if (at == nullptr) return nullptr;
+    os::protect(at, bytes, PROT_NONE);
+    prepare_region(at, bytes);
+    return at;
+  }
+  Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
+    memset(present, 0, bytes / kUnit);
+    uint32_t i = 0;
+    const uint32_t n = shared.range_count.load();
+    while (i < n && shared.ranges[i].end.load() != 0) i++;
+    if (i == shared.ranges.size())
+      return Status::error(ENOMEM, "more than 4096 allocations without userfaultfd");
+    shared.ranges[i].first.store(reinterpret_cast<uintptr_t>(at));
+    shared.ranges[i].end.store(reinterpret_cast<uintptr_t>(at) + bytes);
+    if (i == n) shared.range_count.store(n + 1);
+    return {};
+  }
+  void release(std::byte* at, size_t bytes, bool) override {
+    for (auto page = mapped_.lower_bound(at); page != mapped_.end() && page->first < at + bytes;
+         page = mapped_.erase(page))
+      give(&page->second);
+    for (auto& range : shared.ranges)
+      if (range.first.load() == reinterpret_cast<uintptr_t>(at)) {
+        range.end.store(0);
+        range.first.store(0);
+      }
+    os::unmap(at, bytes);
+    wake_range(at, bytes);  // whoever waits there, by a mistake of the program's, gets its SIGSEGV
+  }
+
+  bool take(uint32_t units, Pieces* pieces) override {
+    while (free_.total() < units)
+      if (!grow(units)) return false;
+    while (units > 0) {
+      uint64_t first = 0;
+      const auto count = static_cast<uint32_t>(free_.take(units, &first));
+      pieces->push_back({address_of(first), count, false});
+      units -= count;
+    }
+    return true;
+  }
+  void give(Pieces* pieces) override {
+    for (const Piece& p : *pieces) free_.add(unit_of(p.at), p.units);
+    pieces->clear();
+  }
+
+  Status map(std::byte* at, Pieces* pieces, bool writable) override {
+    std::byte* to = at;
+    for (const Piece& p : *pieces) {
+      const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
+      if (mmap(to, p.units * kUnit, protection, MAP_SHARED | MAP_FIXED | MAP_POPULATE, memory_.get(),
+               offset_of(p.at)) == MAP_FAILED)
+        return Status::error(
+            errno, std::string("a page cannot be put in place: ") + strerror(errno) +
+                       (errno == ENOMEM ? " (vm.max_map_count: larger pages need fewer mappings)" : ""));
+      madvise(to, p.units * kUnit, MADV_DONTFORK);
+      to += p.units * kUnit;
+    }
+    mapped_[at] = std::move(*pieces);
+    pieces->clear();
+    wake_range(at, static_cast<size_t>(to - at));
+    return {};
+  }
+  Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) override {
+    if (!os::protect(at, units * kUnit, PROT_NONE))
+      return Status::error(errno, std::string("a page cannot be protected: ") + strerror(errno));
+    // Pages that were mapped one by one may leave together.
+    for (auto page = mapped_.find(at); page != mapped_.end() && page->first < at + units * kUnit;
+         page = mapped_.erase(page))
+      pieces->insert(pieces->end(), page->second.begin(), page->second.end());
+    return {};
+  }
+  Status remap(std::byte* at, Pieces* pieces, bool writable) override {
+    size_t bytes = 0;
+    for (const Piece& p : *pieces) bytes += p.units * kUnit;
+    if (!os::protect(at, bytes, PROT_READ | (writable ? PROT_WRITE : 0)))
+      return Status::error(errno, std::string("a page cannot be put back: ") + strerror(errno));
+    mapped_[at] = std::move(*pieces);
+    pieces->clear();
+    wake_range(at, bytes);
+    return {};
+  }
+  void discard(std::byte* at, uint32_t units, Pieces* pieces) override {
+    // As it was reserved, in every flag: only then does the system join it with its neighbours into one mapping.
+    mmap(at, units * kUnit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    prepare_region(at, units * kUnit);
+    give(pieces);
+    wake_range(at, units * kUnit);
+  }
+  void unprotect(std::byte* at, uint32_t units) override {
+    os::protect(at, units * kUnit, PROT_READ | PROT_WRITE);
+    wake_range(at, units * kUnit);
+  }
+  bool wake(std::byte* at, uint32_t units) override {
+    wake_range(at, units * kUnit);
+    return false;
+  }
+
+  bool maps_protected() const override { return true; }
+  bool watches_late() const override { return false; }
+  // A page is a mapping or two, if its buffer is in pieces, and so may be what lies between it and the next.
+  uint64_t page_limit() const override { return os::mapping_limit() / 4; }
+  bool serves_kernel() const override { return false; }
+  const char* name() const override { return "SIGSEGV, pages mapped"; }
+
+  size_t faults(os::FaultEvent* events, size_t max) override {
+    uint64_t count;
+    if (read(event_.get(), &count, sizeof count) != sizeof count) return 0;
+    size_t n = 0;
+    for (Waiter& w : shared.waiters) {
+      if (!w.is(Waiter::kPosted)) continue;
+      if (n == max) {
+        const uint64_t one = 1;  // the rest next time
+        [[maybe_unused]] const ssize_t written = ::write(event_.get(), &one, sizeof one);
+        break;
+      }
+      events[n].address = w.address;
+      events[n].write = w.write;
+      events[n].thread = w.thread;
+      w.set(Waiter::kTaken);
+      n++;
+    }
+    return n;
+  }
+  int descriptor() const override { return event_.get(); }
+
+ private:
+  bool grow(uint32_t units) {
+    const size_t bytes = (units > 512 ? units : 512) * kUnit;
+    if (ftruncate(memory_.get(), static_cast<off_t>(size_ + bytes)) != 0) return false;
+    void* raw = mmap(nullptr, bytes + kUnit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                     memory_.get(), static_cast<off_t>(size_));
+    if (raw == MAP_FAILED) return false;
+    auto* at = static_cast<std::byte*>(raw);
+    prepare_region(at, bytes + kUnit);
+    pool_.emplace(
+        at, bytes + kUnit);  // a unit behind it that is never used: runs of different chunks do not join
+    offsets_.emplace(at, size_);
+    free_.add(unit_of(at), bytes / kUnit);
+    size_ += bytes;
+    return true;
+  }
+  off_t offset_of(std::byte* buffer) const {
+    const auto chunk = std::prev(offsets_.upper_bound(buffer));
+    return static_cast<off_t>(chunk->second + static_cast<size_t>(buffer - chunk->first));
+  }
+  // All of those that wait there; who still may not go on faults again.
+  static void wake_range(const std::byte* at, size_t bytes) {
+    const auto first = reinterpret_cast<uintptr_t>(at);
+    for (Waiter& w : shared.waiters) {
+      if (!w.is(Waiter::kTaken) || w.address < first || w.address >= first + bytes) continue;
+      w.state.store((w.state.load() & ~uint32_t{Waiter::kPhase}) + Waiter::kUse);  // free
+      os::futex_wake(&w.state, INT_MAX);  // one that claimed it meanwhile may wait there too
+    }
+  }
+
+  os::Fd memory_, event_;
+  bool started_ = false;  // this is the one whose handler is installed
+  size_t size_ = 0;
+  RunSet free_;
+  std::map<std::byte*, size_t> pool_, offsets_;
+  std::map<std::byte*, Pieces> mapped_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Mapper>> make_signal_mapper() {
+  os::Fd memory(memfd_create("tasuki-pager", MFD_CLOEXEC)), event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!memory.valid() || !event.valid())
+    return Status::error(errno, std::string("a memory file for pages: ") + strerror(errno));
+  auto mapper = std::make_unique<SignalMapper>(std::move(memory), std::move(event));
+  const Status started = mapper->start();
+  if (!started.ok()) return started;
+  return std::unique_ptr<Mapper>(std::move(mapper));
+}
+
+}  // namespace tasuki::pager

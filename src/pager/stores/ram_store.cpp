@@ -1,0 +1,49 @@
+#include "pager/stores/ram_store.h"
+
+#include <cstring>
+
+#include "os/mapping.h"
+#include "os/memory_file.h"
+
+namespace tasuki::pager {
+
+Result<std::unique_ptr<RamStore>> RamStore::create(size_t unit_bytes, uint64_t slots) {
+  void* memory = nullptr;
+  if (slots > 0) {
+    memory = slots <= SIZE_MAX / unit_bytes ? os::map_memory(slots * unit_bytes) : nullptr;
+    if (memory == nullptr)
+      return Status::error(ENOMEM, "no address space for " + std::to_string(slots) + " pages of " +
+                                       std::to_string(unit_bytes) + " bytes");
+  }
+  return std::unique_ptr<RamStore>(new RamStore(unit_bytes, slots, static_cast<std::byte*>(memory)));
+}
+
+RamStore::~RamStore() {
+  if (memory_ != nullptr) os::unmap(memory_, slots_ * unit_);
+}
+
+Status RamStore::get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) {
+  pending_.push_back({to, at(slot), units * unit_, ticket});
+  return {};
+}
+
+Status RamStore::put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) {
+  pending_.push_back({at(slot), from, units * unit_, ticket});
+  return {};
+}
+
+Status RamStore::release(Slot slot, uint32_t units) {
+  os::discard(at(slot), units * unit_);
+  return {};
+}
+
+Status RamStore::progress(std::vector<Ticket>* completed) {
+  for (const Transfer& t : pending_) {
+    memcpy(t.to, t.from, t.bytes);
+    completed->push_back(t.ticket);
+  }
+  pending_.clear();
+  return {};
+}
+
+}  // namespace tasuki::pager

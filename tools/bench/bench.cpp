@@ -1,0 +1,126 @@
+// `tasuki bench`: measurements with the peers in the same run.
+//   bench ddt       typed messages inside the node, plain MPI against Tasuki
+//   bench pack, typed, bcast   sweeps (cmd_bench_sweep.cpp)
+//   bench memory    programs with more data than memory (cmd_bench_memory.cpp)
+//   bench coarray   puts and gets of coarrays, programs with coarrays (cmd_bench_coarray.cpp)
+//   bench plot      a page from JSON files
+//   bench compare   two JSON files, row by row
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "bench/driver/ddt.h"
+#include "bench/driver/report.h"
+#include "os/output_file.h"
+#include "tools/bench/common.h"
+
+namespace tasuki::tool {
+namespace {
+
+// The rows of the applications' patterns, as messages or (`pack`) as packs.
+struct DdtCommand {
+  bench::DdtOptions options;
+  BenchCommon common;
+};
+
+int run_ddt(DdtCommand* c) {
+  bench::DdtOptions& o = c->options;
+  if (Status s = check_pattern(o.pattern); !s.ok()) return fail(s);
+  if (Status s = prepare(c->common, "ddt", &o); !s.ok()) return fail(s);
+  return measure_and_report(c->common, [&o](const auto& progress) { return bench::run_ddt(o, progress); });
+}
+
+void add_ddt(CLI::App* bench, int* exit_code) {
+  CLI::App* cmd = bench->add_subcommand("ddt",
+                                        "Ping-pong of the halo, transpose and index-list patterns of "
+                                        "applications: plain MPI and Tasuki, in turns.");
+  auto c = std::make_shared<DdtCommand>();
+  bench::DdtOptions& o = c->options;
+  add_common(cmd, &c->common);
+  cmd->add_option("--pattern", o.pattern,
+                  "Rows whose PATTERN/BYTES this regular expression finds, e.g. 'MG_x|FFT2/1048576'");
+  cmd->add_option("--seconds", o.seconds, "Time for all rows together (default: 1.1 a row)")
+      ->check(CLI::PositiveNumber);
+  cmd->add_option("--iters", o.iterations, "Round trips of each row and job, instead of what the time allows")
+      ->check(CLI::PositiveNumber);
+  cmd->add_option("--rounds", o.rounds, "Turns of each job in a row")
+      ->check(CLI::Range(5, 1000))
+      ->capture_default_str();
+  cmd->add_flag("--touch", o.touch,
+                "Write what is sent before, and read what was received after each message");
+  cmd->callback([c, exit_code] { *exit_code = run_ddt(c.get()); });
+}
+
+// Measurements of other benchmarks have other rows and another page.
+std::string family(const nlohmann::json& measurement) {
+  const std::string benchmark = measurement["benchmark"];
+  return benchmark == "memory" || benchmark.starts_with("coarray") ? benchmark : "";
+}
+
+void add_plot(CLI::App* bench, int* exit_code) {
+  CLI::App* cmd = bench->add_subcommand("plot", "A page of figures from measurements.");
+  auto files = std::make_shared<std::vector<std::string>>();
+  auto html = std::make_shared<std::string>();
+  cmd->add_option("json", *files, "Files of --json")->required();
+  cmd->add_option("--html", *html, "The page to write")->required();
+  cmd->callback([files, html, exit_code] {
+    if (Status s = os::check_output("--html", *html); !s.ok()) {
+      *exit_code = fail(s);
+      return;
+    }
+    std::vector<nlohmann::json> measurements;
+    for (const std::string& file : *files) {
+      Result<nlohmann::json> m = bench::read_measurement(file);
+      if (!m.ok()) {
+        *exit_code = fail(m.status());
+        return;
+      }
+      if (!measurements.empty() && family(m.value()) != family(measurements[0])) {
+        const std::string one = family(m.value()).empty() ? family(measurements[0]) : family(m.value());
+        *exit_code =
+            fail(Status::error(EINVAL, file + ": measurements of `" + one + "` have a page of their own"));
+        return;
+      }
+      measurements.push_back(m.value());
+    }
+    *exit_code = write_page(measurements, *html);
+  });
+}
+
+void add_compare(CLI::App* bench, int* exit_code) {
+  CLI::App* cmd = bench->add_subcommand("compare", "Two measurements, row by row.");
+  auto files = std::make_shared<std::pair<std::string, std::string>>();
+  cmd->add_option("old", files->first, "JSON file of the earlier run")->required();
+  cmd->add_option("new", files->second, "JSON file of the later run")->required();
+  cmd->callback([files, exit_code] {
+    Result<nlohmann::json> older = bench::read_measurement(files->first);
+    Result<nlohmann::json> newer = bench::read_measurement(files->second);
+    if (!older.ok() || !newer.ok()) {
+      *exit_code = fail(older.ok() ? newer.status() : older.status());
+      return;
+    }
+    if (family(older.value()) != family(newer.value())) {
+      *exit_code = fail(Status::error(
+          EINVAL, files->first + " and " + files->second + " are measurements of different benchmarks"));
+      return;
+    }
+    fputs(bench::comparison(older.value(), newer.value()).c_str(), stdout);
+    *exit_code = 0;
+  });
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int* exit_code) {
+  CLI::App* cmd = app.add_subcommand("bench", "Measure, plot and compare.");
+  cmd->require_subcommand(1);
+  add_ddt(cmd, exit_code);
+  add_bench_sweeps(cmd, exit_code);
+  add_bench_memory(cmd, exit_code);
+  add_bench_coarray(cmd, exit_code);
+  add_plot(cmd, exit_code);
+  add_compare(cmd, exit_code);
+  add_bench_startup(cmd, exit_code);
+}
+
+}  // namespace tasuki::tool

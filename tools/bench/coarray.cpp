@@ -1,0 +1,121 @@
+// `tasuki bench coarray`: puts and gets of coarrays, in one piece and of sections, against the MPI library's messages and windows; with
+// --programs, programs that use them.
+#include <unistd.h>
+
+#include <memory>
+
+#include "bench/driver/coarray.h"
+#include "bench/driver/programs.h"
+#include "tools/bench/common.h"
+
+namespace tasuki::tool {
+namespace {
+
+struct CoarrayCommand {
+  bench::CoarrayOptions options;
+  bench::ProgramsOptions programs;
+  std::string flags = "-O3 -march=native -ffast-math";
+  BenchCommon common;
+};
+
+int run_programs(CoarrayCommand* c) {
+  bench::ProgramsOptions& o = c->programs;
+  for (std::string& program : o.programs) {
+    Result<std::string> full = bench::program_with_size(program);
+    if (!full.ok()) return fail(full.status());
+    program = full.value();
+  }
+  if (Status s = prepare(c->common, "coarray", &o); !s.ok()) return fail(s);
+  Result<std::string> mpicc = find_mpicc(c->common.mpi, o.mpicc);
+  if (!mpicc.ok()) return fail(mpicc.status());
+  o.mpicc = mpicc.value();
+  o.tasukicc = prefix() + "/bin/tasukicc";
+  if (o.sources.empty()) o.sources = prefix() + "/share/tasuki/examples";
+  if (access(o.sources.c_str(), R_OK | X_OK) != 0)
+    return fail(Status::error(ENOENT, o.sources + " not found: --sources names the folder of the examples"));
+  o.flags = words_of(c->flags);
+  o.pattern = c->options.pattern;
+  o.rounds = c->options.rounds;
+  return measure_and_report(c->common,
+                            [&o](const auto& progress) { return bench::run_programs(o, progress); });
+}
+
+int run_coarray(CoarrayCommand* c) {
+  bench::CoarrayOptions& o = c->options;
+  if (Status s = check_pattern(o.pattern); !s.ok()) return fail(s);
+  if (!c->programs.programs.empty()) return run_programs(c);
+  if (Status s = prepare(c->common, "coarray", &o); !s.ok()) return fail(s);
+  return measure_and_report(c->common,
+                            [&o](const auto& progress) { return bench::run_coarray(o, progress); });
+}
+
+// The programs instead of puts and gets; what belongs to them alone is refused without them, and the other way round.
+void add_programs(CLI::App* cmd, CoarrayCommand* c) {
+  bench::ProgramsOptions& o = c->programs;
+  CLI::Option* programs =
+      cmd->add_option("--programs", o.programs,
+                      "Instead: the Himeno benchmark and CG in all versions of the examples: "
+                      "himeno[:XS|S|M|L], cg[:S|W|A|B|C] (himeno:M, cg:A)")
+          ->delimiter(',');
+  for (const char* name : {"--sizes", "--seconds", "--where"}) programs->excludes(cmd->get_option(name));
+  cmd->add_option("--ranks", o.ranks, "Programs: numbers of processes")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4096))
+      ->needs(programs)
+      ->capture_default_str();
+  cmd->add_option("--iterations", o.iterations,
+                  "Programs: iterations of Himeno (those of CG belong to its class)")
+      ->check(CLI::PositiveNumber)
+      ->needs(programs)
+      ->capture_default_str();
+  cmd->add_option("--flags", c->flags, "Programs: options of the compilers")
+      ->needs(programs)
+      ->capture_default_str();
+  cmd->add_option("--mpicc", o.mpicc, "Programs: the MPI compiler (default: mpicc.openmpi or mpicc.mpich)")
+      ->needs(programs);
+  cmd->add_option("--sources", o.sources,
+                  "Programs: a folder like the examples (default: the installed ones)")
+      ->needs(programs);
+  cmd->add_option("--timeout", o.timeout, "Programs: seconds that one run may take")
+      ->check(CLI::PositiveNumber)
+      ->needs(programs)
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_bench_coarray(CLI::App* bench, int* exit_code) {
+  CLI::App* cmd =
+      bench->add_subcommand("coarray",
+                            "Puts and gets of coarrays: by `tasuki run`, by the host's memory, "
+                            "by windows; and MPI's messages and windows. Or programs with coarrays.");
+  auto c = std::make_shared<CoarrayCommand>();
+  bench::CoarrayOptions& o = c->options;
+  for (uint64_t bytes = 8; bytes <= 8 << 20; bytes *= 4) o.sizes.push_back(bytes);
+  add_common(cmd, &c->common);
+  cmd->add_option(
+         "--sizes", o.sizes,
+         "Bytes of the transfers in one piece, multiples of 8 (default: powers of 4 times 8, up to 8 MiB)")
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{8}, uint64_t{1} << 28))
+      ->check([](const std::string& text) {
+        return std::stoull(text) % 8 == 0 ? std::string() : text + " is not a multiple of 8";
+      });
+  cmd->add_option(
+      "--pattern", o.pattern,
+      "Rows whose PATTERN/BYTES this regular expression finds, e.g. '^put ping-pong|ij plane'; of "
+      "programs, e.g. 'local view|Send/Recv, plain'");
+  cmd->add_option("--where", o.where, "The two images: on one host, or on two that are made of this one")
+      ->check(CLI::IsMember({"node", "hosts"}))
+      ->capture_default_str();
+  cmd->add_option("--seconds", o.seconds, "Time for everything (default: a second a row)")
+      ->check(CLI::PositiveNumber);
+  cmd->add_option("--rounds", o.rounds, "Turns of each job in a row")
+      ->check(CLI::Range(3, 1000))
+      ->capture_default_str();
+  add_programs(cmd, c.get());
+  cmd->callback([c, exit_code] { *exit_code = run_coarray(c.get()); });
+}
+
+}  // namespace tasuki::tool

@@ -1,0 +1,174 @@
+// `tasuki bench startup`: what a task costs: time to start and end, and memory, beside plain processes of the
+// same program started in the same run. The JSON's rows are the table's.
+#include <dirent.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "base/log.h"
+#include "os/command.h"
+#include "os/output_file.h"
+#include "os/process.h"
+#include "tools/bench/common.h"
+
+namespace tasuki::tool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct StartupOptions {
+  std::vector<int> counts{1, 8, 64, 240};
+  int rounds = 7;
+  std::string json;
+};
+
+std::vector<std::string> tasuki_command(int count, const std::vector<std::string>& program) {
+  std::vector<std::string> command{prefix() + "/bin/tasuki", "run", "-n", std::to_string(count)};
+  command.insert(command.end(), program.begin(), program.end());
+  return command;
+}
+
+bool ends_well(Result<os::Child> program) {
+  return program.ok() && program.value().wait().ok();
+}
+
+// Milliseconds from the first start to the last end; negative if something failed.
+double time_plain(int count, const std::vector<std::string>& program) {
+  const auto begin = Clock::now();
+  std::vector<Result<os::Child>> started;
+  bool ok = true;
+  for (int i = 0; i < count; i++) started.push_back(os::start({.argv = program}));
+  for (Result<os::Child>& child : started) ok &= ends_well(std::move(child));
+  return ok ? std::chrono::duration<double, std::milli>(Clock::now() - begin).count() : -1;
+}
+
+double time_tasks(int count, const std::vector<std::string>& program) {
+  const auto begin = Clock::now();
+  const bool ok = ends_well(os::start({.argv = tasuki_command(count, program)}));
+  return ok ? std::chrono::duration<double, std::milli>(Clock::now() - begin).count() : -1;
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  const size_t n = v.size();
+  return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+// Sum of the lines of a file of /proc whose names begin with `key`, in KiB.
+long kib_of(pid_t pid, const char* file, const std::string& key) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/" + file);
+  long sum = 0;
+  for (std::string line; std::getline(in, line);)
+    if (line.compare(0, key.size(), key) == 0) sum += strtol(line.c_str() + line.find(':') + 1, nullptr, 10);
+  return sum;
+}
+
+struct Memory {
+  double private_kib = 0, page_table_kib = 0;
+};
+
+Memory memory_of(pid_t pid) {
+  return {static_cast<double>(kib_of(pid, "smaps_rollup", "Private")),
+          static_cast<double>(kib_of(pid, "status", "VmPTE"))};
+}
+
+int children_of(pid_t parent) {
+  int n = 0;
+  DIR* dir = opendir("/proc");
+  if (dir == nullptr) return 0;
+  while (const dirent* e = readdir(dir)) {
+    const int pid = atoi(e->d_name);
+    if (pid > 0 && os::parent_of(pid) == parent) n++;
+  }
+  closedir(dir);
+  return n;
+}
+
+// Of `count` waiting processes, each one's part. The host's own memory counts as the tasks'.
+bool measure_memory(int count, Memory* task, Memory* plain) {
+  const std::vector<std::string> sleeper{"sleep", "60"};
+  Result<os::Child> single = os::start({.argv = sleeper});
+  setenv("TASUKI_LOG", "error", 1);  // that the sleepers are killed in the end is no news
+  Result<os::Child> space = os::start({.argv = tasuki_command(count, sleeper)});
+  const auto deadline = Clock::now() + std::chrono::seconds(20);
+  const bool started = single.ok() && space.ok();
+  while (started && children_of(space.value().pid()) < count && Clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const bool complete = started && children_of(space.value().pid()) == count;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200 + count));  // until they sleep
+  if (started) {
+    *plain = memory_of(single.value().pid());
+    *task = memory_of(space.value().pid());
+  }
+  task->private_kib /= count;
+  task->page_table_kib /= count;
+  for (Result<os::Child>* child : {&single, &space})
+    if (child->ok()) child->value().end(std::chrono::seconds(60));
+  return complete && plain->private_kib > 0 && task->private_kib > 0;
+}
+
+int measure(const StartupOptions& options) {
+  if (Status s = os::check_output("--json", options.json); !s.ok()) return fail(s);
+  const std::vector<std::string> program{"true"};
+  nlohmann::json rows = nlohmann::json::array();
+  printf("%6s  %20s  %20s  %22s  %22s\n", "tasks", "ms a task (spread)", "ms a plain process",
+         "KiB private, of tables", "plain process");
+  for (const int count : options.counts) {
+    std::vector<double> tasks, plain;
+    for (int i = 0; i < options.rounds; i++) {  // interleaved: both see the same disturbances
+      plain.push_back(time_plain(count, program) / count);
+      tasks.push_back(time_tasks(count, program) / count);
+    }
+    Memory task_memory, plain_memory;
+    if (*std::min_element(tasks.begin(), tasks.end()) < 0 ||
+        *std::min_element(plain.begin(), plain.end()) < 0 ||
+        !measure_memory(count, &task_memory, &plain_memory)) {
+      log(LogLevel::error, "bench startup: %d tasks did not all run", count);
+      return 1;
+    }
+    const auto [low, high] = std::minmax_element(tasks.begin(), tasks.end());
+    printf("%6d  %6.2f (%.2f-%.2f)%*s  %20.2f  %12.0f %9.0f  %12.0f %9.0f\n", count, median(tasks), *low,
+           *high, 2, "", median(plain), task_memory.private_kib, task_memory.page_table_kib,
+           plain_memory.private_kib, plain_memory.page_table_kib);
+    rows.push_back({{"tasks", count},
+                    {"task_ms", median(tasks)},
+                    {"task_ms_min", *low},
+                    {"task_ms_max", *high},
+                    {"plain_ms", median(plain)},
+                    {"task_private_kib", task_memory.private_kib},
+                    {"task_page_table_kib", task_memory.page_table_kib},
+                    {"plain_private_kib", plain_memory.private_kib},
+                    {"plain_page_table_kib", plain_memory.page_table_kib}});
+  }
+  if (options.json.empty()) return 0;
+  utsname name;
+  uname(&name);
+  const nlohmann::json all = {
+      {"machine", {{"kernel", name.release}, {"cores", std::thread::hardware_concurrency()}}},
+      {"versions", {{"tasuki", TASUKI_VERSION}}},
+      {"program", program[0]},
+      {"rounds", options.rounds},
+      {"rows", rows}};
+  const Status written = os::write_output("--json", options.json, all.dump(2) + "\n");
+  return written.ok() ? 0 : fail(written);
+}
+
+}  // namespace
+
+void add_bench_startup(CLI::App* bench, int* exit_code) {
+  CLI::App* cmd =
+      bench->add_subcommand("startup", "Time and memory that a task costs, beside plain processes.");
+  static StartupOptions options;
+  cmd->add_option("--tasks", options.counts, "Numbers of tasks")->delimiter(',')->check(CLI::Range(1, 4096));
+  cmd->add_option("--rounds", options.rounds, "Measurements of each")->check(CLI::Range(1, 1000));
+  cmd->add_option("--json", options.json, "Write the rows to this file");
+  cmd->callback([exit_code] { *exit_code = measure(options); });
+}
+
+}  // namespace tasuki::tool

@@ -1,0 +1,175 @@
+// `tasuki bench pack`, `typed`, `bcast`: sweeps of block size, number of blocks, stride, threads and
+// segments; and, with --ddt and --peers, the applications' patterns against every MPI library that is there.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "bench/driver/sweep.h"
+#include "tools/bench/common.h"
+
+namespace tasuki::tool {
+namespace {
+
+struct SweepCommand {
+  bench::SweepOptions options;
+  bench::DdtOptions ddt;
+  BenchCommon common;
+  bool patterns = false;  // --ddt, --peers
+  std::vector<std::string> peers;
+};
+
+std::vector<uint64_t> powers_of(uint64_t base, uint64_t from, uint64_t to) {
+  std::vector<uint64_t> all;
+  for (uint64_t n = from; n <= to; n *= base) all.push_back(n);
+  return all;
+}
+
+// The patterns of applications, against all libraries.
+int run_patterns(SweepCommand* c, bool pack) {
+  bench::DdtOptions& o = c->ddt;
+  if (Status s = check_pattern(o.pattern); !s.ok()) return fail(s);
+  if (Status s = prepare(c->common, "ddt", &o); !s.ok()) return fail(s);
+  o.pack = pack;
+  o.peers = other_mpis(o.mpi.name, "ddt");
+  for (const std::string& text : c->peers) {
+    Result<bench::Peer> peer = parse_peer(text);
+    if (!peer.ok()) return fail(peer.status());
+    o.peers.push_back(peer.value());
+  }
+  for (const int n : c->options.helpers)
+    if (n > 0) o.helpers.push_back(n);
+  o.seconds = c->options.seconds;
+  o.rounds = std::max(5, c->options.rounds);
+  return measure_and_report(c->common, [&o](const auto& progress) { return bench::run_ddt(o, progress); });
+}
+
+int run_sweep(SweepCommand* c) {
+  bench::SweepOptions& o = c->options;
+  if (o.helpers.empty()) {
+    int ranks = o.what == bench::Sweep::pack ? 1 : 2;
+    for (const int n : o.ranks) ranks = std::max(ranks, n);
+    for (const int n : {0, std::max(0, bench::usable_cores() / ranks - 1)}) o.helpers.push_back(n);
+  }
+  std::sort(o.helpers.begin(), o.helpers.end());
+  o.helpers.erase(std::unique(o.helpers.begin(), o.helpers.end()), o.helpers.end());
+  if (c->patterns) return run_patterns(c, o.what == bench::Sweep::pack);
+  if (Status s = prepare(c->common, "sweep", &o); !s.ok()) return fail(s);
+  return measure_and_report(c->common, [&o](const auto& progress) { return bench::run_sweep(o, progress); });
+}
+
+using Sizes = std::vector<uint64_t>;
+
+void add_list(CLI::App* cmd, const std::string& name, Sizes* list, const std::string& help) {
+  cmd->add_option(name, *list, help)
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 30));
+}
+
+std::shared_ptr<SweepCommand> add_sweep(CLI::App* bench, int* exit_code, const char* name, const char* help,
+                                        bench::Sweep what, CLI::App** cmd) {
+  *cmd = bench->add_subcommand(name, help);
+  auto c = std::make_shared<SweepCommand>();
+  c->options.what = what;
+  add_common(*cmd, &c->common);
+  (*cmd)
+      ->add_option("--threads", c->options.helpers,
+                   "Numbers of helper threads of a rank (TASUKI_THREADS; default: 0 and as many as each rank "
+                   "has cores for)")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 256));
+  (*cmd)
+      ->add_option("--seconds", c->options.seconds,
+                   "Time for everything (default: a quarter of a second a cell)")
+      ->check(CLI::PositiveNumber);
+  (*cmd)
+      ->add_option("--rounds", c->options.rounds, "Turns of each job in a cell")
+      ->check(CLI::Range(3, 1000))
+      ->capture_default_str();
+  (*cmd)->callback([c, exit_code] { *exit_code = run_sweep(c.get()); });
+  return c;
+}
+
+void add_cells(CLI::App* cmd, SweepCommand* c, const Sizes& blocks, const Sizes& counts, uint64_t max_bytes) {
+  c->options.blocks = blocks;
+  c->options.counts = counts;
+  c->options.max_bytes = max_bytes;
+  add_list(cmd, "--blocks", &c->options.blocks, "Bytes of a block (default: powers of 4 up to 1 MiB)");
+  add_list(cmd, "--counts", &c->options.counts, "Numbers of blocks (default: powers of 4 up to 1 Mi)");
+  cmd->add_option("--strides", c->options.strides, "Distances of blocks, in block lengths")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 4096))
+      ->capture_default_str();
+  cmd->add_option("--max-bytes", c->options.max_bytes,
+                  "No cell carries more (default: " + std::to_string(max_bytes >> 20) + " MiB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 30));
+}
+
+void add_patterns(CLI::App* cmd, SweepCommand* c, const std::string& flag, const std::string& help) {
+  cmd->add_flag(flag, c->patterns, help);
+  cmd->add_option("--pattern", c->ddt.pattern,
+                  "With " + flag + ": rows whose PATTERN/BYTES this regular expression finds");
+  cmd->add_option(
+         "--peer", c->peers,
+         "With " + flag +
+             ": a further MPI library, NAME=MPIRUN,PROGRAM; PROGRAM is bench/measure/ddt built for it")
+      ->take_all();
+  cmd->add_flag(
+      "--touch", c->ddt.touch,
+      "With " + flag + ": write what is sent before, and read what was received after each message");
+  cmd->add_option("--iters", c->ddt.iterations, "With " + flag + ": repetitions of each row and job")
+      ->check(CLI::PositiveNumber);
+}
+
+}  // namespace
+
+void add_bench_sweeps(CLI::App* bench, int* exit_code) {
+  CLI::App* cmd = nullptr;
+  auto pack = add_sweep(
+      bench, exit_code, "pack",
+      "MPI_Pack and MPI_Unpack by block size, number of blocks, stride and threads: plain MPI, Tasuki, "
+      "memcpy.",
+      bench::Sweep::pack, &cmd);
+  add_cells(cmd, pack.get(), powers_of(4, 1, 1 << 20), powers_of(4, 1, 1 << 20), 16 << 20);
+  add_patterns(
+      cmd, pack.get(), "--ddt",
+      "The patterns of applications instead, against hand-written loops and the best of all MPI libraries");
+
+  auto typed = add_sweep(
+      bench, exit_code, "typed",
+      "Typed ping-pong by block size and number of blocks, inside the node and between two hosts (network "
+      "namespaces of this machine): plain MPI and Tasuki.",
+      bench::Sweep::typed, &cmd);
+  add_cells(cmd, typed.get(), powers_of(4, 4, 1 << 20), powers_of(4, 1, 1 << 18), 4 << 20);
+  add_patterns(cmd, typed.get(), "--peers",
+               "The patterns of applications instead, against the best of all MPI libraries");
+  CLI::Option* where = cmd->add_option("--where", typed->options.where, "node, hosts, or both")
+                           ->delimiter(',')
+                           ->check(CLI::IsMember({"node", "hosts"}));
+  typed->options.where = {"node", "hosts"};
+  cmd->callback([typed, where, exit_code] {
+    typed->options.need_hosts = where->count() > 0;
+    *exit_code = run_sweep(typed.get());
+  });
+
+  auto bcast = add_sweep(
+      bench, exit_code, "bcast",
+      "MPI_Bcast by message size, ranks, segment size (TASUKI_CHUNK) and threads, dense and typed: plain MPI "
+      "and Tasuki.",
+      bench::Sweep::bcast, &cmd);
+  bench::SweepOptions& b = bcast->options;
+  b.sizes = powers_of(4, 4 << 10, 4 << 20);
+  b.chunks = powers_of(4, 16 << 10, 1 << 20);
+  b.ranks = {2, 4};
+  add_list(cmd, "--sizes", &b.sizes, "Message bytes (default: powers of 4 from 4 KiB to 4 MiB)");
+  add_list(cmd, "--chunks", &b.chunks,
+           "Segment bytes, TASUKI_CHUNK (default: powers of 4 from 16 KiB to 1 MiB)");
+  cmd->add_option("--ranks", b.ranks, "Numbers of ranks")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 1024))
+      ->capture_default_str();
+}
+
+}  // namespace tasuki::tool

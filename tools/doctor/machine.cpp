@@ -1,0 +1,284 @@
+// doctor: kernel, limits, cores and memory of this machine, as a task would meet them.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include "pager/pager.h"
+#include "task/preload.h"
+#include "tools/command.h"
+#include "tools/doctor/doctor.h"
+
+namespace tasuki::tool {
+namespace {
+
+// Mappings that one task costs, measured with Debian's MPICH (fewest) and Open MPI (most).
+constexpr uint64_t kMappingsLow = 180;
+constexpr uint64_t kMappingsHigh = 390;
+
+uint64_t number_in(const std::string& path, uint64_t otherwise) {
+  const std::string text = first_line(path);
+  char* end = nullptr;
+  errno = 0;
+  const uint64_t value = strtoull(text.c_str(), &end, 10);
+  return text.empty() || end == text.c_str() || errno != 0 ? otherwise : value;
+}
+
+int allowed_cores() {
+  // Machines with more than 1024 cores need a larger mask than cpu_set_t.
+  for (int cores = 1024; cores <= 1 << 18; cores *= 4) {
+    cpu_set_t* mask = CPU_ALLOC(cores);
+    const size_t size = CPU_ALLOC_SIZE(cores);
+    const bool done = sched_getaffinity(0, size, mask) == 0;
+    const int count = done ? CPU_COUNT_S(size, mask) : 0;
+    CPU_FREE(mask);
+    if (done) return count;
+    if (errno != EINVAL) break;
+  }
+  return 1;
+}
+
+// The tightest value of a control-group file from this process's group up to the root, for version 2
+// (`file2`) or a version 1 controller (`file1`). `parse` turns a file's path into a limit, infinity for none.
+template <typename Parse>
+double tightest_cgroup(const char* file2, const char* controller, const char* file1, Parse parse) {
+  double limit = std::numeric_limits<double>::infinity();
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool v2 = controllers == ",,";
+    if (!v2 && controllers.find(std::string(",") + controller + ",") == std::string::npos) continue;
+    const std::string root = v2 ? "/sys/fs/cgroup" : std::string("/sys/fs/cgroup/") + controller;
+    std::string group = line.substr(second + 1);
+    for (;;) {
+      limit = std::min(limit, parse(root + group + "/" + (v2 ? file2 : file1)));
+      const size_t slash = group.rfind('/');
+      if (slash == std::string::npos) break;
+      group.resize(slash);
+    }
+  }
+  return limit;
+}
+
+double cgroup_cores() {
+  return tightest_cgroup("cpu.max", "cpu", "cpu.cfs_quota_us", [](const std::string& path) {
+    double quota = 0;
+    double period = 100000;
+    if (path.ends_with("cpu.max")) {
+      if (sscanf(first_line(path).c_str(), "%lf %lf", &quota, &period) < 1) quota = 0;  // "max 100000"
+    } else if (std::ifstream in(path); in >> quota) {
+      std::ifstream(path.substr(0, path.rfind('/')) + "/cpu.cfs_period_us") >> period;
+    }
+    return quota > 0 && period > 0 ? quota / period : std::numeric_limits<double>::infinity();
+  });
+}
+
+double cgroup_memory() {
+  return tightest_cgroup("memory.max", "memory", "memory.limit_in_bytes", [](const std::string& path) {
+    double bytes = 0;
+    std::ifstream in(path);
+    return in >> bytes ? bytes : std::numeric_limits<double>::infinity();
+  });
+}
+
+void examine_kernel(Report* report) {
+  const char* section = "kernel";
+  utsname name{};
+  uname(&name);
+  const bool x86 = strcmp(name.machine, "x86_64") == 0;
+  report->push_back({section, "kernel", x86 ? Verdict::ok : Verdict::problem,
+                     std::string(name.sysname) + " " + name.release + " " + name.machine,
+                     x86 ? "" : "tasks are implemented for Linux on x86-64"});
+
+  // Another process's memory: some MPI libraries' own way for large messages. Not Tasuki's.
+  char from = 1;
+  char to = 0;
+  iovec local{&to, 1};
+  iovec remote{&from, 1};
+  const bool cma = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+  const std::string yama = first_line("/proc/sys/kernel/yama/ptrace_scope");
+  if (!cma) {
+    report->push_back({section, "cross-memory attach", Verdict::note,
+                       "forbidden: plain MPI copies large messages twice here; Tasuki does not need it", ""});
+  } else if (!yama.empty() && yama != "0" && geteuid() != 0) {
+    report->push_back({section, "cross-memory attach", Verdict::note,
+                       "restricted (ptrace_scope " + yama +
+                           "): plain MPI may copy large messages twice; Tasuki does not need it",
+                       ""});
+  } else {
+    report->push_back(
+        {section, "cross-memory attach", Verdict::ok, "allowed (used by plain MPI, not by Tasuki)", ""});
+  }
+
+  const std::string huge = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
+  const size_t open = huge.find('[');
+  const std::string mode = open == std::string::npos ? "" : huge.substr(open + 1, huge.find(']') - open - 1);
+  const bool never = mode.empty() || mode == "never";
+  report->push_back(
+      {section, "huge pages", never ? Verdict::note : Verdict::ok,
+       never ? "transparent huge pages are off: more page faults in large buffers" : "transparent: " + mode,
+       never ? "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled" : ""});
+
+  const std::vector<pager::FaultWay> ways = pager::fault_ways();
+  const auto used =
+      std::find_if(ways.begin(), ways.end(), [](const pager::FaultWay& way) { return way.reason.empty(); });
+  if (used == ways.end()) {
+    report->push_back({section, "cluster memory", Verdict::problem,
+                       "page faults cannot be caught: " + ways.back().reason, ""});
+  } else {
+    report->push_back(
+        {section, "cluster memory", used->serves_kernel ? Verdict::ok : Verdict::note,
+         used->name + (used->serves_kernel ? "" : "; system calls on absent pages go through wrappers"),
+         used == ways.begin() ? "" : "the first choice: " + ways.front().reason});
+  }
+
+  const std::string core = first_line("/proc/sys/kernel/core_pattern");
+  rlimit limit{};
+  getrlimit(RLIMIT_CORE, &limit);
+  report->push_back({section, "core files", Verdict::ok,
+                     limit.rlim_cur == 0
+                         ? "off (ulimit -c 0), pattern " + core
+                         : "pattern " + core + "; a task's core holds the memory of all tasks of its space",
+                     ""});
+}
+
+void examine_limits(Report* report, int cores) {
+  const char* section = "limits";
+  const uint64_t maps = number_in("/proc/sys/vm/max_map_count", 65530);
+  const uint64_t fewest = maps / kMappingsHigh;
+  const bool enough = fewest >= static_cast<uint64_t>(cores);
+  // Room for twice as many tasks as cores, on a round number.
+  const uint64_t wish = std::max<uint64_t>(262144, (2 * cores * kMappingsHigh + 65535) / 65536 * 65536);
+  report->push_back({section, "vm.max_map_count", enough ? Verdict::ok : Verdict::note,
+                     std::to_string(maps) + ": " + std::to_string(fewest) + " to " +
+                         std::to_string(maps / kMappingsLow) +
+                         " tasks in one address space (180-390 mappings each)",
+                     enough ? "" : "sysctl -w vm.max_map_count=" + std::to_string(wish) + " (as root)"});
+
+  const std::string overcommit = first_line("/proc/sys/vm/overcommit_memory");
+  if (overcommit == "2") {
+    report->push_back({section, "vm.overcommit_memory", Verdict::note,
+                       "2 (strict): a fork in one task must reserve the memory of all tasks, and may fail",
+                       "sysctl -w vm.overcommit_memory=0 (as root)"});
+  } else {
+    report->push_back({section, "vm.overcommit_memory", Verdict::ok, overcommit, ""});
+  }
+
+  const struct {
+    const char* name;
+    __rlimit_resource resource;
+    const char* remedy;
+  } limits[] = {{"RLIMIT_AS", RLIMIT_AS, "ulimit -v unlimited"},
+                {"RLIMIT_DATA", RLIMIT_DATA, "ulimit -d unlimited"}};
+  for (const auto& l : limits) {
+    rlimit limit{};
+    getrlimit(l.resource, &limit);
+    if (limit.rlim_cur == RLIM_INFINITY) {
+      report->push_back({section, l.name, Verdict::ok, "unlimited", ""});
+    } else {
+      report->push_back(
+          {section, l.name, Verdict::note,
+           human_bytes(limit.rlim_cur) + " for all tasks of an address space together, not for each",
+           l.remedy});
+    }
+  }
+}
+
+void examine_resources(Report* report, int cores) {
+  const char* section = "machine";
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  const double quota = cgroup_cores();
+  std::string text = std::to_string(cores) + " of " + std::to_string(online) + " allowed for this process";
+  if (quota < cores) {
+    char share[64];
+    snprintf(share, sizeof share, ", but the control group grants the time of %.1f", quota);
+    report->push_back({section, "cores", Verdict::note, text + share,
+                       "start no more ranks than that, or raise the container's cpu limit"});
+  } else if (cores < online) {
+    report->push_back(
+        {section, "cores", Verdict::note, text,
+         "if that is not wanted: mpirun --bind-to none, or look for taskset and batch settings"});
+  } else {
+    report->push_back({section, "cores", Verdict::ok, text, ""});
+  }
+
+  const auto total =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  uint64_t available = total;
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string key; meminfo >> key; meminfo.ignore(256, '\n'))
+    if (key == "MemAvailable:" && meminfo >> available) available *= 1024;
+  const double group = cgroup_memory();
+  text = human_bytes(total) + ", " + human_bytes(available) + " available";
+  if (group < static_cast<double>(total))
+    text += ", control group limit " + human_bytes(static_cast<uint64_t>(group));
+  report->push_back({section, "memory", Verdict::ok, text, ""});
+
+  struct statvfs shm {};
+  if (statvfs("/dev/shm", &shm) != 0) {
+    report->push_back({section, "/dev/shm", Verdict::note,
+                       "missing: MPI libraries keep their shared segments there",
+                       "mount -t tmpfs tmpfs /dev/shm"});
+  } else {
+    const uint64_t size = static_cast<uint64_t>(shm.f_blocks) * shm.f_frsize;
+    const bool small = size < (uint64_t{256} << 20);
+    report->push_back({section, "/dev/shm", small ? Verdict::note : Verdict::ok,
+                       human_bytes(static_cast<uint64_t>(shm.f_bavail) * shm.f_frsize) + " free of " +
+                           human_bytes(size) +
+                           (small ? ": MPI libraries may run out of it; Tasuki does not use it" : ""),
+                       small ? "docker run --shm-size=1g, or mount -o remount,size=1g /dev/shm" : ""});
+  }
+}
+
+// The proof: two tasks, each of which must find itself in a space of two.
+void examine_sharing(Report* report) {
+  const std::string self = prefix() + "/bin/tasuki";
+  // A launcher's variables would make the trial wait for the other ranks of that job.
+  const Captured trial =
+      capture({"env", "-i", self, "run", "--require", "-n", "2", self, "doctor", "--trial"}, 20, true);
+  int sharing = 0;  // other lines are warnings of the run, findings of their own
+  for (size_t at = 0; (at = trial.output.find("shared by 2\n", at)) != std::string::npos; at++) sharing++;
+  const bool works = trial.exit_code == 0 && sharing == 2;
+  std::string said = trial.output.substr(0, trial.output.find('\n'));
+  if (said.empty()) said = "exit code " + std::to_string(trial.exit_code);
+  report->push_back(
+      {"sharing", "trial with two tasks", works ? Verdict::ok : Verdict::problem,
+       works ? "they share an address space" : "failed: " + said,
+       works ? "" : "the whole of it: TASUKI_LOG=debug tasuki run --require -n 2 tasuki doctor --trial"});
+  if (!task::preload_can_name(prefix()))
+    report->push_back({"sharing", "installation", Verdict::problem,
+                       prefix() + ": LD_PRELOAD cannot name a directory with a blank or a colon, so programs "
+                                  "run as plain processes",
+                       "install Tasuki elsewhere"});
+  if (const char* off = getenv("TASUKI");
+      off != nullptr && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0))
+    report->push_back({"sharing", "TASUKI", Verdict::note,
+                       "TASUKI=" + std::string(off) + " is set: programs run plainly", "unset TASUKI"});
+}
+
+}  // namespace
+
+void examine_machine(Report* report) {
+  const int cores = allowed_cores();
+  examine_sharing(report);
+  examine_kernel(report);
+  examine_limits(report, cores);
+  examine_resources(report, cores);
+}
+
+}  // namespace tasuki::tool

@@ -1,0 +1,188 @@
+// doctor: a program. It decides with the same code as `tasuki run`.
+#include <glob.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "task/program.h"
+#include "tools/command.h"
+#include "tools/doctor/doctor.h"
+
+namespace tasuki::tool {
+namespace {
+
+const char* kSection = "program";
+
+// Library names and paths that the program's loader would load, by the loader's own answer; no code of the
+// program runs. Names that it did not find have no path.
+struct Loaded {
+  std::string name, path;
+};
+std::vector<Loaded> loaded_libraries(const task::Program& program) {
+  std::vector<Loaded> libraries;
+  std::istringstream lines(
+      capture({"env", "LD_TRACE_LOADED_OBJECTS=1", program.loader, program.canonical}, 20).output);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name, arrow, path;
+    words >> name >> arrow >> path;
+    if (arrow == "=>") libraries.push_back({name, path == "not" ? "" : path});
+  }
+  return libraries;
+}
+
+bool is_python(const std::string& path) {
+  return path.substr(path.rfind('/') + 1).rfind("python", 0) == 0;
+}
+
+// What pyenv's shim of this name stands for; empty where there is no pyenv, or the path is not its shim.
+std::string behind_pyenv_shim(const std::string& path) {
+  if (path.find("/shims/") == std::string::npos) return {};
+  std::istringstream lines(capture({"pyenv", "which", path.substr(path.rfind('/') + 1)}, 20).output);
+  std::string found;
+  std::getline(lines, found);
+  return found;
+}
+
+// A Python of this machine whose ranks share an address space; empty if none is found where Pythons are.
+std::string shareable_python() {
+  std::vector<std::string> candidates;
+  std::istringstream directories(getenv("PATH") != nullptr ? getenv("PATH") : "");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    candidates.push_back(directory + "/python3");
+    if (const std::string real = behind_pyenv_shim(candidates.back()); !real.empty())
+      candidates.back() = real;
+  }
+  for (const char* pattern : {"/.pyenv/versions/*/bin/python3", "/.local/share/uv/python/*/bin/python3",
+                              "/miniforge3/bin/python3", "/miniconda3/bin/python3"}) {
+    glob_t found{};
+    if (const char* home = getenv("HOME");
+        home != nullptr && glob((std::string(home) + pattern).c_str(), 0, nullptr, &found) == 0)
+      candidates.insert(candidates.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    globfree(&found);
+  }
+  for (const std::string& candidate : candidates) {
+    const task::Program program = task::find_program({candidate}, getenv("PATH"));
+    if (program.error == 0 && program.argv.size() == 1 && program.can_share()) return candidate;
+  }
+  return {};
+}
+
+std::string remedy_for(const task::Program& program) {
+  using Kind = elf::Image::Kind;
+  switch (program.image.kind) {
+    case Kind::fixed_address:
+      if (is_python(program.path)) {
+        // Nobody builds the distribution's Python again.
+        const std::string other = shareable_python();
+        return other.empty() ? "use another Python (pyenv, uv and conda build position independent ones), or "
+                               "start this one's library "
+                               "from a small program: docs/programs.md"
+                             : "use another Python: tasuki run " + other + " can share";
+      }
+      return "compile with -fPIE and link with -pie (and without -no-pie)";
+    case Kind::static_program:
+      return "link it dynamically, without -static or -static-pie";
+    case Kind::dynamic_program:
+      return program.image.sanitizer ? "build it without -fsanitize; sanitizer runs work as plain processes"
+                                     : "";
+    case Kind::foreign:
+      break;
+  }
+  return "";
+}
+
+void examine_libraries(const task::Program& program, Report* report) {
+  const std::vector<Loaded> libraries = loaded_libraries(program);
+  std::vector<std::string> names;
+  bool complete = true;
+  for (const Loaded& l : libraries) {
+    names.push_back(l.name);
+    if (l.path.empty()) {
+      complete = false;
+      report->push_back({kSection, "library", Verdict::problem,
+                         l.name + " is not found: the program cannot start",
+                         "install it, or add its directory to LD_LIBRARY_PATH"});
+    }
+  }
+  if (!complete) return;
+  switch (task::mpi_abi_of(names)) {
+    case task::MpiAbi::unknown:
+      report->push_back({kSection, "MPI", Verdict::note,
+                         "it loads two MPI libraries; which one it uses is not clear, so it gets no shim",
+                         "look with ldd for a library that was built for another MPI"});
+      return;
+    case task::MpiAbi::standard:
+      report->push_back(
+          {kSection, "MPI", Verdict::note,
+           "it is linked with the MPI-5 standard ABI (libmpi_abi), for which there is no shim: its "
+           "ranks share memory, messages stay with the MPI library",
+           "to have messages moved by Tasuki, compile it with the MPI's own mpicc"});
+      return;
+    case task::MpiAbi::none:
+      report->push_back(
+          {kSection, "MPI", Verdict::note,
+           "it is not linked with an MPI library that has a shim; one that it loads later (mpi4py) gets "
+           "the shim that fits the launcher's MPI, if it has that ABI",
+           ""});
+      return;
+    case task::MpiAbi::openmpi:
+    case task::MpiAbi::mpich:
+      break;
+  }
+  for (const Loaded& l : libraries) {
+    if (l.name.rfind("libmpi.so.", 0) != 0 && l.name.rfind("libmpich.so.", 0) != 0) continue;
+    const MpiLibrary library = ask_mpi_library(l.path);
+    const bool shim = shim_installed(library);
+    report->push_back({kSection, "MPI", shim ? Verdict::ok : Verdict::note,
+                       (library.version.empty() ? library.family : library.version) + ": " + l.path + ", " +
+                           (shim ? "shim " + library.shim : "no shim installed, so messages stay with MPI"),
+                       ""});
+  }
+}
+
+}  // namespace
+
+void examine_program(const std::string& name, Report* report) {
+  const task::Program program = task::find_program({name}, getenv("PATH"));
+  if (program.error != 0) {
+    report->push_back(
+        {kSection, name, Verdict::problem, std::string("cannot be started: ") + strerror(program.error),
+         program.error == ENOENT ? "is the path right? Names without a slash are looked up in PATH" : ""});
+    return;
+  }
+  if (program.argv.size() > 1) {
+    // exec makes a new address space: of a shell or env the task itself shares, but not what it becomes.
+    const std::string interpreter = program.path.substr(program.path.rfind('/') + 1);
+    bool starts_others = false;
+    for (const char* shell : {"env", "sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh"})
+      starts_others |= interpreter == shell;
+    const std::string script = program.argv.size() > 1 ? program.argv.back() : name;
+    const std::string real = starts_others ? behind_pyenv_shim(script) : "";
+    report->push_back(
+        {kSection, name, starts_others ? Verdict::note : Verdict::ok,
+         "is a script for " + program.path +
+             (starts_others ? ": a program that it starts or becomes does not share the address space" : ""),
+         !real.empty() ? "it is pyenv's stand-in for another program; name that one: tasuki run " + real
+         : starts_others
+             ? "name the program that it starts, or write tasuki run before that program inside the script"
+             : ""});
+    if (!real.empty()) return examine_program(real, report);
+  }
+  if (!program.can_share()) {
+    report->push_back({kSection, program.path, Verdict::problem,
+                       program.why_plain + ": it runs as a plain process, with plain MPI",
+                       remedy_for(program)});
+    return;
+  }
+  report->push_back({kSection, program.path, Verdict::ok,
+                     "position independent, dynamically linked: its ranks share an address space", ""});
+  if (const char* setting = getenv("LD_PRELOAD"); setting != nullptr && *setting != '\0')
+    report->push_back(
+        {kSection, "LD_PRELOAD", Verdict::note, std::string(setting) + " is loaded into it too", ""});
+  examine_libraries(program, report);
+}
+
+}  // namespace tasuki::tool

@@ -1,0 +1,191 @@
+// `tasuki run`: the ranks of a node in one address space.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "os/command.h"
+#include "os/process.h"
+#include "task/host.h"
+#include "task/launcher.h"
+#include "task/preload.h"
+#include "task/program.h"
+#include "task/proxy.h"
+#include "task/wrapper.h"
+#include "tools/command.h"
+#include "tools/tune/tune.h"
+#include "tools/words.h"
+
+namespace tasuki::tool {
+namespace {
+
+struct RunOptions {
+  int tasks = 0;  // 0: as the launcher says
+  bool require = false;
+  uint64_t layout_seed = 0;
+  std::vector<std::string> command;
+  rlimit descriptors = {};  // as this command was started
+};
+
+// The program as a plain process. Returns only if that fails.
+int exec_plainly(const task::Job& job, const std::vector<std::string>& command,
+                 const std::vector<std::string>& environment) {
+  execvpe(command[0].c_str(), os::pointers_to(command).data(), os::pointers_to(environment).data());
+  return exec_failure(job.launcher, command[0], errno);
+}
+
+// The command as it would run without Tasuki; without a launcher, as many of them as were asked for.
+int run_plain(const task::Job& job, const RunOptions& options, const std::vector<std::string>& environment) {
+  setrlimit(RLIMIT_NOFILE, &options.descriptors);
+  if (options.tasks <= 1) return exec_plainly(job, options.command, environment);
+  Result<int> status = task::plain_here(options.command[0], options.tasks, [&] {
+    std::vector<std::string> numbered = environment;
+    for (const char* name : {"TASUKI_RANK", "TASUKI_SIZE"}) task::set_variable(&numbered, name, getenv(name));
+    _exit(exec_plainly(job, options.command, numbered));
+  });
+  if (!status.ok()) {
+    log(LogLevel::error, "cannot start: %s", status.status().message().c_str());
+    return 1;
+  }
+  os::end_like(status.value());
+}
+
+// A plain process still takes part in its MPI job, whose other ranks talk to its shim.
+// `speaks`: no other rank says the same.
+int fall_back(const task::Job& job, const task::Program& program, const RunOptions& options,
+              const std::string& why, bool speaks = true) {
+  const bool require = options.require || setting_flag("TASUKI_REQUIRE") || setting_flag("TASUKI_EVERYWHERE");
+  if (speaks || require)
+    log(require ? LogLevel::error : LogLevel::warning, "%s %s: %s", options.command[0].c_str(), why.c_str(),
+        require ? "it cannot share the address space (--require)" : "it runs as a process of its own");
+  if (require) return 1;
+  std::vector<std::string> environment = current_environment();
+  using Kind = elf::Image::Kind;
+  const bool loads_libraries =
+      program.image.kind == Kind::dynamic_program || program.image.kind == Kind::fixed_address;
+  if (loads_libraries && !program.image.sanitizer && task::can_preload(program.image.interpreter)) {
+    const task::MpiAbi abi = task::decide_abi(task::mpi_abi_of(program.image.needed), job.abi,
+                                              program.image.interpreter, program.path, environment);
+    const std::string problem = task::add_preload(&environment, prefix() + "/lib/tasuki", abi, false);
+    if (!problem.empty()) log(LogLevel::warning, "%s", problem.c_str());
+  }
+  return run_plain(job, options, environment);
+}
+
+// Limits that the kernel counts per address space: one process's share cannot be told from the others'.
+std::string limit_per_space() {
+  for (const auto& [resource, name] : {std::pair(RLIMIT_AS, "-v"), std::pair(RLIMIT_DATA, "-d")}) {
+    rlimit limit;
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      return std::string("has limited memory (ulimit ") + name +
+             "), which the kernel would count for all tasks together" + " (ulimit " + name +
+             " unlimited shares)";
+  }
+  return {};
+}
+
+// `tasuki run taskset -c 0 ./app` becomes `taskset -c 0 tasuki run ./app`. Returns only if that fails.
+int run_behind_wrapper(const task::Job& job, const RunOptions& options, size_t program,
+                       const std::vector<std::string>& environment) {
+  const auto begin = options.command.begin() + static_cast<std::ptrdiff_t>(program);
+  std::vector<std::string> command(options.command.begin(), begin);
+  command.insert(command.end(), {prefix() + "/bin/tasuki", "run", kBehindWrapper});
+  if (options.tasks > 0) command.insert(command.end(), {"-n", std::to_string(options.tasks)});
+  if (options.require) command.emplace_back("--require");
+  if (options.layout_seed != 0)
+    command.insert(command.end(), {"--layout-seed", std::to_string(options.layout_seed)});
+  command.emplace_back("--");
+  command.insert(command.end(), begin, options.command.end());
+  return exec_plainly(job, command, environment);
+}
+
+int run(const RunOptions& options) {
+  // What a program executes knows it too, and is no task.
+  if (options.require) setenv("TASUKI_REQUIRE", "on", 1);
+  const std::vector<std::string> environment = current_environment();
+  const task::Job job = options.tasks > 0 ? task::Job() : task::read_job(environment);
+  if (!setting_flag("TASUKI")) return run_plain(job, options, environment);
+  if (const size_t program = task::behind_wrapper(options.command); program != 0)
+    return run_behind_wrapper(job, options, program, environment);
+  set_costs_of_machine(job.local_rank == 0);
+
+  task::Program program = task::find_program(options.command, getenv("PATH"));
+  if (program.can_share()) program.why_plain = limit_per_space();
+  // Without its libraries a task could map over another's memory.
+  if (program.can_share() && !task::preload_can_name(prefix()))
+    program.why_plain =
+        "cannot get Tasuki's libraries (LD_PRELOAD cannot name a directory with a blank or a "
+        "colon, and Tasuki is in " +
+        prefix() + ")";
+  if (!program.can_share()) {
+    const bool speaks = job.launcher == nullptr || task::stay_away(job, program.path + program.why_plain);
+    if (program.error != 0) return exec_failure(job.launcher, options.command[0], program.error);
+    return fall_back(job, program, options, program.why_plain, speaks);
+  }
+
+  task::HostOptions host;
+  host.library_dir = prefix() + "/lib/tasuki";
+  host.join_timeout_ms = static_cast<int>(setting_count("TASUKI_JOIN_TIMEOUT")) * 1000;
+  host.layout_seed = options.layout_seed != 0 ? options.layout_seed : setting_count("TASUKI_LAYOUT_SEED");
+  host.mappings_per_task = setting_count("TASUKI_MAPPINGS");
+  if (job.launcher != nullptr) {
+    Result<task::TaskRequest> request = task::capture_request(program, job, environ);
+    Status status =
+        request.ok() ? task::run_as_proxy(job, std::move(request.value()), host) : request.status();
+    return fall_back(job, program, options, status.message());
+  }
+  Result<task::TaskRequest> request = task::capture_request(program, job, environ);
+  if (!request.ok()) return fall_back(job, program, options, request.status().message());
+  Result<int> status =
+      task::host_here(std::move(request.value()), options.tasks > 0 ? options.tasks : 1, host);
+  if (!status.ok()) {
+    log(LogLevel::error, "cannot start: %s", status.status().message().c_str());
+    return 1;
+  }
+  os::end_like(status.value());
+}
+
+}  // namespace
+
+int exec_failure(const char* launcher, const std::string& name, int error) {
+  fprintf(stderr, "tasuki: execvp error on file %s (%s)\n", name.c_str(), strerror(error));
+  if (launcher != nullptr && strcmp(launcher, "hydra") == 0) return 255;
+  return error == ENOENT ? 127 : 126;
+}
+
+std::vector<std::string> current_environment() {
+  std::vector<std::string> list;
+  for (char** e = environ; *e != nullptr; e++) list.emplace_back(*e);
+  return list;
+}
+
+void add_run(CLI::App& app, int* exit_code) {
+  CLI::App* cmd = app.add_subcommand(
+      "run", "Run a program's ranks in one address space per node: mpirun -n 4 tasuki run ./app args...");
+  static RunOptions options;
+  cmd->add_option("-n", options.tasks,
+                  "Without a launcher: number of tasks (TASUKI_RANK tells each its number)")
+      ->check(CLI::Range(1, kMostTasks));
+  cmd->add_flag("--require", options.require, "A program that cannot share the address space is an error");
+  cmd->add_option("--layout-seed", options.layout_seed,
+                  "Load the tasks at random addresses derived from this number (see tasuki check-layout)");
+  cmd->add_flag(kBehindWrapper)->group("");  // what run_behind_wrapper starts
+  cmd->prefix_command();
+  cmd->callback([cmd, exit_code] {
+    if (!take_program(*cmd, "tasuki run [options] PROGRAM [arguments]", &options.command)) {
+      *exit_code = 2;
+      return;
+    }
+    getrlimit(RLIMIT_NOFILE, &options.descriptors);
+    *exit_code = run(options);
+  });
+}
+
+}  // namespace tasuki::tool

@@ -1,0 +1,125 @@
+// The file of `tasuki tune`, and what `tasuki run` makes of it.
+#include <toml++/toml.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "bench/driver/machine.h"
+#include "tools/tune/tune.h"
+
+namespace tasuki::tool {
+namespace {
+
+// Of another form of file: its constants mean something else.
+constexpr int64_t kFormat = 1;
+
+struct Machine {
+  std::string cpu;
+  int64_t cores;
+};
+
+Machine this_machine() {
+  const nlohmann::json m = bench::describe_machine();
+  return {m["cpu"], m["cores"]};
+}
+
+Result<message::Costs> understand(const toml::table& file) {
+  if (file["format"].value<int64_t>() != kFormat)
+    return Status::error(EINVAL, "it is not of format " + std::to_string(kFormat));
+  const Machine here = this_machine();
+  const std::string cpu = file["machine"]["cpu"].value_or(std::string());
+  const int64_t cores = file["machine"]["cores"].value_or(int64_t{0});
+  if (cpu != here.cpu || cores != here.cores)
+    return Status::error(EINVAL, "it was measured on another machine (" + std::to_string(cores) +
+                                     " cores of " + (cpu.empty() ? "nothing known" : cpu) +
+                                     "; this one has " + std::to_string(here.cores) + " of " + here.cpu +
+                                     ")");
+  message::Costs costs{};
+  for (size_t i = 0; i < message::kCostCount; i++) {
+    const auto value = file["costs"][message::kCostNames[i]].value<double>();
+    if (!value) return Status::error(EINVAL, std::string("it has no number costs.") + message::kCostNames[i]);
+    message::cost_at(costs, i) = *value;
+  }
+  if (!message::plausible(costs))
+    return Status::error(EINVAL, "its constants are not times that a machine can have");
+  return costs;
+}
+
+}  // namespace
+
+std::string default_tune_file() {
+  const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+  if (config != nullptr && *config == '/') return std::string(config) + "/tasuki/tune.toml";
+  if (home != nullptr && *home != 0) return std::string(home) + "/.config/tasuki/tune.toml";
+  return "";
+}
+
+Status prepare_tune_file(const std::string& file) {
+  std::error_code ignored;  // the open fails then, and says why
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
+  std::ofstream out(file + ".new");
+  return out ? Status() : Status::error(errno, file + ": " + strerror(errno));
+}
+
+Status write_tune_file(const std::string& file, const message::Costs& costs) {
+  const Machine here = this_machine();
+  toml::table numbers;
+  for (size_t i = 0; i < message::kCostCount; i++)
+    numbers.insert(message::kCostNames[i], message::cost_at(costs, i));
+  const toml::table all{{"format", kFormat},
+                        {"machine", toml::table{{"cpu", here.cpu}, {"cores", here.cores}}},
+                        {"costs", std::move(numbers)}};
+  std::ofstream out(file + ".new");
+  out << "# Made by `tasuki tune`: what moving costs on this machine, in nanoseconds. See TASUKI_TUNE in the "
+         "manual.\n"
+      << all << "\n";
+  out.close();
+  // At once: a program that starts now reads the old file or the new one.
+  if (!out || rename((file + ".new").c_str(), file.c_str()) != 0)
+    return Status::error(errno, file + ": " + strerror(errno));
+  return Status();
+}
+
+Result<message::Costs> read_tune_file(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) return Status::error(errno, strerror(errno));
+  std::stringstream text;
+  text << in.rdbuf();
+  try {
+    return understand(toml::parse(text.str()));
+  } catch (const toml::parse_error& e) {
+    return Status::error(
+        EINVAL, "line " + std::to_string(e.source().begin.line) + ": " + std::string(e.description()));
+  }
+}
+
+void set_costs_of_machine(bool speaks) {
+  const std::string setting = setting_text("TASUKI_TUNE");
+  if (setting == "off" || *setting_text("TASUKI_COSTS") != 0) return;
+  const bool automatic = setting == "auto" || setting.empty();
+  const std::string file = automatic ? default_tune_file() : setting;
+  std::error_code ignored;
+  if (automatic && (file.empty() || !std::filesystem::exists(file, ignored))) return;
+  Result<message::Costs> costs = read_tune_file(file);
+  if (!costs.ok()) {
+    if (speaks)
+      log(LogLevel::warning,
+          "%s is not used: %s. Messages are moved as the built-in constants say; `tasuki tune` measures this "
+          "machine's, "
+          "TASUKI_TUNE=off silences this",
+          file.c_str(), costs.status().message().c_str());
+    return;
+  }
+  char text[512];
+  message::format_costs(costs.value(), text, sizeof text);
+  setenv("TASUKI_COSTS", text, 1);
+}
+
+}  // namespace tasuki::tool

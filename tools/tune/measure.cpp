@@ -1,0 +1,302 @@
+// What `tasuki tune` measures. The ways of a message are timed on the engine itself, as ping-pong of two threads; the constants are
+// what makes the model's formulas (src/message/cost.cpp) agree with these times.
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "bench/driver/job.h"
+#include "bench/driver/launch.h"
+#include "bench/driver/stats.h"
+#include "message/engine.h"
+#include "tools/tune/tune.h"
+
+namespace tasuki::tool {
+namespace {
+
+using message::Way;
+
+// Each figure is the lower quartile of so many, taken in turns with the others: other programs only make it longer.
+constexpr int kRounds = 9;
+double calm(std::vector<double> rounds) {
+  std::sort(rounds.begin(), rounds.end());
+  return rounds[rounds.size() / 4];
+}
+// Of one figure in one round.
+constexpr double kSeconds = 0.02;
+// Round trips of a block.
+constexpr int kTrips = 8;
+// Blocks in which a thread lost its core do not count; where too few are left, one figure takes up to so many times as long.
+constexpr size_t kFewestBlocks = 3;
+constexpr double kPatience = 8;
+constexpr uint64_t kLine = 64;
+
+struct alignas(kLine) Flag {
+  std::atomic<uint64_t> value{0};
+};
+
+void await(const Flag& f, uint64_t value) {
+  while (f.value.load(std::memory_order_acquire) < value) os::cpu_relax();
+}
+
+class Buffer {
+ public:
+  explicit Buffer(const Pattern& p)
+      : layout_(p.runs == 1 ? layout::make_dense(p.length)
+                            : layout::make_hvector(p.runs, p.length, p.stride, layout::byte_layout())),
+        memory_(static_cast<size_t>(layout::extent(layout_)) + kLine),
+        packed_(layout::size(layout_)) {}
+  ~Buffer() { layout::release(layout_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  layout::Region region() { return {memory_.data(), 1, layout_}; }
+  layout::Footprint footprint() { return layout::footprint(region()); }
+  void write() { layout::unpack(region(), 0, packed_.size(), packed_.data()); }
+  void read() { layout::pack(packed_.data(), region(), 0, packed_.size()); }
+  uint64_t bytes() const { return packed_.size(); }
+
+ private:
+  const layout::Layout* layout_;
+  std::vector<char> memory_, packed_;
+};
+
+// How often the calling thread had to leave its core to others.
+long times_displaced() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
+// Times of blocks. Where too few were calm, all count: the constants will be doubted.
+class Blocks {
+ public:
+  void add(double time, bool calm) {
+    all_.push_back(time);
+    if (calm) calm_.push_back(time);
+  }
+  bool enough() const { return calm_.size() >= kFewestBlocks; }
+  double median() const { return bench::median(enough() ? calm_ : all_); }
+
+ private:
+  std::vector<double> all_, calm_;
+};
+
+// Nanoseconds of body(), by one thread.
+template <typename Body>
+double time_ns(Body body) {
+  std::vector<double> rounds;
+  for (int r = 0; r < kRounds; r++) {
+    long n = 0;
+    const double start = bench::now();
+    double end = start;
+    for (; end - start < kSeconds / 4; end = bench::now())
+      for (int i = 0; i < 16; i++, n++) body();
+    rounds.push_back((end - start) * 1e9 / static_cast<double>(n));
+  }
+  return calm(rounds);
+}
+
+}  // namespace
+
+struct TunePair::State {
+  message::Board* board;
+  message::Engine engine[2];
+};
+
+Result<TunePair*> TunePair::make() {
+  const std::vector<int> usable = bench::usable_core_list();
+  if (usable.size() < 2)
+    return Status::error(ENODEV, "there is one core only for this process: nothing moves between cores");
+  constexpr size_t kMemory =
+      (sizeof(message::Board) + 2 * sizeof(message::Board::Member) + kLine) / kLine * kLine;
+  auto pair = std::unique_ptr<TunePair>(new TunePair(usable[0], usable[1]));
+  pair->state_ = new State();
+  void* memory = aligned_alloc(kLine, kMemory);
+  if (memory == nullptr) return Status::error(ENOMEM, "out of memory");
+  memset(memory, 0, kMemory);
+  message::Board* board = pair->state_->board = static_cast<message::Board*>(memory);
+  board->task_count = 2;
+  for (int i = 0; i < 2; i++) {
+    message::Endpoint* e = pair->state_->engine[i].make_endpoint(board, i);
+    if (e == nullptr) return Status::error(ENOMEM, "out of memory");
+    board->member(i).endpoint.store(e);
+  }
+  return pair.release();
+}
+
+TunePair::~TunePair() {
+  if (state_ != nullptr) free(state_->board);
+  delete state_;
+}
+
+void TunePair::on_both(const std::function<void(int)>& body) const {
+  const auto bound = [&](int me) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<size_t>(core[me]), &set);
+    sched_setaffinity(0, sizeof set, &set);
+    body(me);
+  };
+  std::thread first(bound, 0), second(bound, 1);
+  first.join();
+  second.join();
+}
+
+double TunePair::handshake_ns() const {
+  constexpr uint64_t kBlocks = 200, kInBlock = 50;
+  Flag there, back;
+  std::vector<double> blocks;
+  on_both([&](int me) {
+    uint64_t trip = 0;
+    for (uint64_t block = 0; block < kBlocks; block++) {
+      const double start = bench::now();
+      for (uint64_t i = 0; i < kInBlock; i++) {
+        trip++;
+        if (me == 0) there.value.store(trip, std::memory_order_release);
+        await(me == 0 ? back : there, trip);
+        if (me == 1) back.value.store(trip, std::memory_order_release);
+      }
+      if (me == 0) blocks.push_back((bench::now() - start) * 1e9 / (2.0 * kInBlock));
+    }
+  });
+  return bench::median(blocks);
+}
+
+double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
+  const message::Protocol protocol = way == Way::alone    ? message::Protocol::eager
+                                     : way == Way::direct ? message::Protocol::direct
+                                                          : message::Protocol::pipelined;
+  Flag done;       // 1: rank 0 has had enough
+  Flag displaced;  // rank 1, so often
+  double us = 0;
+  on_both([&](int me) {
+    message::Engine& e = state_->engine[me];
+    message::Engine::Options o{};
+    o.transfer.protocol = protocol;
+    o.transfer.claim_bytes = 64 << 10;
+    o.transfer.from.buffer_up_to = 0;
+    o.wait = {2000, false, nullptr};
+    e.set_options(o);
+    Buffer out(pattern), in(pattern);
+    out.write();
+    in.write();
+    const auto request = [&](Buffer& b) {
+      message::Request* r = e.take_request();
+      r->region = b.region();
+      r->context = 1;
+      r->peer = 1 - me;
+      r->envelope.source_rank = me;
+      return r;
+    };
+    const auto send = [&] {
+      if (touch) out.write();
+      message::Request* r = request(out);
+      e.start_send(r, SendMode::standard);
+      e.wait(r);
+      e.give_request(r);
+    };
+    const auto receive = [&] {
+      message::Request* r = request(in);
+      e.receive(r);
+      e.give_request(r);
+      if (touch) in.read();
+    };
+    // Rank 0 decides when it ends, before a message that both still exchange. The median of the calm blocks is the time. Rank 1 says how
+    // often it was displaced before the last message of a block.
+    Blocks blocks;
+    const double begin = bench::now();
+    long before = 0;
+    for (bool last = false; !last;) {
+      const double start = bench::now();
+      const double spent = start - begin;
+      for (int trip = 1; trip <= kTrips; trip++) {
+        if (me == 0) {
+          if (trip == kTrips && (spent > kPatience * kSeconds || (spent > kSeconds && blocks.enough()))) {
+            last = true;
+            done.value.store(1, std::memory_order_release);
+          }
+          send();
+          receive();
+        } else {
+          receive();
+          last = done.value.load(std::memory_order_acquire) != 0;
+          if (trip == kTrips)
+            displaced.value.store(static_cast<uint64_t>(times_displaced()), std::memory_order_release);
+          send();
+        }
+      }
+      const double time = (bench::now() - start) * 1e6 / (2 * kTrips);
+      if (me == 1) continue;
+      const long after =
+          times_displaced() + static_cast<long>(displaced.value.load(std::memory_order_acquire));
+      blocks.add(time, after == before);
+      before = after;
+    }
+    if (me == 0) us = blocks.median();
+  });
+  return us;
+}
+
+message::Costs TunePair::costs(const std::function<void(const std::string&)>& progress) {
+  // Small and large, each run in a line of its own; and each on a page of its own.
+  constexpr Pattern kSmall = {2048, 8, 256}, kLarge = {8192, 8, 256}, kPages = {1024, 8, 4160};
+  message::Costs c{};
+
+  progress("flags between cores " + std::to_string(core[0]) + " and " + std::to_string(core[1]));
+  std::vector<double> flags;
+  for (int r = 0; r < kRounds; r++) flags.push_back(handshake_ns());
+  c.handshake = calm(flags);
+
+  progress("copies within a core");
+  on_both([&](int me) {
+    if (me != 0) return;
+    Buffer dense({1, 16 << 10, 0}), runs(kSmall);
+    std::vector<char> to(dense.bytes());
+    c.byte = time_ns([&] { layout::pack(to.data(), dense.region(), 0, to.size()); }) /
+             static_cast<double>(to.size());
+    const double pack = time_ns([&] { runs.read(); });
+    c.run = (pack - c.byte * static_cast<double>(runs.bytes())) / static_cast<double>(kSmall.runs);
+  });
+
+  // In turns, so that a bad moment of the machine meets all of them.
+  struct Times {
+    Pattern pattern;
+    std::vector<double> direct{}, direct_touched{}, pipelined{}, pipelined_touched{};
+  } all[] = {{kSmall}, {kLarge}, {kPages}};
+  for (int r = 1; r <= kRounds; r++) {
+    progress("messages with and without touched buffers, round " + std::to_string(r) + " of " +
+             std::to_string(kRounds));
+    for (Times& t : all) {
+      t.direct.push_back(way_us(Way::direct, t.pattern, false));
+      t.direct_touched.push_back(way_us(Way::direct, t.pattern, true));
+      t.pipelined.push_back(way_us(Way::pipelined, t.pattern, false));
+      t.pipelined_touched.push_back(way_us(Way::pipelined, t.pattern, true));
+    }
+  }
+  // What touching costs by itself is in both ways; what the direct way pays on top is the lines that come and go.
+  const auto crossing = [](const Times& t) {
+    return 1e3 / message::kThereAndBack *
+           (calm(t.direct_touched) - calm(t.direct) - calm(t.pipelined_touched) + calm(t.pipelined));
+  };
+  const auto footprint = [](const Times& t) { return Buffer(t.pattern).footprint(); };
+  const layout::Footprint far_apart = footprint(all[2]);
+  c.line = (crossing(all[0]) + crossing(all[1])) /
+           static_cast<double>(footprint(all[0]).lines + footprint(all[1]).lines);
+  c.page = (crossing(all[2]) - c.line * static_cast<double>(far_apart.lines)) /
+           static_cast<double>(far_apart.pages);
+  const double small = 1e3 * calm(all[0].pipelined), large = 1e3 * calm(all[1].pipelined);
+  const double loop = c.run + 8 * c.byte, runs = static_cast<double>(kLarge.runs - kSmall.runs);
+  c.staged_byte = (large - small - runs * loop) / (8 * runs);
+  c.unit = (small - static_cast<double>(kSmall.runs) * (loop + 8 * c.staged_byte) - c.handshake) / 8;
+  return c;
+}
+
+}  // namespace tasuki::tool
