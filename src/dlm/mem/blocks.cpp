@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "dlm/mem/mem.h"
 #include "dlm/pinning.h"
+#include "elf/loaded.h"
 #include "os/mapping.h"
 #include "tasuki/dlm.h"
 
@@ -44,21 +45,11 @@ class Locked {
   InternalScope internal_;
 };
 
-struct Range {
-  uintptr_t begin = 0, end = 0;
-};
-Range g_libc, g_linker;
+elf::LoadedRange g_libc, g_linker;
 
 int find_code(dl_phdr_info* info, size_t, void*) {
-  Range range{UINTPTR_MAX, 0};
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr)& p = info->dlpi_phdr[i];
-    if (p.p_type != PT_LOAD) continue;
-    range.begin = std::min<uintptr_t>(range.begin, info->dlpi_addr + p.p_vaddr);
-    range.end = std::max<uintptr_t>(range.end, info->dlpi_addr + p.p_vaddr + p.p_memsz);
-  }
-  const uintptr_t in_libc = reinterpret_cast<uintptr_t>(&gnu_get_libc_version);
-  if (in_libc >= range.begin && in_libc < range.end) g_libc = range;
+  const elf::LoadedRange range = elf::loaded_range(*info);
+  if (range.holds(reinterpret_cast<uintptr_t>(&gnu_get_libc_version))) g_libc = range;
   if (info->dlpi_addr == getauxval(AT_BASE)) g_linker = range;
   return 0;
 }
@@ -184,7 +175,7 @@ bool is_cluster(const void* p) {
 
 bool from_libc(const void* code) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(code);
-  return (at >= g_libc.begin && at < g_libc.end) || (at >= g_linker.begin && at < g_linker.end);
+  return g_libc.holds(at) || g_linker.holds(at);
 }
 
 bool wants_cluster() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "elf/loaded.h"
 #include "generated/pmpi.h"
 #include "shim/entry/profiler.h"
 #include "shim/entry/route.h"
@@ -62,19 +63,6 @@ Kind kind_of(const char* path, const void* base, void** handle) {
   return Kind::none;
 }
 
-// First memory address of a loaded object and of what follows it.
-void object_range(const dl_phdr_info& object, uintptr_t* begin, uintptr_t* end) {
-  *begin = UINTPTR_MAX;
-  *end = 0;
-  for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& p = object.dlpi_phdr[i];
-    if (p.p_type != PT_LOAD) continue;
-    uintptr_t first = object.dlpi_addr + p.p_vaddr;
-    if (first < *begin) *begin = first;
-    if (first + p.p_memsz > *end) *end = first + p.p_memsz;
-  }
-}
-
 // The MPI library that the program has loaded, under whatever name (vendors': libmpi_gnu.so.12 and the like).
 // Of several, the standard ABI's first, which may be built on top of one of ours; then ours.
 Kind find_library(void** library) {
@@ -86,12 +74,11 @@ Kind find_library(void** library) {
   std::vector<Object> objects;
   dl_iterate_phdr(
       [](dl_phdr_info* object, size_t, void* list) {
-        uintptr_t begin, end;
-        object_range(*object, &begin, &end);
         // The program itself has no name. One that contains its MPI library resolves MPI_* to itself, before
         // the shim.
         if (object->dlpi_name && *object->dlpi_name)
-          static_cast<std::vector<Object>*>(list)->push_back({object->dlpi_name, begin});
+          static_cast<std::vector<Object>*>(list)->push_back(
+              {object->dlpi_name, elf::loaded_range(*object).begin});
         return 0;
       },
       &objects);
@@ -116,12 +103,10 @@ Kind find_library(void** library) {
 void remember_range(const void* address_inside) {
   dl_iterate_phdr(
       [](dl_phdr_info* object, size_t, void* inside) {
-        uintptr_t begin, end;
-        object_range(*object, &begin, &end);
-        uintptr_t address = reinterpret_cast<uintptr_t>(inside);
-        if (address < begin || address >= end) return 0;
-        g_library_begin = begin;
-        g_library_bytes = end - begin;
+        const elf::LoadedRange range = elf::loaded_range(*object);
+        if (!range.holds(reinterpret_cast<uintptr_t>(inside))) return 0;
+        g_library_begin = range.begin;
+        g_library_bytes = range.end - range.begin;
         return 1;
       },
       const_cast<void*>(address_inside));

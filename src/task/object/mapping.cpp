@@ -21,6 +21,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "elf/loaded.h"
 #include "os/mapping.h"
 #include "os/raw.h"
 #include "task/object/exports.h"
@@ -72,15 +73,8 @@ struct Wanted {
 
 int check_object(dl_phdr_info* info, size_t, void* argument) {
   Wanted* w = static_cast<Wanted*>(argument);
-  uintptr_t low = UINTPTR_MAX, high = 0;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr)& p = info->dlpi_phdr[i];
-    if (p.p_type != PT_LOAD) continue;
-    const uintptr_t begin = info->dlpi_addr + p.p_vaddr;
-    low = begin < low ? begin : low;
-    high = begin + p.p_memsz > high ? begin + p.p_memsz : high;
-  }
-  w->inside |= w->begin >= tasuki::os::page_floor(low) && w->end <= page_ceil(high);
+  const tasuki::elf::LoadedRange range = tasuki::elf::loaded_range(*info);
+  w->inside |= w->begin >= tasuki::os::page_floor(range.begin) && w->end <= page_ceil(range.end);
   return w->inside ? 1 : 0;
 }
 
