@@ -42,10 +42,10 @@ void say_executed(int world_rank) {
 }
 
 // Of the tasks that enrolled the first one speaks; of others the one with the lowest number.
-bool speaks(const task::TaskSlot* slot, const task::Job& job) {
+bool speaks(const task::TaskSlot* slot, message::Board* board, const task::Job& job) {
   if (slot != nullptr) {
     for (uint32_t i = 0; i < slot->index; i++)
-      if (g_process.board->member(static_cast<int32_t>(i)).member != 0) return false;
+      if (board->member(static_cast<int32_t>(i)).member != 0) return false;
     return std::max(slot->launcher_rank, 0) == static_cast<int32_t>(slot->index);  // on the first host
   }
   const char* number = getenv("TASUKI_RANK");
@@ -53,7 +53,7 @@ bool speaks(const task::TaskSlot* slot, const task::Job& job) {
 }
 
 // Programs of one rank each where several were started: the launcher is none that this MPI library can speak to.
-void say_alone(const task::TaskSlot* slot) {
+void say_alone(const task::TaskSlot* slot, message::Board* board) {
   std::vector<std::string> environment;
   for (char** e = environ; *e != nullptr; e++) environment.emplace_back(*e);
   const task::Job job = task::read_job(environment);
@@ -63,7 +63,7 @@ void say_alone(const task::TaskSlot* slot) {
   const int count = slot != nullptr      ? static_cast<int>(slot->space->job_task_count)
                     : started != nullptr ? atoi(started)
                                          : job.local_size;
-  if (count < 2 || !speaks(slot, job)) return;
+  if (count < 2 || !speaks(slot, board, job)) return;
   const bool slurm = job.launcher != nullptr && std::string(job.launcher) == "slurm";
   log(LogLevel::warning, "each of the %d processes is alone in its MPI_COMM_WORLD: %s", count,
       slurm
@@ -74,7 +74,7 @@ void say_alone(const task::TaskSlot* slot) {
 
 }  // namespace
 
-void look_outside(const task::TaskSlot* slot) {
+void look_outside(const task::TaskSlot* slot, message::Board* board) {
   // A job that a rank has spawned, with Hydra or Open MPI, was never meant to be here.
   if (getenv("PMI_SPAWNED") != nullptr || getenv("OMPI_PARENT_PORT") != nullptr || !setting_flag("TASUKI"))
     return;
@@ -82,7 +82,7 @@ void look_outside(const task::TaskSlot* slot) {
   pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
   pmpi().Comm_size(MPI_COMM_WORLD, &size);
   if (executed_by_a_task()) say_executed(rank);
-  if (size == 1) say_alone(slot);
+  if (size == 1) say_alone(slot, board);
 }
 
 }  // namespace tasuki::shim

@@ -143,7 +143,7 @@ int teardown(MPI_Comm, int, void*, void*) {
   p.helpers.stop();
   leave_detached();
   free_placeholders();
-  free_spare_messages();
+  p.messages.close();
   pmpi().Comm_free(&p.quiet_comm);
   pmpi().Grequest_complete(p.never_done);
   free_complete(&p.never_done);
@@ -203,7 +203,8 @@ void activate(const task::TaskSlot* slot) {
   p.statistics = setting_flag("TASUKI_STATS");
   if (formats_agree()) p.remote = static_cast<RemotePolicy>(setting_choice("TASUKI_REMOTE"));
   p.requests.set_threads(p.threads);
-  p.messages.set_threads(p.threads);
+  p.detached.set_threads(p.threads);
+  p.attached.set_threads(p.threads);
   p.engine.set_options(engine_options(slot, p.threads));
   int* upper_bound = nullptr;
   int found = 0;
@@ -211,6 +212,7 @@ void activate(const task::TaskSlot* slot) {
   p.tag_upper_bound = found != 0 ? *upper_bound : 32767;
   pmpi().Comm_dup(MPI_COMM_SELF, &p.quiet_comm);
   pmpi().Comm_set_errhandler(p.quiet_comm, MPI_ERRORS_RETURN);
+  p.messages.open(p.quiet_comm, p.threads);
   p.never_done = generalized_request();
   p.types.open(p.threads);
   p.comms.open(p.board, slots, p.world_size, p.threads);
@@ -285,9 +287,12 @@ int init(Pass pass) {
   const int rc = pass();
   if (rc != MPI_SUCCESS) return rc;
   if (slot != nullptr) activate(slot);
-  look_outside(slot);
-  if (setting_flag("TASUKI_EVERYWHERE") && everyone_takes_part(g_on && formats_agree()))
-    g_process.spans.open();
+  look_outside(slot, g_process.board);
+  Process& p = g_process;
+  Board* board = g_on ? p.board : nullptr;
+  const int* slots = g_on ? p.comms.world_slots() : nullptr;
+  if (setting_flag("TASUKI_EVERYWHERE") && everyone_takes_part(g_on && formats_agree(), board, slots))
+    p.spans.open(board, slots, p.threads);
   return rc;
 }
 

@@ -4,24 +4,19 @@
 
 #include <mpi.h>
 
-#include <vector>
-
 #include "message/broadcast.h"
 #include "message/engine.h"
 #include "message/helpers.h"
 #include "shim/delegates.h"
 #include "shim/hosts/span.h"
+#include "shim/objects/attached.h"
 #include "shim/objects/comm.h"
 #include "shim/objects/datatype.h"
+#include "shim/objects/detached.h"
 #include "shim/objects/handle_map.h"
+#include "shim/objects/messages.h"
 
 namespace tasuki::shim {
-
-// A message that a matched probe has taken out of its queue.
-struct Matched {
-  Envelope* envelope;
-  CommInfo* comm;  // retained
-};
 
 enum class RemotePolicy : int { on, always, off };  // the order of TASUKI_REMOTE's choices
 
@@ -32,11 +27,10 @@ struct Process {
   CommTable comms;
   SpanTable spans;
   TypeTable types;
-  HandleMap<Request> requests;            // by the MPI_Request that stands for it
-  SpinLock message_lock;                  // spare_messages
-  std::vector<uintptr_t> spare_messages;  // MPI_Messages of the library that stand for none of ours now
-  std::vector<uintptr_t> sent_messages;   // the MPI_Requests that sent them
-  HandleMap<Matched> messages;            // by the MPI_Message
+  HandleMap<Request> requests;  // by the MPI_Request that stands for it
+  DetachedRequests detached;
+  MessageTable messages;
+  AttachedBuffers attached{engine};
   Board* board = nullptr;
   int world_rank = 0, world_size = 0;
   int tag_upper_bound = 0;
@@ -47,15 +41,7 @@ struct Process {
   uint64_t external_bytes = 0;              // packed to and unpacked from "external32"
   MPI_Request never_done{};                 // a generalized request: asking for it makes the library progress
   MPI_Comm quiet_comm{};                    // a communicator for what the user must not notice
-  SpinLock lock;                            // what follows, when `threads`
-  Request* detached = nullptr;              // freed by the user while active
-  // Buffered mode. Each buffer by itself is large enough for a correct program's messages, so all together
-  // are: one account for the process's and those of communicators (MPI-4.1).
-  uint64_t attached_bytes = 0;
-  uint64_t attached_to_process = 0;  // MPI_Buffer_attach's part of it
-  uint64_t attached_used = 0;
-  uint32_t attachment = 0;    // which of the attached buffers, counted, that is
-  uint32_t unsuccessful = 0;  // tests and probes in a row that found nothing
+  uint32_t unsuccessful = 0;                // tests and probes in a row that found nothing
 };
 
 extern Process g_process;

@@ -305,31 +305,19 @@ int startall(int count, MPI_Request requests[], Pass pass) {
 
 // ---- buffered mode
 
+namespace {
+
 // Ours never lie in the user's buffer: from the moment that he may use it anew, none counts against it. That
 // is settled before the library's call: another thread may attach the next buffer as soon as it is done.
-int release_account(uint64_t* account, Pass pass) {
-  Process& p = g_process;
-  uint64_t bytes = 0;
-  {
-    StateGuard guard;
-    p.attachment = p.engine.next_attachment();
-    p.attached_used = 0;
-    if (account != nullptr) {
-      bytes = *account;
-      p.attached_bytes -= bytes;
-      *account = 0;
-    }
-  }
+int release(AttachedBuffers& attached, uint64_t* part, Pass pass) {
+  const uint64_t bytes = attached.release(part);
   const int rc = pass();
-  if (rc != MPI_SUCCESS && bytes != 0) {
-    StateGuard guard;
-    *account += bytes;
-    p.attached_bytes += bytes;
-  }
+  if (rc != MPI_SUCCESS && bytes != 0) attached.attach(part, bytes);
   return rc;
 }
 
-void attach(void* buffer, MPI_Count bytes, uint64_t* account) {
+// What a buffer contributes.
+uint64_t attached_bytes(const void* buffer, MPI_Count bytes) {
 #if defined(MPI_BUFFER_AUTOMATIC)
   const bool automatic = buffer == MPI_BUFFER_AUTOMATIC;
 #elif defined(MPICH)
@@ -337,37 +325,38 @@ void attach(void* buffer, MPI_Count bytes, uint64_t* account) {
 #else
   const bool automatic = buffer == nullptr && bytes < 0;  // never
 #endif
-  StateGuard guard;
-  *account = automatic ? uint64_t{1} << 62 : static_cast<uint64_t>(bytes);
-  g_process.attached_bytes += *account;
+  return automatic ? uint64_t{1} << 62 : static_cast<uint64_t>(bytes);
 }
+
+}  // namespace
 
 int buffer_attach(void* buffer, MPI_Count bytes, Pass pass) {
   const int rc = pass();
-  if (rc == MPI_SUCCESS) attach(buffer, bytes, &g_process.attached_to_process);
+  AttachedBuffers& attached = g_process.attached;
+  if (rc == MPI_SUCCESS) attached.attach(attached.process_part(), attached_bytes(buffer, bytes));
   return rc;
 }
 
 int buffer_detach(void*, void*, bool, Pass pass) {
   // The call returns when the messages have left the user's buffer (MPI-4.0, 3.6). It waits for the library's
   // only: two ranks that both send, detach and then receive must not wait for each other.
-  return release_account(&g_process.attached_to_process, pass);
+  return release(g_process.attached, g_process.attached.process_part(), pass);
 }
 
 int buffer_flush(Pass pass) {
-  return release_account(nullptr, pass);
+  return release(g_process.attached, nullptr, pass);
 }
 
 int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass) {
   const int rc = pass();
   CommInfo* c = rc == MPI_SUCCESS ? g_process.comms.find(comm) : nullptr;
-  if (c != nullptr) attach(buffer, bytes, &c->attached_bytes);
+  if (c != nullptr) g_process.attached.attach(&c->attached_bytes, attached_bytes(buffer, bytes));
   return rc;
 }
 
 int comm_detach_buffer(MPI_Comm comm, Pass pass) {
   CommInfo* c = g_process.comms.find(comm);
-  return c != nullptr ? release_account(&c->attached_bytes, pass) : pass();
+  return c != nullptr ? release(g_process.attached, &c->attached_bytes, pass) : pass();
 }
 
 }  // namespace tasuki::shim::delegate

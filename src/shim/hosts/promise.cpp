@@ -180,7 +180,7 @@ bool ask_all_spaces(int rank, const std::vector<char>& here, bool in, int64_t li
 
 }  // namespace
 
-bool everyone_takes_part(bool mine) {
+bool everyone_takes_part(bool mine, Board* board, const int* slot_of_world_rank) {
   int rank = 0, size = 0;
   pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
   pmpi().Comm_size(MPI_COMM_WORLD, &size);
@@ -191,28 +191,26 @@ bool everyone_takes_part(bool mine) {
   std::vector<char> here(static_cast<size_t>(size), 0);
   here[static_cast<size_t>(rank)] = 1;
   const int64_t limit_ms = 1000 * kTimeouts * static_cast<int64_t>(setting_count("TASUKI_JOIN_TIMEOUT"));
-  if (!g_on) return ask_all_spaces(rank, here, false, limit_ms);
+  if (board == nullptr) return ask_all_spaces(rank, here, false, limit_ms);
 
-  const int* slots = g_process.comms.world_slots();
-  for (int i = 0; i < size; i++) here[static_cast<size_t>(i)] = slots[i] >= 0 ? 1 : 0;
+  for (int i = 0; i < size; i++) here[static_cast<size_t>(i)] = slot_of_world_rank[i] >= 0 ? 1 : 0;
   const auto members = std::count(here.begin(), here.end(), 1);
   if (members == size) return false;  // one space: every rank knows it
   const int leader = static_cast<int>(std::find(here.begin(), here.end(), 1) - here.begin());
-  Board& board = *g_process.board;
-  if (!mine) board.promise.store(Decision::off, std::memory_order_release);
-  board.promised.fetch_add(1, std::memory_order_acq_rel);
+  if (!mine) board->promise.store(Decision::off, std::memory_order_release);
+  board->promised.fetch_add(1, std::memory_order_acq_rel);
   if (rank == leader) {
-    if (!look_until(limit_ms, [&] { return board.promised.load(std::memory_order_acquire) == members; }))
+    if (!look_until(limit_ms, [&] { return board->promised.load(std::memory_order_acquire) == members; }))
       give_up("some rank of this host", limit_ms);
-    const bool in = board.promise.load(std::memory_order_acquire) == Decision::open;
-    board.promise.store(ask_all_spaces(rank, here, in, limit_ms) ? Decision::accelerated : Decision::off,
-                        std::memory_order_release);
-    board.promise_settled.store(1, std::memory_order_release);
+    const bool in = board->promise.load(std::memory_order_acquire) == Decision::open;
+    board->promise.store(ask_all_spaces(rank, here, in, limit_ms) ? Decision::accelerated : Decision::off,
+                         std::memory_order_release);
+    board->promise_settled.store(1, std::memory_order_release);
   } else if (!look_until(2 * limit_ms + kAfterRank0,
-                         [&] { return board.promise_settled.load(std::memory_order_acquire) != 0; })) {
+                         [&] { return board->promise_settled.load(std::memory_order_acquire) != 0; })) {
     give_up("some rank", limit_ms);
   }
-  return board.promise.load(std::memory_order_acquire) == Decision::accelerated;
+  return board->promise.load(std::memory_order_acquire) == Decision::accelerated;
 }
 
 }  // namespace tasuki::shim

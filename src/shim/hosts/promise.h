@@ -5,11 +5,14 @@
 // (MPI_Publish_name): whoever says nothing there takes part in nothing.
 #pragma once
 
+#include "message/shared.h"
+
 namespace tasuki::shim {
 
 // Called at the end of MPI_Init by every rank that has made the promise; `mine`: this one can take part in
 // what needs it. True if all can, and there is more than one space. Ends the job, with a line that says why,
 // if some rank did not confirm the promise in time.
-bool everyone_takes_part(bool mine);
+// `board` is nullptr, and so are the slots (CommTable::world_slots()), where this rank shares no memory.
+bool everyone_takes_part(bool mine, message::Board* board, const int* slot_of_world_rank);
 
 }  // namespace tasuki::shim

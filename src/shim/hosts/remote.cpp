@@ -185,7 +185,7 @@ int send_packed(const Packed& p, int dest, int tag, MPI_Comm comm, SendMode mode
 }
 
 Request* make_carried() {
-  if (g_process.detached != nullptr) reap_detached();
+  if (!g_process.detached.empty()) reap_detached();
   return g_process.engine.take_request();
 }
 

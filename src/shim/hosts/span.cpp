@@ -26,18 +26,20 @@ void free_span(Span* s) {
 
 }  // namespace
 
-void SpanTable::open() {
-  int size = 0;
-  pmpi().Comm_size(MPI_COMM_WORLD, &size);
+void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads) {
+  board_ = board;
+  slot_of_world_rank_ = slot_of_world_rank;
+  pmpi().Comm_size(MPI_COMM_WORLD, &world_size_);
   // Hosts are told apart by the smallest rank of their space.
-  node_of_world_rank_ = integers(size);
-  const int* slots = g_process.comms.world_slots();
-  int node = static_cast<int>(std::find_if(slots, slots + size, [](int s) { return s >= 0; }) - slots);
+  node_of_world_rank_ = integers(world_size_);
+  const int* end = slot_of_world_rank + world_size_;
+  int node = static_cast<int>(std::find_if(slot_of_world_rank, end, [](int s) { return s >= 0; }) -
+                              slot_of_world_rank);
   if (node_of_world_rank_ == nullptr) pmpi().Abort(MPI_COMM_WORLD, 1);
   pmpi().Allgather(&node, 1, MPI_INT, node_of_world_rank_, 1, MPI_INT, MPI_COMM_WORLD);
   pmpi().Comm_group(MPI_COMM_WORLD, &world_group_);
   pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &SpanTable::forget, &keyval_, this);
-  map_.set_threads(g_process.threads);
+  map_.set_threads(threads);
   on_ = true;
 }
 
@@ -62,9 +64,9 @@ int SpanTable::make(MPI_Comm comm, Span* s) {
   MPI_Group group = MPI_GROUP_NULL;
   pmpi().Comm_rank(comm, &s->rank);
   pmpi().Comm_size(comm, &s->count);
-  const int n = s->count, world_size = g_process.world_size;
+  const int n = s->count;
   int* ranks = integers(2 * n);
-  int* node_number = integers(world_size);
+  int* node_number = integers(world_size_);
   int* slots = integers(n);
   s->leader = integers(n);
   s->node_of = integers(n);
@@ -75,11 +77,11 @@ int SpanTable::make(MPI_Comm comm, Span* s) {
   if (good) {
     int* world = ranks + n;
     for (int i = 0; i < n; i++) ranks[i] = i;
-    std::fill_n(node_number, world_size, -1);
+    std::fill_n(node_number, world_size_, -1);
     pmpi().Comm_group(comm, &group);
     pmpi().Group_translate_ranks(group, n, ranks, world_group_, world);
     pmpi().Group_free(&group);
-    const bool all_here = std::all_of(world, world + n, [&](int w) { return w >= 0 && w < world_size; });
+    const bool all_here = std::all_of(world, world + n, [&](int w) { return w >= 0 && w < world_size_; });
     for (int i = 0; all_here && i < n; i++) {
       int& node = node_number[node_of_world_rank_[world[i]]];
       if (node < 0) {
@@ -93,7 +95,7 @@ int SpanTable::make(MPI_Comm comm, Span* s) {
       if (s->node_of[i] != s->node) continue;
       if (i == s->rank) s->local.rank = s->local.count;
       s->local_rank[i] = s->local.count;
-      slots[s->local.count++] = g_process.comms.world_slots()[world[i]];
+      slots[s->local.count++] = slot_of_world_rank_[world[i]];
     }
   }
   free(ranks);
@@ -118,7 +120,7 @@ int SpanTable::set_up(MPI_Comm comm, Span* s) {
   const int first = s->leader[s->node];
   unsigned context = 0;
   if (s->rank == first) {
-    context = g_process.board->next_context.fetch_add(1, std::memory_order_relaxed);
+    context = board_->next_context.fetch_add(1, std::memory_order_relaxed);
     for (int i = 0; rc == MPI_SUCCESS && i < s->count; i++)
       if (s->node_of[i] == s->node && i != first)
         rc = pmpi().Send(&context, 1, MPI_UNSIGNED, i, kSetUpTag, s->comm);

@@ -34,7 +34,8 @@ struct Span {
 class SpanTable {
  public:
   // Called by all ranks at the end of MPI_Init, if all can take part: collective.
-  void open();
+  // `slot_of_world_rank`: CommTable::world_slots(), which it keeps.
+  void open(Board* board, const int* slot_of_world_rank, bool threads);
   void close();
   bool on() const { return on_; }
 
@@ -48,6 +49,9 @@ class SpanTable {
 
   HandleMap<Span> map_;
   bool on_ = false;
+  Board* board_ = nullptr;
+  int world_size_ = 0;
+  const int* slot_of_world_rank_ = nullptr;
   int* node_of_world_rank_ = nullptr;  // the smallest rank in the same space
   MPI_Group world_group_{};
   int keyval_ = MPI_KEYVAL_INVALID;

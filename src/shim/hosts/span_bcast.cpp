@@ -53,8 +53,10 @@ const schedule::Schedule* schedule_for(Span* s, int root_node, uint64_t bytes) {
 // or a block.
 class SpanBroadcast {
  public:
-  SpanBroadcast(Span* s, int root, void* buffer, MPI_Count count, MPI_Datatype handle, const TypeInfo* type)
-      : s_(*s),
+  SpanBroadcast(Broadcaster& broadcaster, Span* s, int root, void* buffer, MPI_Count count,
+                MPI_Datatype handle, const TypeInfo* type)
+      : broadcaster_(broadcaster),
+        s_(*s),
         root_(root),
         buffer_(buffer),
         count_(count),
@@ -89,8 +91,7 @@ class SpanBroadcast {
   int follow() {
     uint64_t sent = 0;
     const layout::Region to = opaque_ ? stream() : region_;
-    if (!g_process.broadcaster.receive(s_.local, s_.local_rank[leader(s_.node)], to, &sent))
-      return MPI_ERR_OTHER;
+    if (!broadcaster_.receive(s_.local, s_.local_rank[leader(s_.node)], to, &sent)) return MPI_ERR_OTHER;
     return opaque_ ? unpack_by_library() : MPI_SUCCESS;
   }
 
@@ -105,15 +106,15 @@ class SpanBroadcast {
     if (is_root && (opaque_ || block_ == nullptr)) packed_ = bytes_;
     ready_ = is_root ? bytes_ : 0;
     if (s_.local.count > 1) {
-      local_ = g_process.broadcaster.open(s_.local, is_root && !opaque_ ? region_ : stream(), ready_);
+      local_ = broadcaster_.open(s_.local, is_root && !opaque_ ? region_ : stream(), ready_);
       if (local_ == nullptr) return MPI_ERR_NO_MEM;
     }
     int rc =
         schedule_ == nullptr ? MPI_ERR_NO_MEM : exchange(schedule_->steps(static_cast<uint32_t>(s_.node)));
     if (local_ != nullptr) {
       // Those who wait for the rest must not wait for ever.
-      if (rc != MPI_SUCCESS && !is_root) g_process.broadcaster.advance(s_.local, local_, kBroken);
-      g_process.broadcaster.close(local_);
+      if (rc != MPI_SUCCESS && !is_root) broadcaster_.advance(s_.local, local_, kBroken);
+      broadcaster_.close(local_);
     }
     if (rc != MPI_SUCCESS) block_ = nullptr;  // messages may still be under way in it
     if (rc == MPI_SUCCESS && !is_root && opaque_) rc = unpack_by_library();
@@ -122,7 +123,7 @@ class SpanBroadcast {
 
   // Bytes up to `end` have come.
   void arrived(uint64_t end) {
-    if (local_ != nullptr) g_process.broadcaster.advance(s_.local, local_, end);
+    if (local_ != nullptr) broadcaster_.advance(s_.local, local_, end);
     if (block_ != nullptr && !opaque_) layout::unpack(region_, ready_, end - ready_, stream_ + ready_);
     ready_ = end;
   }
@@ -209,6 +210,7 @@ class SpanBroadcast {
                          handle_, s_.comm);
   }
 
+  Broadcaster& broadcaster_;
   const Span& s_;
   int root_;
   void* buffer_;
@@ -236,7 +238,7 @@ int span_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_C
     return g_process.spans.get(comm).answer(pass, [&](Span* s) {
       if (root >= s->count) return pass();
       TypeTable::retain(t);
-      const int rc = SpanBroadcast(s, root, buffer, count, type, t).run();
+      const int rc = SpanBroadcast(g_process.broadcaster, s, root, buffer, count, type, t).run();
       TypeTable::release(t);
       Stats& stats = g_process.engine.stats();
       stats.spanning++;

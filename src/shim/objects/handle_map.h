@@ -28,6 +28,22 @@ Handle handle_of(uintptr_t key) {
     return static_cast<Handle>(static_cast<uint32_t>(key));
 }
 
+// Holds a lock that is needed only where several threads of the process call at once.
+class LockIf {
+ public:
+  LockIf(bool needed, SpinLock& lock) : lock_(needed ? &lock : nullptr) {
+    if (lock_ != nullptr) lock_->lock();
+  }
+  ~LockIf() {
+    if (lock_ != nullptr) lock_->unlock();
+  }
+  LockIf(const LockIf&) = delete;
+  LockIf& operator=(const LockIf&) = delete;
+
+ private:
+  SpinLock* lock_;
+};
+
 template <typename Value>
 class HandleMap {
  public:
@@ -38,7 +54,7 @@ class HandleMap {
   void set_threads(bool threads) { threads_ = threads; }
 
   Value* find(uintptr_t key) {
-    Guard guard(*this);
+    const LockIf guard(threads_, lock_);
     if (capacity_ == 0) return nullptr;
     for (size_t i = place(key);; i = (i + 1) & (capacity_ - 1)) {
       if (entries_[i].key == key) return entries_[i].value;
@@ -48,7 +64,7 @@ class HandleMap {
 
   // Returns false when memory is exhausted. Key 0 is not allowed; an existing key is replaced.
   bool insert(uintptr_t key, Value* value) {
-    Guard guard(*this);
+    const LockIf guard(threads_, lock_);
     if ((count_ + 1) * 2 > capacity_ && !grow()) return false;
     put(key, value);
     return true;
@@ -56,7 +72,7 @@ class HandleMap {
 
   // The value of the key: the one that is there, else `value`, put in now. nullptr when memory is exhausted.
   Value* find_or_insert(uintptr_t key, Value* value) {
-    Guard guard(*this);
+    const LockIf guard(threads_, lock_);
     if ((count_ + 1) * 2 > capacity_ && !grow()) return nullptr;
     size_t i = place(key);
     while (entries_[i].key != 0 && entries_[i].key != key) i = (i + 1) & (capacity_ - 1);
@@ -68,7 +84,7 @@ class HandleMap {
 
   // Takes the entry out and returns its value, nullptr if there was none.
   Value* erase(uintptr_t key) {
-    Guard guard(*this);
+    const LockIf guard(threads_, lock_);
     if (capacity_ == 0) return nullptr;
     size_t hole = place(key);
     while (entries_[hole].key != key) {
@@ -98,20 +114,6 @@ class HandleMap {
   struct Entry {
     uintptr_t key;
     Value* value;
-  };
-  class Guard {
-   public:
-    explicit Guard(HandleMap& m) : lock_(m.threads_ ? &m.lock_ : nullptr) {
-      if (lock_ != nullptr) lock_->lock();
-    }
-    ~Guard() {
-      if (lock_ != nullptr) lock_->unlock();
-    }
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-
-   private:
-    SpinLock* lock_;
   };
 
   size_t place(uintptr_t key) const { return (key * 0x9e3779b97f4a7c15u) >> shift_; }

@@ -33,7 +33,7 @@ bool address_is_plausible(const void* buf, MPI_Count count, const TypeInfo* t) {
 }
 
 Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold) {
-  if (g_process.detached != nullptr) reap_detached();
+  if (!g_process.detached.empty()) reap_detached();
   Request* r = g_process.engine.take_request();
   if (r == nullptr) return nullptr;
   r->context = t.comm->context;
@@ -58,20 +58,6 @@ bool make_scratch(Request* r, const Target& t, MPI_Count count) {
   mine(r).user_count = static_cast<uint64_t>(count);
   mine(r).user_type = key_of(copy);
   r->region = {mine(r).scratch, bytes, layout::byte_layout()};
-  return true;
-}
-
-// Room in the user's attached buffer for a buffered send; false if there is none. What was released is taken
-// and counted under one lock: else another thread could find the buffer full that is not, or detach it in
-// between.
-bool charge(Request* r, uint64_t bytes) {
-  Process& p = g_process;
-  StateGuard guard;
-  p.attached_used -= p.engine.take_released();
-  if (p.attached_used + bytes > p.attached_bytes) return false;
-  p.attached_used += bytes;
-  r->charged = bytes;
-  r->attachment = p.attachment;
   return true;
 }
 
@@ -162,13 +148,10 @@ int launch_send(Request* r, SendMode mode) {
   Process& p = g_process;
   if (mode == SendMode::buffered) {
     const uint64_t needed = layout::bytes(r->region) + kBsendOverhead;
-    if (!charge(r, needed)) return fail(r, c->comm, MPI_ERR_BUFFER);
+    if (!p.attached.charge(r, needed)) return fail(r, c->comm, MPI_ERR_BUFFER);
   }
   if (p.engine.start_send(r, mode)) return MPI_SUCCESS;
-  {
-    StateGuard guard;
-    if (r->attachment == p.attachment) p.attached_used -= r->charged;
-  }
+  p.attached.refund(r);
   return fail(r, c->comm, MPI_ERR_NO_MEM);
 }
 
@@ -274,18 +257,11 @@ void free_placeholders() {
 
 void detach(Request* r) {
   mine(r).detached = 1;
-  StateGuard guard;
-  r->next = g_process.detached;
-  g_process.detached = r;
+  g_process.detached.add(r);
 }
 
 void reap_detached() {
-  Request* list;
-  {
-    StateGuard guard;
-    list = g_process.detached;
-    g_process.detached = nullptr;
-  }
+  Request* list = g_process.detached.take_all();
   while (list != nullptr) {
     Request* r = list;
     list = r->next;
@@ -306,12 +282,11 @@ void reap_detached() {
 
 void leave_detached() {
   reap_detached();
-  StateGuard guard;
-  for (Request* r = g_process.detached; r != nullptr; r = r->next) {
-    if (r->kind != RequestKind::carried) continue;
+  g_process.detached.for_each([](Request* r) {
+    if (r->kind != RequestKind::carried) return;
     MPI_Request library = handle_of<MPI_Request>(mine(r).library);
     pmpi().Request_free(&library);
-  }
+  });
 }
 
 int launch_persistent(Request* r) {

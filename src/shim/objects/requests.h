@@ -40,20 +40,6 @@ inline const OwnerPart& mine(const Request* r) {
   return *std::launder(reinterpret_cast<const OwnerPart*>(r->owners));
 }
 
-// Guards what Process names, when several threads of this process call at once. Taken before the engine's
-// locks.
-class StateGuard {
- public:
-  StateGuard() {
-    if (g_process.threads) g_process.lock.lock();
-  }
-  ~StateGuard() {
-    if (g_process.threads) g_process.lock.unlock();
-  }
-  StateGuard(const StateGuard&) = delete;
-  StateGuard& operator=(const StateGuard&) = delete;
-};
-
 // Whom and what a call addresses.
 struct Target {
   CommInfo* comm;
@@ -118,7 +104,6 @@ void reap_detached();
 void leave_detached();
 
 void free_placeholders();
-void free_spare_messages();
 
 // Persistent operations.
 int launch_persistent(Request* r);
