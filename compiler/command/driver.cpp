@@ -10,8 +10,8 @@
 #include "compiler/command/command_line.h"
 #include "compiler/command/link.h"
 #include "compiler/command/process.h"
-#include "compiler/text/text.h"
 #include "compiler/command/translate.h"
+#include "compiler/text/text.h"
 
 namespace tasuki::cc {
 namespace {

@@ -6,18 +6,18 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/checks/whole_arrays.h"
+#include "compiler/command/link.h"
+#include "compiler/lower/rewrite.h"
 #include "compiler/meaning/acc_regions.h"
 #include "compiler/meaning/analysis.h"
 #include "compiler/meaning/coarray_operand.h"
-#include "compiler/tokens/coarray.h"
-#include "compiler/text/diagnostics.h"
-#include "compiler/tokens/dlm.h"
-#include "compiler/text/edits.h"
-#include "compiler/command/link.h"
-#include "compiler/lower/rewrite.h"
 #include "compiler/meaning/runtime_arrays.h"
+#include "compiler/text/diagnostics.h"
+#include "compiler/text/edits.h"
 #include "compiler/text/text.h"
-#include "compiler/checks/whole_arrays.h"
+#include "compiler/tokens/coarray.h"
+#include "compiler/tokens/dlm.h"
 #include "compiler/tokens/xmp_directive.h"
 
 namespace tasuki::cc {

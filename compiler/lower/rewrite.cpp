@@ -4,11 +4,11 @@
 #include <map>
 #include <set>
 
-#include "compiler/meaning/acc_regions.h"
-#include "compiler/lower/local/lowering.h"
-#include "compiler/text/edits.h"
 #include "compiler/lower/global/lowering.h"
+#include "compiler/lower/local/lowering.h"
+#include "compiler/meaning/acc_regions.h"
 #include "compiler/meaning/omp_acc_names.h"
+#include "compiler/text/edits.h"
 #include "tasuki/xmp_compiler.h"
 
 namespace tasuki::cc {

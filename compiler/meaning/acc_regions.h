@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "compiler/meaning/analysis.h"
-#include "compiler/tokens/coarray.h"
-#include "compiler/text/diagnostics.h"
 #include "compiler/meaning/runtime_arrays.h"
+#include "compiler/text/diagnostics.h"
 #include "compiler/text/text.h"
+#include "compiler/tokens/coarray.h"
 
 namespace tasuki::cc {
 

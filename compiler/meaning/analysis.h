@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/tokens/coarray.h"
 #include "compiler/text/diagnostics.h"
-#include "compiler/tokens/dlm.h"
 #include "compiler/text/text.h"
+#include "compiler/tokens/coarray.h"
+#include "compiler/tokens/dlm.h"
 
 namespace tasuki::cc {
 

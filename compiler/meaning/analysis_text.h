@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "compiler/text/text.h"
 #include "compiler/tokens/coarray.h"
 #include "compiler/tokens/dlm.h"
-#include "compiler/text/text.h"
 
 namespace tasuki::cc {
 

@@ -8,10 +8,10 @@
 
 #include "compiler/meaning/acc_regions.h"
 #include "compiler/meaning/analysis.h"
-#include "compiler/tokens/coarray.h"
-#include "compiler/text/diagnostics.h"
 #include "compiler/meaning/omp_acc_names.h"
 #include "compiler/meaning/runtime_arrays.h"
+#include "compiler/text/diagnostics.h"
+#include "compiler/tokens/coarray.h"
 
 namespace tasuki::cc {
 

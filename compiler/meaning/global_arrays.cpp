@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compiler/text/declarator.h"
 #include "compiler/meaning/element_types.h"
+#include "compiler/text/declarator.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {

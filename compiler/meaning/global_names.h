@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/meaning/coarray_operand.h"
 #include "compiler/directives/global_view.h"
+#include "compiler/meaning/coarray_operand.h"
 
 namespace tasuki::cc {
 

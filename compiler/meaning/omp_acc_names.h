@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "compiler/meaning/analysis.h"
-#include "compiler/text/diagnostics.h"
 #include "compiler/meaning/runtime_arrays.h"
+#include "compiler/text/diagnostics.h"
 #include "compiler/text/text.h"
 
 namespace tasuki::cc {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "compiler/meaning/analysis.h"
-#include "compiler/tokens/coarray.h"
 #include "compiler/text/declarator.h"
 #include "compiler/text/diagnostics.h"
-#include "compiler/tokens/dlm.h"
 #include "compiler/text/text.h"
+#include "compiler/tokens/coarray.h"
+#include "compiler/tokens/dlm.h"
 
 namespace tasuki::cc {
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <random>
 
-#include "compiler/meaning/analysis_text.h"
 #include "compiler/lower/local/lowering.h"
-#include "compiler/text/edits.h"
 #include "compiler/lower/rewrite.h"
+#include "compiler/meaning/analysis_text.h"
+#include "compiler/text/edits.h"
 
 namespace tasuki::cc {
 namespace {

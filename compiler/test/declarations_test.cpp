@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/lower/local/lowering.h"
 #include "compiler/lower/global/lowering.h"
+#include "compiler/lower/local/lowering.h"
 #include "compiler/lower/rewrite.h"
 
 namespace tasuki::cc {

@@ -4,8 +4,8 @@
 
 #include "compiler/meaning/analysis_text.h"
 #include "compiler/text/declarator.h"
-#include "compiler/tokens/dlm.h"
 #include "compiler/text/edits.h"
+#include "compiler/tokens/dlm.h"
 
 namespace tasuki::cc {
 namespace {

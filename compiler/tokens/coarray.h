@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/text/diagnostics.h"
 #include "compiler/directives/global_view.h"
+#include "compiler/text/diagnostics.h"
 #include "compiler/text/text.h"
 #include "compiler/tokens/xmp_directive.h"
 

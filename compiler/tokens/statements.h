@@ -1,8 +1,8 @@
 // Where statements begin and end, directives before them included.
 #pragma once
 
-#include "compiler/tokens/coarray.h"
 #include "compiler/text/text.h"
+#include "compiler/tokens/coarray.h"
 
 namespace tasuki::cc {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "compiler/text/edits.h"
 #include "compiler/directives/global_view.h"
+#include "compiler/text/edits.h"
 
 namespace tasuki::cc {
 namespace {

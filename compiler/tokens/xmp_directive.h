@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/text/diagnostics.h"
 #include "compiler/directives/reader.h"
+#include "compiler/text/diagnostics.h"
 #include "compiler/text/text.h"
 
 namespace tasuki::cc {

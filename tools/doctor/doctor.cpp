@@ -99,7 +99,7 @@ void add_doctor(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<Options>();
   cmd->add_option("PROGRAM", options->program, "Would its ranks share an address space, and with which MPI?");
   cmd->add_flag("--json", options->json, "The same as JSON");
-  cmd->add_flag("--trial", options->trial)->group("");  // what examine_machine starts as a task
+  cmd->add_flag("--trial", options->trial)->group("");        // what examine_machine starts as a task
   cmd->add_option("--library", options->library)->group("");  // what ask_mpi_library starts
   cmd->footer("Exit code: 0 when tasks can share an address space here, 1 when a problem prevents it.");
   cmd->callback([options, exit_code] {

@@ -5,10 +5,10 @@
 
 #include "os/output_file.h"
 #include "schedule/schedule.h"
-#include "simmpi/run/memory_check.h"
-#include "simmpi/report/report.h"
-#include "simmpi/run/run_program.h"
 #include "simmpi/experiment/schedule_file.h"
+#include "simmpi/report/report.h"
+#include "simmpi/run/memory_check.h"
+#include "simmpi/run/run_program.h"
 #include "tools/command.h"
 #include "tools/sim/common.h"
 

@@ -58,7 +58,8 @@ int compile(std::vector<std::string> arguments, bool cxx) {
     command.push_back("-lmpi_abi");
   }
   execvp(command[0].c_str(), os::pointers_to(command).data());
-  fprintf(stderr, "tasuki simcc: %s: %s (CC and CXX name the compilers)\n", command[0].c_str(), strerror(errno));
+  fprintf(stderr, "tasuki simcc: %s: %s (CC and CXX name the compilers)\n", command[0].c_str(),
+          strerror(errno));
   return 127;
 }
 

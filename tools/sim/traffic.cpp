@@ -7,8 +7,8 @@
 
 #include "netsim/topology.h"
 #include "os/output_file.h"
-#include "simmpi/run/memory_check.h"
 #include "simmpi/experiment/traffic.h"
+#include "simmpi/run/memory_check.h"
 #include "tools/command.h"
 #include "tools/sim/common.h"
 

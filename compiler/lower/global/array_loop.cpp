@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compiler/text/declarator.h"
 #include "compiler/meaning/node_sets.h"
+#include "compiler/text/declarator.h"
 
 namespace tasuki::cc {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/text/declarator.h"
-#include "compiler/meaning/for_header.h"
 #include "compiler/lower/global/omp_acc_names.h"
-#include "compiler/meaning/node_sets.h"
 #include "compiler/lower/global/reductions.h"
+#include "compiler/meaning/for_header.h"
+#include "compiler/meaning/node_sets.h"
+#include "compiler/text/declarator.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {

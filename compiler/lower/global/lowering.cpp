@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <memory>
 
-#include "compiler/lower/global/array_loop.h"
-#include "compiler/meaning/global_arrays.h"
-#include "compiler/lower/global/gmove.h"
 #include "compiler/checks/loop_exits.h"
+#include "compiler/checks/thread_regions.h"
+#include "compiler/lower/global/array_loop.h"
+#include "compiler/lower/global/gmove.h"
 #include "compiler/lower/global/loop.h"
+#include "compiler/lower/global/reductions.h"
+#include "compiler/meaning/global_arrays.h"
 #include "compiler/meaning/node_sets.h"
 #include "compiler/tokens/omp_acc_line.h"
-#include "compiler/lower/global/reductions.h"
 #include "compiler/tokens/statements.h"
-#include "compiler/checks/thread_regions.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {

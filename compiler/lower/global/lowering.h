@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/meaning/coarray_operand.h"
 #include "compiler/lower/global/omp_acc_names.h"
+#include "compiler/meaning/coarray_operand.h"
 
 namespace tasuki::cc {
 

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <set>
 
-#include "compiler/text/declarator.h"
 #include "compiler/meaning/element_types.h"
+#include "compiler/text/declarator.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {

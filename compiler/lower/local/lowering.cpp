@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/lower/local/array_assignment.h"
-#include "compiler/text/declarator.h"
 #include "compiler/lower/global/lowering.h"
+#include "compiler/lower/local/array_assignment.h"
 #include "compiler/lower/local/directives.h"
+#include "compiler/text/declarator.h"
 #include "compiler/tokens/statements.h"
 #include "tasuki/xmp_compiler.h"
 

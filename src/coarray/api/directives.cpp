@@ -1,8 +1,8 @@
 // What tasukicc emits calls of for directives (xmp_compiler.h): post and wait, locks, atomics, node arrays, tasks.
 #include <algorithm>
 
-#include "coarray/sync/atomics.h"
 #include "coarray/local/runtime.h"
+#include "coarray/sync/atomics.h"
 #include "tasuki/xmp_compiler.h"
 
 using namespace tasuki::coarray;

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "coarray/sync/atomics.h"
 #include "coarray/local/outstanding.h"
+#include "coarray/sync/atomics.h"
 #include "coarray/sync/sync.h"
 #include "os/signals.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "coarray/local/memory.h"
 #include "coarray/device/openacc.h"
+#include "coarray/local/memory.h"
 
 namespace tasuki::coarray {
 namespace {

@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "coarray/global/records/arrays.h"
-#include "coarray/global/exchange/async.h"
 #include "coarray/global/compute/operations.h"
+#include "coarray/global/exchange/async.h"
+#include "coarray/global/records/arrays.h"
 #include "coarray/local/windows.h"
 #include "os/cpu.h"
 

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "coarray/sync/allgather.h"
-#include "coarray/sync/collectives.h"
 #include "coarray/device/device.h"
 #include "coarray/device/device_transfer.h"
 #include "coarray/local/memory.h"
-#include "coarray/sync/sync.h"
 #include "coarray/local/team.h"
 #include "coarray/local/transfer.h"
+#include "coarray/sync/allgather.h"
+#include "coarray/sync/collectives.h"
+#include "coarray/sync/sync.h"
 
 namespace tasuki::coarray {
 

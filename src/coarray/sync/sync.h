@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "coarray/local/memory.h"
-#include "coarray/sync/patience.h"
 #include "coarray/local/team.h"
+#include "coarray/sync/patience.h"
 
 namespace tasuki::coarray {
 

@@ -11,12 +11,12 @@
 #include <unordered_map>
 
 #include "os/descriptor.h"
-#include "pager/mappers/mapper.h"
 #include "pager/core/page_state.h"
-#include "pager/pager.h"
 #include "pager/core/replacement.h"
-#include "pager/run_set.h"
 #include "pager/core/streams.h"
+#include "pager/mappers/mapper.h"
+#include "pager/pager.h"
+#include "pager/run_set.h"
 
 namespace tasuki::pager {
 

@@ -7,9 +7,9 @@
 #include "simmpi/objects/comm.h"
 #include "simmpi/objects/datatype.h"
 #include "simmpi/objects/mpi_state.h"
+#include "simmpi/objects/user_requests.h"
 #include "simmpi/run/rank.h"
 #include "simmpi/run/simulation.h"
-#include "simmpi/objects/user_requests.h"
 #include "simmpi_generated/calls.h"
 
 namespace tasuki::simmpi {

@@ -6,12 +6,12 @@
 #include <cstring>
 
 #include "schedule/schedule.h"
-#include "simmpi/objects/datatype.h"
 #include "simmpi/experiment/experiment.h"
+#include "simmpi/objects/datatype.h"
 #include "simmpi/objects/mpi_state.h"
+#include "simmpi/objects/user_requests.h"
 #include "simmpi/run/rank.h"
 #include "simmpi/run/simulation.h"
-#include "simmpi/objects/user_requests.h"
 
 namespace tasuki::simmpi {
 namespace {

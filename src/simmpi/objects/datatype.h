@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "layout/layout.h"
-#include "simmpi/objects/arguments.h"
 #include "simmpi/mpi.h"
+#include "simmpi/objects/arguments.h"
 
 namespace tasuki::simmpi {
 

@@ -9,8 +9,8 @@
 
 #include "base/status.h"
 #include "netsim/network.h"
-#include "simmpi/run/rank_log.h"
 #include "simmpi/experiment/schedule_run.h"
+#include "simmpi/run/rank_log.h"
 
 namespace tasuki::simmpi {
 

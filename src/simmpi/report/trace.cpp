@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "simmpi/report/protobuf.h"
 #include "simmpi/report/data.h"
+#include "simmpi/report/protobuf.h"
 
 namespace tasuki::simmpi {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "simmpi/objects/comm.h"
-#include "simmpi/run/crash.h"
 #include "simmpi/objects/mpi_state.h"
+#include "simmpi/run/crash.h"
 #include "simmpi/run/process.h"
 #include "simmpi/run/simulation.h"
 

@@ -26,8 +26,8 @@
 
 #include "netsim/network.h"
 #include "simmpi/program/fiber.h"
-#include "simmpi/run/output.h"
 #include "simmpi/program/program.h"
+#include "simmpi/run/output.h"
 #include "simmpi/run/rank_log.h"
 #include "simmpi/run/request.h"
 #include "simmpi/run/run_program.h"

@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "simmpi/objects/comm.h"
-#include "simmpi/run/entries.h"
 #include "simmpi/objects/mpi_state.h"
+#include "simmpi/run/entries.h"
 #include "simmpi/run/process.h"
 
 namespace tasuki::simmpi {

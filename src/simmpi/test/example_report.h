@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "netsim/test/scripted.h"
-#include "simmpi/report/report.h"
 #include "simmpi/experiment/schedule_run.h"
+#include "simmpi/report/report.h"
 
 namespace tasuki::simmpi {
 

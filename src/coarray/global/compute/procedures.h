@@ -2,8 +2,8 @@
 // distributed arrays, and all nodes that execute the call take part.
 #pragma once
 
-#include "coarray/global/records/arrays.h"
 #include "coarray/global/exchange/elements.h"
+#include "coarray/global/records/arrays.h"
 
 namespace tasuki::coarray {
 

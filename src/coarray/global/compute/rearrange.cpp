@@ -3,12 +3,12 @@
 #include <cstring>
 #include <numeric>
 
-#include "coarray/sync/collectives.h"
+#include "coarray/global/compute/procedures.h"
 #include "coarray/global/exchange/orders.h"
 #include "coarray/global/exchange/patient.h"
-#include "coarray/global/compute/procedures.h"
 #include "coarray/global/records/types.h"
 #include "coarray/local/runtime.h"
+#include "coarray/sync/collectives.h"
 
 using namespace tasuki::coarray;
 

@@ -7,11 +7,11 @@
 #include <memory>
 #include <tuple>
 
-#include "coarray/global/records/arrays.h"
-#include "coarray/global/exchange/async.h"
 #include "coarray/global/compute/direct_reduction.h"
 #include "coarray/global/compute/operations.h"
+#include "coarray/global/exchange/async.h"
 #include "coarray/global/exchange/patient.h"
+#include "coarray/global/records/arrays.h"
 #include "coarray/local/runtime.h"
 
 using namespace tasuki::coarray;

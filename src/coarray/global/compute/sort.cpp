@@ -7,12 +7,12 @@
 #include <tuple>
 #include <type_traits>
 
-#include "coarray/sync/collectives.h"
+#include "coarray/global/compute/procedures.h"
 #include "coarray/global/exchange/orders.h"
 #include "coarray/global/exchange/patient.h"
-#include "coarray/global/compute/procedures.h"
 #include "coarray/global/records/types.h"
 #include "coarray/local/runtime.h"
+#include "coarray/sync/collectives.h"
 
 using namespace tasuki::coarray;
 

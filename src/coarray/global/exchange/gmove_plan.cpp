@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "coarray/local/runtime.h"
 #include "coarray/index/shape.h"
+#include "coarray/local/runtime.h"
 
 namespace tasuki::coarray {
 namespace {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "coarray/local/fail.h"
 #include "coarray/index/distribution.h"
+#include "coarray/local/fail.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::coarray {
