@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -21,23 +20,16 @@ namespace {
 class CopyMapper final : public Mapper {
  public:
   CopyMapper(os::UserFault faults, bool user_mode_only)
-      : faults_(std::move(faults)), user_mode_only_(user_mode_only) {}
+      : regions_(std::move(faults)), user_mode_only_(user_mode_only) {}
   ~CopyMapper() override {
     for (const auto& [at, bytes] : pool_) os::unmap(at, bytes);
   }
 
   std::byte* reserve(size_t bytes, size_t alignment) override { return map_region(bytes, alignment); }
   Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
-    const Status status = watch_region(&faults_, at, bytes, present);
-    if (status.ok()) watched_[at] = bytes;
-    return status;
+    return regions_.watch(at, bytes, present);
   }
-  // Whoever waits there, by a mistake of the program's, gets its SIGSEGV.
-  void release(std::byte* at, size_t bytes, bool) override {
-    watched_.erase(at);
-    os::unmap(at, bytes);
-    faults_.wake(at, bytes);
-  }
+  void release(std::byte* at, size_t bytes, bool) override { regions_.release(at, bytes); }
 
   // Buffers are used again and again: only as many exist as are under way at once.
   bool take(uint32_t units, Pieces* pieces) override {
@@ -48,18 +40,10 @@ class CopyMapper final : public Mapper {
       pool_.emplace_back(at, bytes);
       free_.add(unit_of(at), bytes / kUnit);
     }
-    while (units > 0) {
-      uint64_t first = 0;
-      const auto count = static_cast<uint32_t>(free_.take(units, &first));
-      pieces->push_back({address_of(first), count, false});
-      units -= count;
-    }
+    take_units(&free_, units, false, pieces);
     return true;
   }
-  void give(Pieces* pieces) override {
-    for (const Piece& p : *pieces) free_.add(unit_of(p.at), p.units);
-    pieces->clear();
-  }
+  void give(Pieces* pieces) override { give_units(pieces, &free_); }
 
   Status map(std::byte* at, Pieces* pieces, bool writable) override {
     for (const Piece& p : *pieces) {
@@ -120,18 +104,13 @@ class CopyMapper final : public Mapper {
     pieces->clear();
     if (madvise(at, units * kUnit, MADV_DONTNEED) != 0) {
       // The program locked it: all at once, as every change in the middle of a mapping makes two of it.
-      for (const auto& [region, bytes] : watched_) unlock_pages(region, bytes);
+      regions_.unlock();
       madvise(at, units * kUnit, MADV_DONTNEED);
     }
     faults_.wake(at, units * kUnit);
   }
   void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
-  bool wake(std::byte* at, uint32_t units) override {
-    bool replaced = false;
-    for (uint32_t i = 0; i < units; i++) replaced = faults_.zero(at + i * kUnit, kUnit) == 0 || replaced;
-    faults_.wake(at, units * kUnit);
-    return replaced;
-  }
+  bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
 
   bool maps_protected() const override { return true; }
   bool serves_kernel() const override { return !user_mode_only_; }
@@ -142,12 +121,12 @@ class CopyMapper final : public Mapper {
   int descriptor() const override { return faults_.descriptor(); }
 
  private:
-  os::UserFault faults_;
+  UserfaultRegions regions_;
+  os::UserFault& faults_ = regions_.faults();
   bool user_mode_only_;
   RunSet free_;
   std::vector<std::pair<std::byte*, size_t>> pool_;
   std::vector<uint8_t> present_;
-  std::map<std::byte*, size_t> watched_;
 };
 
 }  // namespace

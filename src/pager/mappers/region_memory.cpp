@@ -34,16 +34,52 @@ void prepare_region(std::byte* at, size_t bytes) {
   madvise(at, bytes, MADV_DONTFORK);
 }
 
-Status watch_region(os::UserFault* faults, std::byte* at, size_t bytes, uint8_t* present) {
+uint32_t take_units(RunSet* free, uint32_t units, bool zero, Pieces* pieces) {
+  while (units > 0 && free->total() > 0) {
+    uint64_t first = 0;
+    const auto count = static_cast<uint32_t>(free->take(units, &first));
+    pieces->push_back({address_of(first), count, zero});
+    units -= count;
+  }
+  return units;
+}
+
+void give_units(Pieces* pieces, RunSet* free) {
+  for (const Piece& p : *pieces) free->add(unit_of(p.at), p.units);
+  pieces->clear();
+}
+
+Status UserfaultRegions::watch(std::byte* at, size_t bytes, uint8_t* present) {
   const auto unreadable = [] { return Status::error(EIO, "cannot read /proc/self/pagemap"); };
   prepare_region(at, bytes);
   if (!os::present_pages(at, bytes, present)) return unreadable();
   for (size_t i = 0; i < bytes / 4096; i++)
     if (present[i] != 0) std::atomic_ref(reinterpret_cast<uint8_t&>(at[i * 4096])).fetch_or(0);
-  const Status added = faults->add(at, bytes);
-  if (!added.ok() || os::present_pages(at, bytes, present)) return added;
-  (void)faults->remove(at, bytes);
-  return unreadable();
+  const Status added = faults_.add(at, bytes);
+  if (!added.ok()) return added;
+  if (!os::present_pages(at, bytes, present)) {
+    (void)faults_.remove(at, bytes);
+    return unreadable();
+  }
+  watched_[at] = bytes;
+  return {};
+}
+
+void UserfaultRegions::release(std::byte* at, size_t bytes) {
+  watched_.erase(at);
+  os::unmap(at, bytes);
+  faults_.wake(at, bytes);  // whoever waits there, by a mistake of the program's, gets its SIGSEGV
+}
+
+bool UserfaultRegions::wake(std::byte* at, uint32_t units) {
+  bool replaced = false;
+  for (uint32_t i = 0; i < units; i++) replaced = faults_.zero(at + i * kUnit, kUnit) == 0 || replaced;
+  faults_.wake(at, units * kUnit);
+  return replaced;
+}
+
+void UserfaultRegions::unlock() const {
+  for (const auto& [at, bytes] : watched_) unlock_pages(at, bytes);
 }
 
 void unlock_pages(std::byte* at, size_t bytes) {

@@ -1,11 +1,15 @@
-// Address space of regions and buffers.
+// Address space of regions and buffers, and what several mappers do alike with them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <utility>
 
 #include "base/status.h"
 #include "os/userfault.h"
+#include "pager/mappers/mapper.h"
+#include "pager/run_set.h"
 
 namespace tasuki::pager {
 
@@ -17,12 +21,29 @@ std::byte* map_region(size_t bytes, size_t alignment);
 // and gets SIGSEGV this way.
 void prepare_region(std::byte* at, size_t bytes);
 
-// Prepares the range and has its faults caught; Mapper::watch of the mappers with userfaultfd. Pages that this process and a child of an
-// earlier fork share become its own: shared ones could not move.
-Status watch_region(os::UserFault* faults, std::byte* at, size_t bytes, uint8_t* present);
-
 // Pages that come and go cannot be locked (mlock, mlockall): what the program locked of the range is not any more.
 void unlock_pages(std::byte* at, size_t bytes);
+
+// Appends free units as buffers, until there are as many or none is left; how many are missing. And back.
+uint32_t take_units(RunSet* free, uint32_t units, bool zero, Pieces* pieces);
+void give_units(Pieces* pieces, RunSet* free);
+
+// The regions whose faults a userfaultfd catches: what the mappers that have one do alike. The functions are those of Mapper.
+class UserfaultRegions {
+ public:
+  explicit UserfaultRegions(os::UserFault faults) : faults_(std::move(faults)) {}
+  os::UserFault& faults() { return faults_; }
+
+  // Pages that this process and a child of an earlier fork share become its own: shared ones could not move.
+  Status watch(std::byte* at, size_t bytes, uint8_t* present);
+  void release(std::byte* at, size_t bytes);
+  bool wake(std::byte* at, uint32_t units);
+  void unlock() const;
+
+ private:
+  os::UserFault faults_;
+  std::map<std::byte*, size_t> watched_;
+};
 
 inline uint64_t unit_of(const std::byte* p) {
   return reinterpret_cast<uintptr_t>(p) / 4096;

@@ -189,18 +189,10 @@ class SignalMapper final : public Mapper {
   bool take(uint32_t units, Pieces* pieces) override {
     while (free_.total() < units)
       if (!grow(units)) return false;
-    while (units > 0) {
-      uint64_t first = 0;
-      const auto count = static_cast<uint32_t>(free_.take(units, &first));
-      pieces->push_back({address_of(first), count, false});
-      units -= count;
-    }
+    take_units(&free_, units, false, pieces);
     return true;
   }
-  void give(Pieces* pieces) override {
-    for (const Piece& p : *pieces) free_.add(unit_of(p.at), p.units);
-    pieces->clear();
-  }
+  void give(Pieces* pieces) override { give_units(pieces, &free_); }
 
   Status map(std::byte* at, Pieces* pieces, bool writable) override {
     std::byte* to = at;

@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -34,35 +33,25 @@ std::string error_text(const char* what, int error) {
 class UserfaultMapper final : public Mapper {
  public:
   UserfaultMapper(os::UserFault faults, bool user_mode_only)
-      : faults_(std::move(faults)), user_mode_only_(user_mode_only) {}
+      : regions_(std::move(faults)), user_mode_only_(user_mode_only) {}
   ~UserfaultMapper() override {
     for (const auto& [at, bytes] : arena_) os::unmap(at, bytes);
   }
 
   std::byte* reserve(size_t bytes, size_t alignment) override { return map_region(bytes, alignment); }
   Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
-    const Status status = watch_region(&faults_, at, bytes, present);
-    if (status.ok()) watched_[at] = bytes;
-    return status;
+    return regions_.watch(at, bytes, present);
   }
-  // Whoever waits there, by a mistake of the program's, gets its SIGSEGV.
-  void release(std::byte* at, size_t bytes, bool) override {
-    watched_.erase(at);
-    os::unmap(at, bytes);
-    faults_.wake(at, bytes);
-  }
+  void release(std::byte* at, size_t bytes, bool) override { regions_.release(at, bytes); }
 
   bool take(uint32_t units, Pieces* pieces) override {
     while (full_.total() + fresh_.total() < units)
       if (!grow(units)) return false;
-    take_from(&full_, &units, false, pieces);
-    take_from(&fresh_, &units, true, pieces);
+    units = take_units(&full_, units, false, pieces);
+    take_units(&fresh_, units, true, pieces);
     return true;
   }
-  void give(Pieces* pieces) override {
-    for (const Piece& p : *pieces) full_.add(unit_of(p.at), p.units);
-    pieces->clear();
-  }
+  void give(Pieces* pieces) override { give_units(pieces, &full_); }
   void trim(uint32_t units) override {
     while (units > 0 && full_.total() > 0) {
       uint64_t unit = 0;
@@ -105,12 +94,7 @@ class UserfaultMapper final : public Mapper {
   void discard(std::byte*, uint32_t, Pieces* pieces) override { give(pieces); }
   void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
 
-  bool wake(std::byte* at, uint32_t units) override {
-    bool replaced = false;
-    for (uint32_t i = 0; i < units; i++) replaced = faults_.zero(at + i * kUnit, kUnit) == 0 || replaced;
-    faults_.wake(at, units * kUnit);
-    return replaced;
-  }
+  bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
 
   bool maps_protected() const override { return false; }
   bool serves_kernel() const override { return !user_mode_only_; }
@@ -121,15 +105,6 @@ class UserfaultMapper final : public Mapper {
   int descriptor() const override { return faults_.descriptor(); }
 
  private:
-  static void take_from(RunSet* set, uint32_t* units, bool zero, Pieces* pieces) {
-    while (*units > 0 && set->total() > 0) {
-      uint64_t first = 0;
-      const auto count = static_cast<uint32_t>(set->take(*units, &first));
-      pieces->push_back({address_of(first), count, zero});
-      *units -= count;
-    }
-  }
-
   // With a unit behind it that nobody uses: runs of different chunks must not join, as UFFDIO_MOVE takes no range across two mappings.
   static std::byte* map_chunk(size_t bytes) {
     std::byte* at = map_region(bytes + kUnit, kUnit);
@@ -254,15 +229,15 @@ class UserfaultMapper final : public Mapper {
   }
 
   void unlock_all() {
-    for (const auto& [at, bytes] : watched_) unlock_pages(at, bytes);
+    regions_.unlock();
     for (const auto& [at, bytes] : arena_) unlock_pages(at, bytes);
   }
 
-  os::UserFault faults_;
+  UserfaultRegions regions_;
+  os::UserFault& faults_ = regions_.faults();
   bool user_mode_only_;
   RunSet full_, fresh_, hollow_;
   std::vector<std::pair<std::byte*, size_t>> arena_;
-  std::map<std::byte*, size_t> watched_;
 };
 
 }  // namespace
