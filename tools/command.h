@@ -35,8 +35,6 @@ bool take_program(const CLI::App& cmd, const char* usage, std::vector<std::strin
 // Says why a program cannot be executed; the exit code that a failure of the launcher's own execvp gives.
 int exec_failure(const char* launcher, const std::string& name, int error);
 
-std::vector<std::string> current_environment();
-
 inline constexpr int kMostTasks = 1000000;  // of one command; the kernel's limits come first
 
 }  // namespace tasuki::tool

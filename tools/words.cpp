@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/unknown_settings.h"
+#include "os/environment.h"
 #include "task/launcher.h"
 
 namespace tasuki::tool {
@@ -108,7 +109,7 @@ void name_slips(const CLI::App& app, const std::vector<std::string>& words) {
 void look_at_settings(const std::vector<std::string>& words) {
   if (words.size() > 1 && words[1] == kBehindWrapper) return;
   // Every rank has the same environment.
-  const task::Job job = task::read_job(current_environment());
+  const task::Job job = task::read_job(os::environment_of_self());
   if (job.launcher == nullptr || job.world_rank == 0) warn_of_unknown_settings(environ);
 }
 

@@ -1,4 +1,5 @@
 #include "bench/driver/child.h"
+#include "os/environment.h"
 
 #include <signal.h>
 #include <sys/mman.h>

@@ -199,21 +199,6 @@ Result<Pipe> make_pipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; entry++) all.emplace_back(*entry);
-  for (const std::string& variable : variables) {
-    const std::string name = variable.substr(0, variable.find('=') + 1);
-    const auto place =
-        std::find_if(all.begin(), all.end(), [&](const std::string& e) { return e.starts_with(name); });
-    if (place != all.end())
-      *place = variable;
-    else
-      all.push_back(variable);
-  }
-  return all;
-}
-
 std::vector<char*> pointers_to(const std::vector<std::string>& list) {
   std::vector<char*> pointers;
   for (const std::string& s : list) pointers.push_back(const_cast<char*>(s.c_str()));

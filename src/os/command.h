@@ -94,9 +94,6 @@ struct Pipe {
 };
 Result<Pipe> make_pipe();
 
-// This process's environment with these variables, "NAME=value", in addition or instead.
-std::vector<std::string> environment_with(const std::vector<std::string>& variables);
-
 // A list of strings as exec takes it; the strings must outlive it.
 std::vector<char*> pointers_to(const std::vector<std::string>& list);
 

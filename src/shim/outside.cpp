@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "generated/pmpi.h"
+#include "os/environment.h"
 #include "shim/process.h"
 #include "task/launcher.h"
 
@@ -54,9 +55,7 @@ bool speaks(const task::TaskSlot* slot, message::Board* board, const task::Job& 
 
 // Programs of one rank each where several were started: the launcher is none that this MPI library can speak to.
 void say_alone(const task::TaskSlot* slot, message::Board* board) {
-  std::vector<std::string> environment;
-  for (char** e = environ; *e != nullptr; e++) environment.emplace_back(*e);
-  const task::Job job = task::read_job(environment);
+  const task::Job job = task::read_job(os::environment_of_self());
   if (job.abi != task::MpiAbi::none && job.abi != kAbi)
     return;  // `tasuki run` has said which launcher is wrong
   const char* started = getenv("TASUKI_SIZE");

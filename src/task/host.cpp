@@ -21,6 +21,7 @@
 #include <tuple>
 
 #include "base/log.h"
+#include "os/environment.h"
 #include "os/mapping.h"
 #include "os/process.h"
 #include "task/preload.h"
@@ -279,10 +280,10 @@ Status Host::start_here(TaskRequest* request, int count) {
   start.library_dir = options_.library_dir;
   start.layout_seed = options_.layout_seed;
   start.abi = abis_.of(*request);
-  set_variable(&request->environment, kSizeVariable, std::to_string(count));
+  os::set_variable(&request->environment, kSizeVariable, std::to_string(count));
   for (int i = 0; i < count; i++) {
     request->launcher_rank = i;
-    set_variable(&request->environment, kRankVariable, std::to_string(i));
+    os::set_variable(&request->environment, kRankVariable, std::to_string(i));
     for (size_t f = 0; i == 1 && f < request->fds.size(); f++)
       if (request->fd_numbers[f] == 0) request->fds[f].reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
     Member m;

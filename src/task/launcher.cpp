@@ -1,4 +1,5 @@
 #include "task/launcher.h"
+#include "os/environment.h"
 
 #include <unistd.h>
 
@@ -84,7 +85,8 @@ uint64_t hash(uint64_t h, const std::string& text) {
 const Launcher* launcher_of(const std::vector<std::string>& environment) {
   for (const Launcher& l : kLaunchers) {
     int ignored;
-    if (parse_int(variable(environment, l.rank), &ignored) && variable(environment, l.local_rank) != nullptr)
+    if (parse_int(os::variable(environment, l.rank), &ignored) &&
+        os::variable(environment, l.local_rank) != nullptr)
       return &l;
   }
   return nullptr;
@@ -92,40 +94,23 @@ const Launcher* launcher_of(const std::vector<std::string>& environment) {
 
 }  // namespace
 
-const char* variable(const std::vector<std::string>& environment, const char* name) {
-  const size_t length = strlen(name);
-  for (const std::string& entry : environment)
-    if (entry.compare(0, length, name) == 0 && entry[length] == '=') return entry.c_str() + length + 1;
-  return nullptr;
-}
-
-void set_variable(std::vector<std::string>* environment, const std::string& name, const std::string& value) {
-  const std::string prefix = name + "=";
-  for (std::string& entry : *environment) {
-    if (entry.compare(0, prefix.size(), prefix) != 0) continue;
-    entry = prefix + value;
-    return;
-  }
-  environment->push_back(prefix + value);
-}
-
 Job read_job(const std::vector<std::string>& environment) {
   Job job;
   const Launcher* l = launcher_of(environment);
   if (l == nullptr) return job;
   // Jobs that ranks spawn (MPI_Comm_spawn) have nothing in their environment that tells one from another, and
   // MPICH 5's Hydra starts all of them from one process: such ranks must not meet.
-  if (strcmp(l->name, "hydra") == 0 && variable(environment, "PMI_SPAWNED") != nullptr) return job;
+  if (strcmp(l->name, "hydra") == 0 && os::variable(environment, "PMI_SPAWNED") != nullptr) return job;
   int rank = -1, local_rank = 0, local_size = 0;
-  parse_int(variable(environment, l->rank), &rank);
-  if (!parse_int(variable(environment, l->local_rank), &local_rank)) return job;
+  parse_int(os::variable(environment, l->rank), &rank);
+  if (!parse_int(os::variable(environment, l->local_rank), &local_rank)) return job;
   if (strcmp(l->name, "slurm") == 0) {
     int node = 0;
-    parse_int(variable(environment, "SLURM_NODEID"), &node);
-    local_size = slurm_count(variable(environment, l->local_size), node);
-  } else if (!parse_int(variable(environment, l->local_size), &local_size) &&
+    parse_int(os::variable(environment, "SLURM_NODEID"), &node);
+    local_size = slurm_count(os::variable(environment, l->local_size), node);
+  } else if (!parse_int(os::variable(environment, l->local_size), &local_size) &&
              !(strcmp(l->name, "pals") == 0 &&
-               parse_int(variable(environment, "PMI_LOCAL_SIZE"), &local_size))) {
+               parse_int(os::variable(environment, "PMI_LOCAL_SIZE"), &local_size))) {
     local_size = -1;
   }
   if (local_size < 1) return job;  // it is not known for whom to wait
@@ -135,12 +120,12 @@ Job read_job(const std::vector<std::string>& environment) {
   job.local_size = local_size;
   job.abi = l->abi;
   // Open MPI speaks PMIx only, PMI-1 and PMI-2 (also Cray's, which has no descriptor) are MPICH's.
-  if (job.abi == MpiAbi::none &&
-      (variable(environment, "PMI_FD") != nullptr || variable(environment, "PMI_CONTROL_PORT") != nullptr))
+  if (job.abi == MpiAbi::none && (os::variable(environment, "PMI_FD") != nullptr ||
+                                  os::variable(environment, "PMI_CONTROL_PORT") != nullptr))
     job.abi = MpiAbi::mpich;
   for (const char* name : l->identity) {
     if (name == nullptr) break;
-    const char* value = variable(environment, name);
+    const char* value = os::variable(environment, name);
     job.identity.push_back(std::string(name) + "=" + (value != nullptr ? value : ""));
   }
   return job;

@@ -24,10 +24,6 @@ struct Job {
 // Reads an environment ("NAME=value" entries); pure, so that recorded environments test it.
 Job read_job(const std::vector<std::string>& environment);
 
-// Value of a variable in such a list, nullptr if unset.
-const char* variable(const std::vector<std::string>& environment, const char* name);
-void set_variable(std::vector<std::string>* environment, const std::string& name, const std::string& value);
-
 // The process that started this job's ranks on this node: the launcher's daemon there, or mpirun.
 pid_t starter_of_ranks(const Job& job);
 

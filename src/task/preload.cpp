@@ -1,4 +1,5 @@
 #include "task/preload.h"
+#include "os/environment.h"
 
 #include <unistd.h>
 
@@ -31,7 +32,7 @@ const char* shim_of(MpiAbi abi) {
 std::vector<std::string> trace_libraries(const std::string& loader, const std::string& path,
                                          const std::vector<std::string>& environment) {
   std::vector<std::string> env = environment;
-  set_variable(&env, "LD_TRACE_LOADED_OBJECTS", "1");
+  os::set_variable(&env, "LD_TRACE_LOADED_OBJECTS", "1");
   const Result<os::Captured> traced = os::capture({.argv = {loader, path},
                                                    .environment = env,
                                                    .input = os::kNull,
@@ -72,7 +73,7 @@ std::string add_preload(std::vector<std::string>* environment, const std::string
   // Behind what the user preloads: a tool that finds the next MPI_Send by dlsym(RTLD_NEXT) must find the
   // shim's, not the MPI library's. Tools that call PMPI_Send find the shim's too, from any place.
   std::string value, problem;
-  if (const char* users = variable(*environment, "LD_PRELOAD"); users != nullptr) value = users;
+  if (const char* users = os::variable(*environment, "LD_PRELOAD"); users != nullptr) value = users;
   const auto append = [&value](const std::string& path) { value += (value.empty() ? "" : ":") + path; };
   bool added = false;
   if (const char* shim = shim_of(abi)) {
@@ -91,7 +92,7 @@ std::string add_preload(std::vector<std::string>* environment, const std::string
       added = true;
     }
   }
-  if (added) set_variable(environment, "LD_PRELOAD", value);
+  if (added) os::set_variable(environment, "LD_PRELOAD", value);
   return problem;
 }
 

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "os/environment.h"
 #include "os/process.h"
 #include "task/protocol.h"
 
@@ -134,7 +135,7 @@ Status run_as_proxy(const Job& job, TaskRequest request, const HostOptions& opti
     // The descriptors are the task's now: whoever is at their other ends must see when it closes them. But
     // Hydra kills the job's processes, this one too, when a connection to a rank closes before MPI_Finalize:
     // a second end of it, which lasts until this process has ended as the task did, keeps the exit code.
-    const char* to_launcher = variable(request.environment, "PMI_FD");
+    const char* to_launcher = os::variable(request.environment, "PMI_FD");
     const os::Fd kept(to_launcher != nullptr ? dup(atoi(to_launcher)) : -1);
     request.close_descriptors();
     os::close_all_but({STDERR_FILENO, socket, kept.get()});

@@ -19,6 +19,7 @@
 #include <memory>
 
 #include "base/settings.h"
+#include "os/environment.h"
 #include "os/futex.h"
 #include "os/mapping.h"
 #include "os/raw.h"
@@ -306,17 +307,18 @@ void open_gate(Space* space) {
 // PMIx 5's store in shared memory wants one fixed address in every process, which only one task of a space
 // could have; its older stores, and the one that this names, do not.
 static void avoid_fixed_addresses(const StartOptions& options, std::vector<std::string>* environment) {
-  const char* pmix = variable(*environment, "PMIX_VERSION");
-  if (pmix != nullptr && strtol(pmix, nullptr, 10) >= 5 && variable(*environment, "PMIX_MCA_gds") == nullptr)
-    set_variable(environment, "PMIX_MCA_gds", "hash");
+  const char* pmix = os::variable(*environment, "PMIX_VERSION");
+  if (pmix != nullptr && strtol(pmix, nullptr, 10) >= 5 &&
+      os::variable(*environment, "PMIX_MCA_gds") == nullptr)
+    os::set_variable(environment, "PMIX_MCA_gds", "hash");
   // So do MPICH's shared windows with a part for each rank. MPICH 4.0 tries a hundred addresses before it does without, 5 s and a file
   // in /dev/shm that stays for each. All ranks of the job must try equally often: only where all are known to be tasks.
-  const char *ranks = variable(*environment, "PMI_SIZE"),
-             *promise = variable(*environment, "TASUKI_EVERYWHERE");
+  const char *ranks = os::variable(*environment, "PMI_SIZE"),
+             *promise = os::variable(*environment, "TASUKI_EVERYWHERE");
   bool all = ranks != nullptr && strtoul(ranks, nullptr, 10) == options.node_tasks;
   if (!all && promise != nullptr) parse_flag(promise, &all);
-  if (all && variable(*environment, "MPIR_CVAR_SHM_SYMHEAP_RETRY") == nullptr)
-    set_variable(environment, "MPIR_CVAR_SHM_SYMHEAP_RETRY", "0");
+  if (all && os::variable(*environment, "MPIR_CVAR_SHM_SYMHEAP_RETRY") == nullptr)
+    os::set_variable(environment, "MPIR_CVAR_SHM_SYMHEAP_RETRY", "0");
 }
 
 Status start_task(TaskSlot* slot, const TaskRequest& r, const StartOptions& options, std::string* notice) {

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "os/command.h"
+#include "os/environment.h"
 #include "task/launcher.h"
 #include "tools/command.h"
 
@@ -50,9 +51,8 @@ int check(const CheckOptions& options) {
   }
   command.insert(command.end(), options.command.begin(), options.command.end());
 
-  std::vector<std::string> environment;
-  for (char** e = environ; *e != nullptr; e++) environment.emplace_back(*e);
-  task::set_variable(&environment, "TASUKI_REQUIRE", "on");
+  std::vector<std::string> environment = os::environment_of_self();
+  os::set_variable(&environment, "TASUKI_REQUIRE", "on");
 
   os::ExitStatus first_status;
   int different = 0;
@@ -60,7 +60,7 @@ int check(const CheckOptions& options) {
   for (int i = 0; i < options.runs; i++) {
     // The first run has the usual placement: one task's memory right behind the other's.
     const std::string seed = i == 0 ? "0" : std::to_string(options.first_seed + static_cast<uint64_t>(i) - 1);
-    task::set_variable(&environment, "TASUKI_LAYOUT_SEED", seed);
+    os::set_variable(&environment, "TASUKI_LAYOUT_SEED", seed);
     const Result<os::Captured> ran = os::capture({.argv = command,
                                                   .environment = environment,
                                                   .input = os::kNull,

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "os/command.h"
+#include "os/environment.h"
 #include "task/launcher.h"
 #include "task/preload.h"
 #include "task/program.h"
@@ -97,7 +98,7 @@ int execute(const task::Job& job, const std::string& path, const std::vector<std
 int dismiss(const task::Job& job, const std::string& server, int code, std::vector<std::string> environment) {
   if (job.launcher == nullptr || access(server.c_str(), X_OK) != 0) return code;
   fflush(stderr);
-  task::set_variable(&environment, "TASUKI_DLM_STATS", "off");
+  os::set_variable(&environment, "TASUKI_DLM_STATS", "off");
   return execute(job, server, {server, std::to_string(code)}, environment);
 }
 
@@ -119,7 +120,7 @@ bool take_settings(MemOptions* options, std::vector<std::string>* environment) {
               given.value.c_str(), given.setting->choices);
       return false;
     }
-    task::set_variable(environment, given.setting->name, given.value);
+    os::set_variable(environment, given.setting->name, given.value);
   }
   return true;
 }
@@ -133,7 +134,7 @@ bool is_value(const Given& given, const std::string& word) {
 }
 
 int run(MemOptions* options) {
-  std::vector<std::string> environment = current_environment();
+  std::vector<std::string> environment = os::environment_of_self();
   const task::Job job = task::read_job(environment);
   if (!take_settings(options, &environment)) return 2;
   const std::string mpi = choose_mpi(*options, job);
@@ -166,22 +167,22 @@ int run(MemOptions* options) {
     return dismiss(job, server, 1, environment);
   }
   // Before what the user preloads: another allocator then is the one for small pieces.
-  const char* users = task::variable(environment, "LD_PRELOAD");
-  task::set_variable(&environment, "LD_PRELOAD",
-                     library + (users != nullptr && *users != 0 ? std::string(":") + users : ""));
+  const char* users = os::variable(environment, "LD_PRELOAD");
+  os::set_variable(&environment, "LD_PRELOAD",
+                   library + (users != nullptr && *users != 0 ? std::string(":") + users : ""));
   // MPI libraries catch signals to print where they came from, and patch mmap and its relatives to learn when memory goes:
   // both are in the way of the program and of its memory. The library takes these variables out of its sight again.
   std::string hidden;
   for (const auto& [name, value] :
        {std::pair("OMPI_MCA_opal_signal", ""), std::pair("UCX_HANDLE_ERRORS", "none"),
         std::pair("OMPI_MCA_memory", "^patcher"), std::pair("UCX_MEM_EVENTS", "n")}) {
-    if (task::variable(environment, name) != nullptr) continue;
-    task::set_variable(&environment, name, value);
+    if (os::variable(environment, name) != nullptr) continue;
+    os::set_variable(&environment, name, value);
     hidden += std::string(hidden.empty() ? "" : ",") + name;
   }
-  if (!hidden.empty()) task::set_variable(&environment, "TASUKI_MEM_HIDDEN", hidden);
+  if (!hidden.empty()) os::set_variable(&environment, "TASUKI_MEM_HIDDEN", hidden);
   // The library serves the process that this one becomes, not the children that inherit its environment.
-  task::set_variable(&environment, "TASUKI_MEM_ROOT", std::to_string(getpid()));
+  os::set_variable(&environment, "TASUKI_MEM_ROOT", std::to_string(getpid()));
   return execute(job, program.path, program.argv, environment);
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "os/command.h"
+#include "os/environment.h"
 #include "os/process.h"
 #include "task/host.h"
 #include "task/launcher.h"
@@ -47,7 +48,7 @@ int run_plain(const task::Job& job, const RunOptions& options, const std::vector
   if (options.tasks <= 1) return exec_plainly(job, options.command, environment);
   Result<int> status = task::plain_here(options.command[0], options.tasks, [&] {
     std::vector<std::string> numbered = environment;
-    for (const char* name : {"TASUKI_RANK", "TASUKI_SIZE"}) task::set_variable(&numbered, name, getenv(name));
+    for (const char* name : {"TASUKI_RANK", "TASUKI_SIZE"}) os::set_variable(&numbered, name, getenv(name));
     _exit(exec_plainly(job, options.command, numbered));
   });
   if (!status.ok()) {
@@ -66,7 +67,7 @@ int fall_back(const task::Job& job, const task::Program& program, const RunOptio
     log(require ? LogLevel::error : LogLevel::warning, "%s %s: %s", options.command[0].c_str(), why.c_str(),
         require ? "it cannot share the address space (--require)" : "it runs as a process of its own");
   if (require) return 1;
-  std::vector<std::string> environment = current_environment();
+  std::vector<std::string> environment = os::environment_of_self();
   using Kind = elf::Image::Kind;
   const bool loads_libraries =
       program.image.kind == Kind::dynamic_program || program.image.kind == Kind::fixed_address;
@@ -109,7 +110,7 @@ int run_behind_wrapper(const task::Job& job, const RunOptions& options, size_t p
 int run(const RunOptions& options) {
   // What a program executes knows it too, and is no task.
   if (options.require) setenv("TASUKI_REQUIRE", "on", 1);
-  const std::vector<std::string> environment = current_environment();
+  const std::vector<std::string> environment = os::environment_of_self();
   const task::Job job = options.tasks > 0 ? task::Job() : task::read_job(environment);
   if (!setting_flag("TASUKI")) return run_plain(job, options, environment);
   if (const size_t program = task::behind_wrapper(options.command); program != 0)
@@ -158,12 +159,6 @@ int exec_failure(const char* launcher, const std::string& name, int error) {
   fprintf(stderr, "tasuki: execvp error on file %s (%s)\n", name.c_str(), strerror(error));
   if (launcher != nullptr && strcmp(launcher, "hydra") == 0) return 255;
   return error == ENOENT ? 127 : 126;
-}
-
-std::vector<std::string> current_environment() {
-  std::vector<std::string> list;
-  for (char** e = environ; *e != nullptr; e++) list.emplace_back(*e);
-  return list;
 }
 
 void add_run(CLI::App& app, int* exit_code) {

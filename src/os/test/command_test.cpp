@@ -1,4 +1,5 @@
 #include "os/command.h"
+#include "os/environment.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
