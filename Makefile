@@ -7,6 +7,7 @@
 #   make stress MINUTES=10     random programs that know what must come out, seeds printed; SEED=.. KIND=.. RUN=.. repeat one
 #   make install PREFIX=/somewhere     a tree that runs from anywhere
 #   make asan | tsan   unit tests under sanitizers
+#   make docs          the manual, the tutorials and the API reference as a site in build/docs/site
 #   make lint          formatting, shell scripts; the layers are checked at every configure
 #   make format        format the sources in place
 #   make clean         remove every build tree and out/
@@ -24,14 +25,19 @@ export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 endif
 
-CTEST = ctest --output-on-failure --parallel $(TEST_JOBS) $(CTEST_ARGS)
+# Tests that passed only when they were run again (CTEST_ARGS='--repeat until-pass:2') stand at the end.
+CTEST = ../scripts/ctest.sh --output-on-failure --parallel $(TEST_JOBS) $(CTEST_ARGS)
 
-.PHONY: all build bootstrap demo test test-slow stress install format lint asan tsan clang manual clean
+.PHONY: all build bootstrap bootstrap-test demo test test-slow stress install format lint asan tsan clang manual docs clean
 
 all: build
 
 bootstrap:
 	@scripts/bootstrap.sh
+
+# And what only tests use.
+bootstrap-test:
+	@scripts/bootstrap.sh --for test
 
 # Configures when needed: after the first time Ninja does it by itself.
 build:
@@ -47,7 +53,7 @@ demo: bootstrap
 	$(BUILD)/bin/tasuki bench ddt --mpi mpich --seconds $(SECONDS_PER_MPI) --json out/ddt-mpich.json --html out/ddt-mpich.html
 	@echo "Written: out/ddt-openmpi.json out/ddt-openmpi.html out/ddt-mpich.json out/ddt-mpich.html"
 
-test: bootstrap
+test: bootstrap-test
 	@$(MAKE) --no-print-directory build
 	cd $(BUILD) && $(CTEST) --label-exclude slow
 
@@ -86,6 +92,10 @@ format:
 manual: build
 	@python3 compiler/test/status_test.py --update
 	@cmake -DTASUKI=$(abspath $(BUILD))/bin/tasuki -DMANUAL=docs/manual.md -DUPDATE=ON -P test/house/manual.cmake
+
+# Installs what only the site needs. A link that leads nowhere, or a public function without a description, is an error.
+docs:
+	@scripts/build-docs.sh $(BUILD)/docs
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-clang build-dev out

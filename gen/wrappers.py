@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Generates the wrappers of libc functions from the table wrappers.toml, which explains its columns.
 
-    wrappers.py --out DIR    next.h, next.cpp, wrappers.cpp, exports.map (for a library with the wrappers and dlm.h)
+    wrappers.py --out DIR    next.h, next.cpp, wrappers.cpp
 
 Python 3.11, standard library only.
 """
@@ -113,28 +113,25 @@ def main():
     if len(set(names)) != len(names):
         sys.exit("wrappers.toml: a function stands there twice")
 
-    header = [NOTE, "#pragma once", "", '#include "dlm/wrappers/libc.h"', "", "namespace tasuki::dlm {", "",
+    header = [NOTE, "#pragma once", "", '#include "cluster/wrappers/libc.h"', "", "namespace tasuki::cluster {", "",
               f"inline constexpr int kWrapped = {len(calls)};", ""]
     for i, c in enumerate(calls):
         header.append(f"using Type_{c.name} = {c.result}(*)({c.declared});")
         header.append(f"inline Type_{c.name} next_{c.name}() {{ return next_function<Type_{c.name}>({i}); }}")
-    header += ["", "}  // namespace tasuki::dlm", ""]
+    header += ["", "}  // namespace tasuki::cluster", ""]
 
-    table = [NOTE, '#include "generated/next.h"', "", "namespace tasuki::dlm {", "",
+    table = [NOTE, '#include "generated/next.h"', "", "namespace tasuki::cluster {", "",
              "const char* const kWrappedNames[kWrapped] = {"]
     table += [f'    "{name}",' for name in names]
     table += ["};", "const int kWrappedCount = kWrapped;", "std::atomic<void*> g_next[kWrapped];", "",
-              "}  // namespace tasuki::dlm", ""]
+              "}  // namespace tasuki::cluster", ""]
 
-    bodies = [NOTE, '#include "dlm/wrappers/parts.h"', '#include "generated/next.h"', "",
-              "using namespace tasuki::dlm;", ""]
+    bodies = [NOTE, '#include "cluster/wrappers/parts.h"', '#include "generated/next.h"', "",
+              "using namespace tasuki::cluster;", ""]
     bodies += [wrapper(c) + "\n" for c in calls if not c.custom and not c.uses]
 
-    exports = ["{", "  global: dlm_*; tasuki_dlm_*; MPI_Finalize;"] + [f"    {c.name};" for c in calls if not c.uses] + ["  local: *;", "};", ""]
-
     options.out.mkdir(parents=True, exist_ok=True)
-    for name, lines in (("next.h", header), ("next.cpp", table), ("wrappers.cpp", bodies),
-                        ("exports.map", exports)):
+    for name, lines in (("next.h", header), ("next.cpp", table), ("wrappers.cpp", bodies)):
         text = "\n".join(lines)
         path = options.out / name
         if not path.exists() or path.read_text() != text:

@@ -3,9 +3,30 @@
 # password-less sudo) it installs; elsewhere it names each missing thing and the command that installs it,
 # and exits with 1. Does nothing, silently, when nothing is missing.
 #
-#   scripts/bootstrap.sh           install what is missing
-#   scripts/bootstrap.sh --check   only say what is missing
+#   scripts/bootstrap.sh              install what is missing
+#   scripts/bootstrap.sh --check      only say what is missing
+#   scripts/bootstrap.sh --for test   install what tests want, too; if that cannot be, the tests that want it
+#                                     are skipped
 set -u
+
+check='' purpose=build
+while [ $# -gt 0 ]; do
+  case $1 in
+    --check) check=yes ;;
+    --for)
+      shift
+      purpose=${1:-}
+      ;;
+    *) purpose= ;;
+  esac
+  case $purpose in
+    build | test) shift ;;
+    *)
+      echo "usage: scripts/bootstrap.sh [--check] [--for build|test]" >&2
+      exit 2
+      ;;
+  esac
+done
 
 # One line a dependency: package, kind of check, what to look for. A thing that is there is not asked about,
 # wherever it came from: a cmake of your own is as good as Debian's.
@@ -34,6 +55,12 @@ libclang-dev         path     /usr/lib/llvm-*/include/clang-c/Index.h
 liblz4-dev           header   lz4.h
 END
 }
+# What only tests use, and can do without: some 60 MB, for which `make demo` does not wait. One of the programs is enough.
+extras() {
+  cat <<'END'
+chromium-headless-shell command chromium-headless-shell chromium chromium-browser google-chrome chrome
+END
+}
 
 present() { # kind, what
   case $1 in
@@ -50,6 +77,16 @@ present() { # kind, what
   esac
 }
 
+absent_extras() { # "package what" lines
+  [ "$purpose" = test ] || return 0
+  extras | while read -r package kind programs; do
+    for program in $programs; do
+      present "$kind" "$program" && continue 2
+    done
+    echo "$package ${programs%% *}"
+  done
+}
+
 missing() { # "package what" lines
   dependencies | while read -r package kind what; do
     present "$kind" "$what" && continue
@@ -59,26 +96,38 @@ missing() { # "package what" lines
 }
 
 complain() { # reason
-  echo "Tasuki's build lacks:" >&2
-  missing | while read -r package what; do
+  echo "Tasuki's $purpose lacks:" >&2
+  { missing; absent_extras; } | while read -r package what; do
     echo "  $what: apt-get install $package" >&2
   done
   echo "$1" >&2
   exit 1
 }
 
-packages=$(missing | cut -d' ' -f1 | sort -u | tr '\n' ' ')
-packages=${packages% }
+names() { # of "package what" lines
+  cut -d' ' -f1 | sort -u | paste -sd ' ' -
+}
+needed=$(missing | names)
+wanted=$(absent_extras | names)
+packages="$needed${needed:+${wanted:+ }}$wanted"
 [ -n "$packages" ] || exit 0
 
-[ "${1:-}" = --check ] && complain "Install them, for example: apt-get install $packages"
-command -v apt-get >/dev/null 2>&1 ||
+[ -n "$check" ] && complain "Install them, for example: apt-get install $packages"
+# Without these extras some tests are skipped, no more.
+do_without() { # reason
+  echo "bootstrap: $1; tests that want $wanted will be skipped" >&2
+  exit 0
+}
+if ! command -v apt-get >/dev/null 2>&1; then
+  [ -n "$needed" ] || do_without "this machine has no apt-get"
   complain "This machine has no apt-get: install the equivalents with your package manager and run again."
+fi
 root=
 if [ "$(id -u)" -ne 0 ]; then
   if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
     root="sudo -n"
   else
+    [ -n "$needed" ] || do_without "apt-get needs root"
     complain "That needs root: sudo apt-get install $packages"
   fi
 fi
@@ -94,14 +143,15 @@ echo "bootstrap: apt-get install $packages"
 if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then
   apt update
 fi
-# shellcheck disable=SC2086 # $packages is a list of words
-if ! apt install --no-install-recommends $packages; then
-  apt update
-  # shellcheck disable=SC2086
-  if ! apt install --no-install-recommends $packages; then
-    tail -n 30 "$log" >&2
-    complain "apt-get install $packages failed: its last lines are above."
-  fi
+install() { # packages; with newer lists if that fails
+  # shellcheck disable=SC2086 # a list of words
+  apt install --no-install-recommends $1 || { apt update && apt install --no-install-recommends $1; }
+}
+if [ -n "$needed" ] && ! install "$needed"; then
+  tail -n 30 "$log" >&2
+  complain "apt-get install $needed failed: its last lines are above."
 fi
 hash -r
 [ -z "$(missing)" ] || complain "These are still missing after the installation: is a newer distribution needed?"
+[ -z "$wanted" ] || install "$wanted" || do_without "apt-get install $wanted failed"
+exit 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the summary of measured JSON files (tasuki bench ddt --json) into README.md.
+"""Puts the summary of measured JSON files (tasuki bench ddt --json) into README.md, and the rows into docs/performance.md.
 
     scripts/evidence.py out/ddt-openmpi.json out/ddt-mpich.json
 """
@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 BEGIN, END = "<!-- begin: evidence -->\n", "<!-- end -->"
-SHOWN = 8  # rows a file: one of each pattern family is enough on the first screen
+SHOWN = 8  # rows a file: one of each pattern family is enough
 
 
 def ratio(row):
@@ -38,20 +38,26 @@ def main(paths):
     for path, run in zip(paths, runs):
         if not all(row["verified"] for row in run["rows"]):
             sys.exit(f"{path}: not every row is verified")
-    text = "Half round trip of a typed message between two ranks, µs; measured by `make demo`, every byte verified.\n\n"
-    text += "| MPI | pattern | bytes | plain MPI | Tasuki | ratio | memcpy |\n|---|---|--:|--:|--:|--:|--:|\n"
+    summary = "Time of plain MPI divided by the time of Tasuki, for typed messages between two ranks of a node (`make demo`):\n\n"
+    summary += "| MPI | 48 patterns of applications | ratio |\n|---|---|--:|\n"
+    rows = "Half round trips in µs; the rows range from the best ratio to the worst among the largest messages of the patterns:\n\n"
+    rows += "| MPI | pattern | bytes | plain MPI | Tasuki | ratio | memcpy |\n|---|---|--:|--:|--:|--:|--:|\n"
     for run in runs:
         name = run["versions"].get("mpi", "?").split("\n")[0]
+        worst = min(run["rows"], key=ratio)
+        summary += f"| {name} | geometric mean | **{run['geomean']:.2f}** |\n"
+        summary += f"| | slowest: {worst['pattern']}, {worst['bytes']} bytes | {ratio(worst):.2f} |\n"
         for row in shown(run["rows"]):
-            text += (f"| {name} | {row['pattern']} | {row['bytes']} | {row['plain_us']:.2f} | {row['tasuki_us']:.2f} "
+            rows += (f"| {name} | {row['pattern']} | {row['bytes']} | {row['plain_us']:.2f} | {row['tasuki_us']:.2f} "
                      f"| {ratio(row):.1f} | {row['memcpy_us']:.2f} |\n")
-        text += f"| {name} | **all {len(run['rows'])} rows** | | | | **{run['geomean']:.2f}** | |\n"
+        rows += f"| {name} | **all {len(run['rows'])} rows** | | | | **{run['geomean']:.2f}** | |\n"
     machine = runs[0]["machine"]
-    text += f"\nThe rows range from the best ratio to the worst. Machine: {machine['cpu']}, {machine['cores']} cores, {machine['os']}, {machine['kernel']}.\n"
-    readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
-    before, rest = readme.read_text().split(BEGIN, 1)
-    readme.write_text(before + BEGIN + text + rest[rest.index(END):])
-    print(text, end="")
+    summary += f"\nMachine: {machine['cpu']}, {machine['cores']} cores, {machine['os']}, {machine['kernel']}. Every byte was verified.\n"
+    root = pathlib.Path(__file__).resolve().parent.parent
+    for page, text in ((root / "README.md", summary), (root / "docs" / "performance.md", rows)):
+        before, rest = page.read_text(encoding="utf-8").split(BEGIN, 1)
+        page.write_text(before + BEGIN + text + rest[rest.index(END):], encoding="utf-8")
+        print(text)
 
 
 main(sys.argv[1:])

@@ -28,8 +28,8 @@ void add_bench_startup(CLI::App* bench, int* exit_code);
 // the running executable.
 std::string prefix();
 
-// The program and its arguments that follow a subcommand's own options, without a "--" before them. False when
-// there is none: `usage` has been printed then.
+// The program and its arguments that follow a subcommand's own options, without a "--" before them. False
+// when there is none: `usage` has been printed then.
 bool take_program(const CLI::App& cmd, const char* usage, std::vector<std::string>* command);
 
 // Says why a program cannot be executed; the exit code that a failure of the launcher's own execvp gives.

@@ -2,10 +2,12 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "tools/command.h"
+#include "tools/help.h"
 #include "tools/words.h"
 
 namespace tasuki::tool {
@@ -24,6 +26,7 @@ int main(int argc, char** argv) {
   using namespace tasuki;
   set_log_level(static_cast<LogLevel>(setting_choice("TASUKI_LOG")));
   CLI::App app("Tasuki: the ranks of a node in one address space, typed messages copied once.", "tasuki");
+  app.formatter(std::make_shared<tool::HelpFormatter>());  // the subcommands inherit it
   app.set_version_flag("--version", "tasuki " TASUKI_VERSION);
   app.require_subcommand(1);
   int exit_code = 0;

@@ -22,7 +22,8 @@ std::vector<std::string> options_of(const CLI::App& cmd) {
   return names;
 }
 
-// Stands for the first "--" while CLI11 reads: behind a "--" it takes options for its own, and this is a word that ends them.
+// Stands for the first "--" while CLI11 reads: behind a "--" it takes options for its own, and this is a word
+// that ends them.
 constexpr const char* kEndOfOptions = "\x01";
 
 // "; is --require meant?" or nothing.
@@ -61,7 +62,8 @@ std::vector<std::string> words_after_options(const CLI::App& cmd) {
 }
 
 bool take_program(const CLI::App& cmd, const char* usage, std::vector<std::string>* command) {
-  // A word that is no option of ours ends our options; one with a dash is a slip far more often than a program.
+  // A word that is no option of ours ends our options; one with a dash is a slip far more often than a
+  // program.
   const std::vector<std::string> rest = cmd.remaining();
   if (!rest.empty() && rest.front().front() == '-') {
     const std::string word = rest.front().substr(0, rest.front().find('='));

@@ -4,13 +4,15 @@
 #include <functional>
 #include <optional>
 
-#include "bench/driver/coarray.h"
-#include "bench/driver/report.h"
+#include "bench/driver/benchmarks/coarray.h"
+#include "bench/plot/about.h"
 
 namespace tasuki::bench {
 namespace {
 
 using nlohmann::json;
+using report::Chart;
+using report::Curve;
 using Rows = std::vector<const json*>;
 
 struct Way {
@@ -83,10 +85,12 @@ std::vector<Chart> coarray_charts(const json& m) {
     const std::string name = "Ping-pong by " + what, operation = what + " ping-pong";
     add(&charts, m, operation,
         lines(name + ": latency", "half a round trip [µs]",
-              "The paper's figure 10(a): xmp_sync_memory, post and wait; there coarrays are slower than Send "
+              "Figure 10(a) of the XcalableACC paper: xmp_sync_memory, post and wait; there coarrays are "
+              "slower than Send "
               "and Recv below 8 KB."),
         time_of);
-    add(&charts, m, operation, lines(name + ": bandwidth", "GB/s", "The paper's figure 10(b)."), rate);
+    add(&charts, m, operation, lines(name + ": bandwidth", "GB/s", "Figure 10(b) of the XcalableACC paper."),
+        rate);
   }
   for (const std::string what : {"put", "get"})
     add(&charts, m, what,
@@ -101,7 +105,7 @@ std::vector<Chart> coarray_charts(const json& m) {
     chart.note =
         "1 is the faster of two hand-written transfers: pack, send, receive, unpack; or pack, MPI_Put, "
         "notify, unpack.";
-    chart.bars = true;
+    chart.bars = chart.ratio = true;
     add(&charts, m, "section " + what, chart, [](const json& r, const char* column) -> std::optional<double> {
       const auto us = time_of(r, column), send = time_of(r, "send_us"), rma = time_of(r, "rma_us");
       if (!us || !send || !rma) return {};
@@ -112,17 +116,17 @@ std::vector<Chart> coarray_charts(const json& m) {
 }
 
 std::string coarray_page(const std::vector<json>& measurements) {
-  std::vector<Chart> charts;
-  std::string tables, lead;
+  report::ChartPage page{.about = about(measurements), .tiles = {}, .numbers = {}, .charts = {}};
+  page.about.title = "Puts and gets of coarrays";
+  std::string& lead = page.about.lead;
   for (const json& m : measurements) {
-    for (Chart& chart : coarray_charts(m)) charts.push_back(std::move(chart));
-    tables += table(m) + "\n";
-    lead += (lead.empty() ? "Two images " : "; two images ") + coarray_place(m) + ", " +
-            m["versions"]["mpi"].get<std::string>() + ", Tasuki " +
-            m["versions"]["tasuki"].get<std::string>() + ", " + m["machine"]["cpu"].get<std::string>() +
-            ", " + m["date"].get<std::string>();
+    for (Chart& chart : coarray_charts(m)) page.charts.push_back(std::move(chart));
+    for (report::Tile& tile : mean_tiles(m, "as fast as the MPI library's own calls, geometric mean"))
+      page.tiles.push_back(std::move(tile));
+    lead += (lead.empty() ? "Two images " : "; two images ") + coarray_place(m) + ", " + measured_where(m);
   }
-  return chart_page("Puts and gets of coarrays", lead + ".", {}, charts, tables);
+  lead += std::string(". ") + kXaccPaper;
+  return report::chart_page(page);
 }
 
 }  // namespace tasuki::bench

@@ -18,43 +18,37 @@ function heatMap(f, rows, top) {
   if (!mine.length) return null;
   const axis = name => [...new Set(mine.map(r => r[name]))].sort((a, b) => a - b);
   const xs = axis(f.x), ys = axis(f.y), left = 62, cell = Math.min(60, (480 - left) / xs.length), line = 21, head = 34;
+  const cells = new Map();  // by its place
+  const figure = figureWithTip(e => {
+    const [x, y] = place(e, svg), scale = 480 / svg.clientWidth, r = cells.get(`${Math.floor((x * scale - left) / cell)},${Math.floor((y * scale - head) / line)}`);
+    if (!r) return null;
+    const times = Object.entries(r).filter(([k, v]) => k.endsWith("_us") && typeof v === "number").map(([k, v]) => `${k.slice(0, -3).replace(/_/g, " ")} ${us(v)}`);
+    return [r.pattern, bytesText(r.bytes), ...times, verdict(r)].join("\n");
+  });
+  figure.append(node("figcaption", {}, node("b", {}, f.title), ` ${f.caption}${f.kind === "rate" ? " GB/s." : ""}`));
   const svg = node("svg", {viewBox: `0 0 480 ${head + ys.length * line + 2}`, role: "img", "aria-label": f.title});
   svg.append(node("text", {x: 0, y: 12, class: "soft"}, `${kAxis[f.y] || f.y} ↓   ${kAxis[f.x] || f.x} →`));
   xs.forEach((v, i) => svg.append(node("text", {x: left + (i + .5) * cell, y: head - 6, "text-anchor": "middle", class: "soft number"}, short(v))));
   ys.forEach((v, i) => svg.append(node("text", {x: left - 8, y: head + (i + .5) * line + 4, "text-anchor": "end", class: "soft number"}, short(v))));
   for (const r of mine) {
-    const value = heatValue(r, f), x = left + xs.indexOf(r[f.x]) * cell, y = head + ys.indexOf(r[f.y]) * line;
-    const times = Object.entries(r).filter(([k, v]) => k.endsWith("_us") && typeof v === "number")
-      .map(([k, v]) => `${k.slice(0, -3).replace(/_/g, " ")} ${microseconds(v)}`).join("\n");
-    svg.append(node("g", {},
-      node("title", {}, `${r.pattern}\n${r.bytes} bytes\n${times}\n${r.verified ? "every byte verified" : "NOT verified: " + (r.failure || "")}${r.noisy ? "\nnoisy: the rounds differ by more than half" : ""}`),
-      node("rect", {x: x + .5, y: y + .5, width: cell - 1, height: line - 1, rx: 2, style: `fill:${heatColor(value, f, top)}`}),
-      node("text", {x: x + cell / 2, y: y + line / 2 + 4, "text-anchor": "middle", class: "number", style: r.verified ? "" : "text-decoration:line-through"},
-        value < 10 ? value.toFixed(cell < 34 ? 1 : 2) : value.toFixed(value < 100 ? 1 : 0))));
+    const value = heatValue(r, f), column = xs.indexOf(r[f.x]), row = ys.indexOf(r[f.y]);
+    cells.set(`${column},${row}`, r);
+    svg.append(node("rect", {x: left + column * cell + .5, y: head + row * line + .5, width: cell - 1, height: line - 1, rx: 2, style: `fill:${heatColor(value, f, top)}`}),
+      node("text", {x: left + (column + .5) * cell, y: head + (row + .5) * line + 4, "text-anchor": "middle", class: "number", style: r.verified ? "" : "text-decoration:line-through"},
+        cell < 34 && value >= 1 && value < 10 ? value.toFixed(1) : ratioText(value)));
   }
-  return node("figure", {class: "heat"}, node("figcaption", {}, node("b", {}, f.title), ` ${f.caption}${f.kind === "rate" ? " GB/s." : ""}`), svg);
+  figure.append(svg);
+  return figure;
 }
 function heatSection(m) {
-  const section = node("section", {}), ratios = m.rows.filter(r => r.ratio), worse = ratios.filter(r => r.ratio < .95).length;
   const names = {pack: "MPI_Pack and MPI_Unpack", typed: "Typed ping-pong", bcast: "MPI_Bcast"};
-  section.append(node("div", {class: "head"}, node("h2", {}, `${names[m.benchmark] || m.benchmark}: ${m.versions.mpi}`)));
-  const list = node("ul", {class: "figures"});
-  if (m.geomean) list.append(figure(m.geomean.toFixed(2) + " ×", `as fast as plain MPI, geometric mean of ${ratios.length} rows`, "lead"));
-  list.append(figure(String(worse), `of ${ratios.length} rows slower than plain MPI by more than 5 %`, worse ? "bad" : ""));
-  const wrong = m.rows.filter(r => !r.verified).length;
-  list.append(figure(wrong ? `${wrong} wrong` : "all", wrong ? `of ${m.rows.length} rows failed verification` : `${m.rows.length} rows verified byte for byte`, wrong ? "bad" : ""));
-  section.append(list);
-  for (const n of m.notes || []) section.append(node("p", {class: "note"}, n));
-  const key = node("div", {class: "legend"});
-  for (const [v, text] of [[.25, "4 times slower"], [1, "equal"], [2, "2 times faster"], [8, "8 times and more"]])
-    key.append(node("span", {}, node("i", {class: "bar", style: `background:${heatColor(v, {kind: "ratio"}, 1)};outline:1px solid var(--line)`}), text));
-  section.append(key);
+  const s = section(`${names[m.benchmark] || m.benchmark}: ${m.versions.mpi}`, "");
+  const ratios = m.rows.filter(r => r.ratio), worse = ratios.filter(r => r.ratio < .95).length;
+  s.append(tiles([...means(m, "plain MPI", ratios),
+    [String(worse), `of ${ratios.length} rows slower than plain MPI by more than 5 %`, worse ? "bad" : ""], verified(m.rows)]));
+  s.append(legend([[.25, "4 times slower"], [1, "equal"], [2, "2 times faster"], [8, "8 times and more"]].map(([v, text]) =>
+    [barKey(heatColor(v, {kind: "ratio"}, 1) + ";outline:1px solid var(--line)"), text])));
   const top = Math.max(0, ...m.figures.filter(f => f.kind === "rate").flatMap(f => m.rows.map(r => heatValue(r, f) || 0)));
-  const grid = node("div", {class: "maps"});
-  for (const f of m.figures) {
-    const map = heatMap(f, m.rows, top);
-    if (map) grid.append(map);
-  }
-  section.append(grid, facts(m));
-  return section;
+  const maps = m.figures.map(f => heatMap(f, m.rows, top)).filter(Boolean);
+  s.append(node("div", {class: "maps"}, ...maps));
 }

@@ -6,13 +6,18 @@
 #include <map>
 #include <set>
 
-#include "bench/driver/memory.h"
-#include "bench/driver/report.h"
+#include "bench/driver/benchmarks/memory.h"
+#include "bench/driver/figures/stats.h"
+#include "bench/driver/figures/text.h"
+#include "bench/plot/about.h"
 
 namespace tasuki::bench {
 namespace {
 
 using nlohmann::json;
+using report::Chart;
+using report::Comparison;
+using report::Curve;
 using Rows = std::vector<const json*>;
 
 std::string number(double v, const char* format = nullptr) {
@@ -46,17 +51,17 @@ struct Dimension {
 
 const std::vector<Dimension>& dimensions() {
   static const std::vector<Dimension> all = {
-      {"page size", "The paper's figure 11, and its section 4.5.6: small pages where accesses jump.", page_of,
-       nullptr},
-      {"protocol", "The paper's figure 13.", [](const json& r) { return r["protocol"].get<std::string>(); },
-       "ahead"},
+      {"page size", "The DLM-MPI paper's figure 11, and its section 4.5.6: small pages where accesses jump.",
+       page_of, nullptr},
+      {"protocol", "The DLM-MPI paper's figure 13.",
+       [](const json& r) { return r["protocol"].get<std::string>(); }, "ahead"},
       {"number of servers",
-       "The paper's figure 12: with as much local memory the number of servers does not matter.",
+       "The DLM-MPI paper's figure 12: with as much local memory the number of servers does not matter.",
        [](const json& r) {
          return std::to_string(r["servers"].get<int>()) + (r["servers"] == 1 ? " server" : " servers");
        },
        "1 server"},
-      {"network and MPI library", "The paper's figures 11 and 14 compare networks.",
+      {"network and MPI library", "The DLM-MPI paper's figures 11 and 14 compare networks.",
        [](const json& r) { return r["where"].get<std::string>() + ", " + r["mpi"].get<std::string>(); },
        nullptr},
       {"settings", "",
@@ -74,21 +79,21 @@ Rows clusters(const json& m) {
   return rows;
 }
 
-// Lines over the local memory ratio, which falls to the right as in the paper; bars if there is one ratio only.
+// Lines over the local memory ratio, which falls to the right as in the paper; bars if there is one ratio
+// only.
 Chart by_ratio(const std::string& title, const std::string& note, const Rows& rows,
                const std::function<std::string(const json&)>& series) {
   std::set<double, std::greater<>> ratios;
   std::vector<std::string> names;
-  double most = 0;
   for (const json* r : rows) {
     ratios.insert((*r)["ratio"].get<double>());
-    most = std::max(most, (*r)["relative"].get<double>());
     if (std::find(names.begin(), names.end(), series(*r)) == names.end()) names.push_back(series(*r));
   }
   Chart chart;
   chart.title = title;
   chart.note = note;
   chart.y_label = "time relative to plain malloc";
+  chart.ratio = true;
   if (ratios.size() == 1) {
     chart.bars = true;
     chart.x_label = "with " + number(*ratios.begin(), "%g") + " % of the data in local memory";
@@ -101,7 +106,6 @@ Chart by_ratio(const std::string& title, const std::string& note, const Rows& ro
     return chart;
   }
   chart.x_label = "local memory, % of the data";
-  chart.log_y = most > 20;
   for (const double ratio : ratios) chart.groups.push_back(number(ratio, "%g"));
   for (const std::string& name : names) {
     Curve curve{name, {}};
@@ -126,9 +130,9 @@ void add_ratios(const json& m, std::vector<Chart>* charts) {
   for (const json* r : clusters(m))
     if (usual(m, *r) && (*r)["threads"] == 1 && r->value("label", "").empty()) rows.push_back(r);
   if (!rows.empty())
-    charts->push_back(by_ratio("Relative time by local memory",
-                               "The paper's figures 11 and 20 to 27, automatic page size, one server.", rows,
-                               kernel_of));
+    charts->push_back(by_ratio(
+        "Relative time by local memory",
+        "The DLM-MPI paper's figures 11 and 20 to 27, automatic page size, one server.", rows, kernel_of));
 }
 
 void add_dimensions(const json& m, std::vector<Chart>* charts) {
@@ -167,7 +171,8 @@ void add_bandwidth(const json& m, std::vector<Chart>* charts) {
   chart.title = "STREAM: bandwidth";
   chart.y_label = "GB/s";
   chart.note =
-      "The paper's figure 10 and table 3: 2.7 GB/s plain, 0.61 with 4.2 % of the data in local memory.";
+      "The DLM-MPI paper's figure 10 and table 3: 2.7 GB/s plain, 0.61 with 4.2 % of the data in local "
+      "memory.";
   chart.bars = true;
   std::map<std::string, size_t> series;
   for (const json& r : m["rows"]) {
@@ -252,14 +257,15 @@ void add_components(const json& m, std::vector<Chart>* charts) {
       return percent(r) + " " + r["protocol"].get<std::string>() +
              (r["page"] == "auto" ? "" : " " + page_of(r));
     };
-    add_stack(
-        "Where the program's time goes: " + kernel,
-        "The paper's figures 14 and 16 to 18, computing thread: wait previous is its sigwait(previous), wait "
-        "page its sigwait(swap-in).",
-        rows, {{"compute", "computing"}, {"wait_previous", "wait previous"}, {"wait_page", "wait page"}},
-        charts, name);
+    add_stack("Where the program's time goes: " + kernel,
+              "The DLM-MPI paper's figures 14 and 16 to 18, computing thread: wait previous is its "
+              "sigwait(previous), wait "
+              "page its sigwait(swap-in).",
+              rows,
+              {{"compute", "computing"}, {"wait_previous", "wait previous"}, {"wait_page", "wait page"}},
+              charts, name);
     add_stack("What the pager does in that time: " + kernel,
-              "The paper's figures 15 to 18, communication thread.", rows,
+              "The DLM-MPI paper's figures 15 to 18, communication thread.", rows,
               {{"in", "pages in"}, {"out", "pages out"}, {"map", "mapping"}}, charts, name);
   }
 }
@@ -272,7 +278,8 @@ void add_transport(const json& m, std::vector<Chart>* charts) {
     chart.x_label = "page size";
     chart.y_label = "GB/s";
     chart.note =
-        "fetch: request and page (the paper's figure 19); fetch 4: four on their way; swap: a page leaves "
+        "fetch: request and page (the DLM-MPI paper's figure 19); fetch 4: four on their way; swap: a page "
+        "leaves "
         "while the other comes; window: copied from memory that both processes share.";
     for (const json& s : t["sizes"]) chart.groups.push_back(size_text(s["page"].get<uint64_t>()));
     static constexpr const char* kWays[][2] = {
@@ -336,10 +343,33 @@ std::vector<Chart> memory_charts(const json& m) {
   return charts;
 }
 
+namespace {
+
+// Times with cluster memory beside those of plain malloc: of the medians, and of the best repetitions.
+void add_means(const json& m, std::vector<report::Tile>* tiles) {
+  std::vector<double> medians, best;
+  for (const json* r : clusters(m)) {
+    if (!usual(m, *r) || !r->contains("relative") || (*r)["ratio"].get<double>() >= 100) continue;
+    medians.push_back((*r)["relative"]);
+    for (const json& plain : m["rows"])
+      if (plain["kind"] == "plain" && kernel_of(plain) == kernel_of(*r) && plain.contains("best_seconds"))
+        best.push_back(r->value("best_seconds", 0.0) / plain["best_seconds"].get<double>());
+  }
+  if (!medians.empty())
+    tiles->push_back({ratio_text(geometric_mean(medians)) + " ×",
+                      "the time of plain malloc, geometric mean of " + std::to_string(medians.size()) +
+                          " measurements with less local memory than data"});
+  if (!best.empty())
+    tiles->push_back({ratio_text(geometric_mean(best)) + " ×",
+                      "the same of the best rounds, which other programs disturb least"});
+}
+
+}  // namespace
+
 std::string memory_page(const std::vector<json>& measurements) {
-  std::vector<Chart> charts;
-  std::vector<Comparison> paper;
-  std::string tables, lead;
+  report::ChartPage page{.about = about(measurements), .tiles = {}, .numbers = {}, .charts = {}};
+  page.about.title = "Programs with more data than local memory";
+  std::string& lead = page.about.lead;
   for (const json& m : measurements) {
     std::vector<Chart> some = memory_charts(m);
     // With several measurements every figure says whose it is.
@@ -347,17 +377,17 @@ std::string memory_page(const std::vector<json>& measurements) {
                                                        : " — " + m["versions"]["mpi"].get<std::string>() +
                                                              ", " + m["date"].get<std::string>();
     for (Chart& c : some) c.title += whose;
-    charts.insert(charts.end(), some.begin(), some.end());
-    if (paper.empty()) paper = numbers(m);
-    lead += (lead.empty() ? "" : " ") + m["versions"]["mpi"].get<std::string>() + ", Tasuki " +
-            m["versions"]["tasuki"].get<std::string>() + ", " + m["machine"]["cpu"].get<std::string>() +
-            ", " + std::to_string(m["machine"]["cores"].get<int>()) + " cores, " +
-            m["date"].get<std::string>() + ". ";
-    lead += m["verified"].get<bool>() ? "All results were verified."
-                                      : "NOT all results are right: see the tables.";
-    tables += table(m) + "\n";
+    page.charts.insert(page.charts.end(), some.begin(), some.end());
+    add_means(m, &page.tiles);
+    if (page.numbers.empty()) page.numbers = numbers(m);
+    lead += (lead.empty() ? "" : " ") + measured_where(m) + ". " +
+            (m["verified"].get<bool>() ? "All results were verified."
+                                       : "NOT all results are right: see the tables.");
   }
-  return chart_page("Programs with more data than local memory", lead, paper, charts, tables);
+  lead +=
+      " The DLM-MPI paper is Midorikawa, Saito, Sato, Boku: \"A Fast and Portable Virtual Memory System "
+      "Utilizing Memory Resource of a Cluster\".";
+  return report::chart_page(page);
 }
 
 }  // namespace tasuki::bench

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/plot/chart_page.h"
+#include "report/chart_page.h"
 
 namespace tasuki::bench {
 
 std::string memory_page(const std::vector<nlohmann::json>& measurements);
-std::vector<Chart> memory_charts(const nlohmann::json& measurement);  // for tests
+std::vector<report::Chart> memory_charts(const nlohmann::json& measurement);  // for tests
 
 }  // namespace tasuki::bench

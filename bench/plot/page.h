@@ -1,5 +1,5 @@
-// A page of figures from one or more measurements: one self-contained HTML file, no external resource. Those of
-// `memory` do not go together with others.
+// A page of figures from one or more measurements: one self-contained HTML file, no external resource. Those
+// of `memory` do not go together with others.
 #pragma once
 
 #include <nlohmann/json.hpp>

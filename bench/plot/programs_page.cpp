@@ -4,13 +4,16 @@
 #include <cstdio>
 #include <functional>
 
-#include "bench/driver/programs.h"
-#include "bench/driver/report.h"
+#include "bench/driver/benchmarks/programs.h"
+#include "bench/plot/about.h"
 
 namespace tasuki::bench {
 namespace {
 
 using nlohmann::json;
+using report::Chart;
+using report::Comparison;
+using report::Curve;
 
 std::string label_of(const json& r) {
   for (const ProgramVersion& v : program_versions())
@@ -56,8 +59,8 @@ Chart performance(const Rows& rows, const std::string& library) {
   chart.title = name_of(first["program"]) + of_size(first) + ": performance, " + library;
   chart.x_label = several_ranks(rows) ? "version, ranks" : "version";
   chart.y_label = first["unit"];
-  chart.note =
-      first["program"] == "cg" ? "The paper's figures 17(a), 18(a)." : "The paper's figures 13(a), 14(a).";
+  chart.note = first["program"] == "cg" ? "The XcalableACC paper's figures 17(a), 18(a)."
+                                        : "The XcalableACC paper's figures 13(a), 14(a).";
   chart.note += " s/r: Send/Recv; get: one-sided get; G: global view; L: local view; nb: nonblocking.";
   for (const ProgramWay& way : program_ways()) chart.series.push_back({way.title, {}});
   std::string last;
@@ -83,8 +86,8 @@ Chart times(const Rows& rows, int ranks, const std::string& library) {
                 std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") + library;
   chart.x_label = "version; win: by windows, run: under tasuki run";
   chart.y_label = "milliseconds";
-  chart.note =
-      first["program"] == "cg" ? "The paper's figures 17(b), 18(b)." : "The paper's figures 13(b), 14(b).";
+  chart.note = first["program"] == "cg" ? "The XcalableACC paper's figures 17(b), 18(b)."
+                                        : "The XcalableACC paper's figures 13(b), 14(b).";
   chart.series = {{"compute", {}}, {"communication", {}}, {"reduction", {}}};
   for (const json* r : rows) {
     if ((*r)["ranks"] != ranks && (*r)["version"] != "seq") continue;
@@ -104,7 +107,8 @@ Chart source_lines(const json& m) {
   chart.x_label = "version";
   chart.y_label = "lines";
   chart.note =
-      "The paper's table 2, which counts whole programs. Lines that are not empty and not only comment: of "
+      "The XcalableACC paper's table 2, which counts whole programs. Lines that are not empty and not only "
+      "comment: of "
       "the version's file, and of the "
       "headers that versions share, where they are compiled for it.";
   chart.series = {{"the version's file", {}}, {"shared headers", {}}};
@@ -177,20 +181,20 @@ std::vector<Chart> programs_charts(const json& m) {
 }
 
 std::string programs_page(const std::vector<json>& measurements) {
-  std::vector<Chart> charts;
-  std::vector<Comparison> numbers;
-  std::string tables, lead;
+  report::ChartPage page{.about = about(measurements), .tiles = {}, .numbers = {}, .charts = {}};
+  page.about.title = "Himeno and CG with coarrays";
+  std::string& lead = page.about.lead;
+  lead = "Medians of rounds in turns, every result verified. ";
   for (const json& m : measurements) {
-    for (Chart& chart : programs_charts(m)) charts.push_back(std::move(chart));
-    for (Comparison& c : comparisons(m)) numbers.push_back(std::move(c));
-    tables += table(m) + "\n";
-    lead += (lead.empty() ? "" : "; ") + m["versions"]["mpi"].get<std::string>() + ", Tasuki " +
-            m["versions"]["tasuki"].get<std::string>() + ", " + m["machine"]["cpu"].get<std::string>() +
-            ", " + m["date"].get<std::string>();
+    for (Chart& chart : programs_charts(m)) page.charts.push_back(std::move(chart));
+    for (Comparison& c : comparisons(m)) page.numbers.push_back(std::move(c));
+    for (report::Tile& tile :
+         mean_tiles(m, "the speed under tasuki run, of that started plainly, geometric mean"))
+      page.tiles.push_back(std::move(tile));
+    lead += (&m == &measurements[0] ? "" : "; ") + measured_where(m);
   }
-  return chart_page("Himeno and CG with coarrays",
-                    "Medians of rounds in turns, every result verified. " + lead + ".", numbers, charts,
-                    tables);
+  lead += std::string(". ") + kXaccPaper;
+  return report::chart_page(page);
 }
 
 }  // namespace tasuki::bench

@@ -1,11 +1,11 @@
 // What `tasuki bench coarray` says of its measurement: tables, charts, page.
-#include "bench/driver/coarray.h"
+#include "bench/driver/benchmarks/coarray.h"
 
 #include <gtest/gtest.h>
 
-#include "bench/driver/machine.h"
-#include "bench/driver/report.h"
-#include "bench/driver/sweep.h"
+#include "bench/driver/benchmarks/sweep.h"
+#include "bench/driver/jobs/machine.h"
+#include "bench/driver/reports/report.h"
 #include "bench/plot/coarray_page.h"
 #include "bench/plot/page.h"
 
@@ -73,20 +73,22 @@ TEST(CoarrayReport, AFailureIsMarkedInItsRow) {
 }
 
 TEST(CoarrayReport, ChartsAreLatencyBandwidthAndSections) {
-  const std::vector<Chart> charts = coarray_charts(make_measurement());
+  const std::vector<report::Chart> charts = coarray_charts(make_measurement());
   ASSERT_EQ(charts.size(), 4u);
   EXPECT_EQ(charts[0].title, "Ping-pong by put: latency, Open MPI v4");
   EXPECT_EQ(charts[0].groups, (std::vector<std::string>{"8 B", "1 KiB"}));
   ASSERT_EQ(charts[0].series.size(), 5u);
   EXPECT_DOUBLE_EQ(charts[0].series[4].points[1].second, 0.5);
   EXPECT_DOUBLE_EQ(charts[1].series[4].points[1].second, 1024 / 0.5 / 1e3);
-  EXPECT_EQ(charts[2].series.size(), 4u);                           // one put has no Send and Recv
+  EXPECT_EQ(charts[2].series.size(), 4u);  // one put has no Send and Recv
+  EXPECT_TRUE(charts[3].ratio);
   EXPECT_DOUBLE_EQ(charts[3].series[0].points[0].second, 8.0 / 4);  // of the faster packed transfer
 }
 
 TEST(CoarrayReport, PageAndCsv) {
   const std::string html = page({make_measurement(), make_measurement()});
   EXPECT_NE(html.find("Ping-pong by put: bandwidth"), std::string::npos);
+  EXPECT_NE(html.find("The XcalableACC paper is Tabuchi"), std::string::npos);
   EXPECT_EQ(html.find("src=\"http"), std::string::npos);
   EXPECT_NE(csv(make_measurement()).find("window_us"), std::string::npos);
 }

@@ -1,5 +1,5 @@
 // Where a group with a limit of memory might be made, as different machines show it.
-#include "bench/driver/limit.h"
+#include "bench/driver/jobs/limit.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

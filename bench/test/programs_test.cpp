@@ -1,11 +1,11 @@
 // What `tasuki bench coarray --programs` says of its measurement: table, charts, page, comparison.
-#include "bench/driver/programs.h"
+#include "bench/driver/benchmarks/programs.h"
 
 #include <gtest/gtest.h>
 
-#include "bench/driver/machine.h"
-#include "bench/driver/report.h"
-#include "bench/driver/sweep.h"
+#include "bench/driver/benchmarks/sweep.h"
+#include "bench/driver/jobs/machine.h"
+#include "bench/driver/reports/report.h"
 #include "bench/plot/page.h"
 #include "bench/plot/programs_page.h"
 
@@ -86,13 +86,13 @@ TEST(ProgramsReport, AFailureIsALineWithItsReason) {
   EXPECT_NE(text.find("NOT FINISHED: himeno M, 2 ranks, local, plain: not compiled by 'tasukicc x.c'"),
             std::string::npos)
       << text;
-  EXPECT_NE(page({m}).find("<svg"), std::string::npos);
+  EXPECT_NE(page({m}).find("\"charts\": [{\"title\""), std::string::npos);
   EXPECT_NE(comparison(make_measurement(), m).find("only in old: himeno M, 2 ranks, local, plain"),
             std::string::npos);
 }
 
 TEST(ProgramsReport, ChartsArePerformanceTimesAndLines) {
-  const std::vector<Chart> charts = programs_charts(make_measurement());
+  const std::vector<report::Chart> charts = programs_charts(make_measurement());
   ASSERT_EQ(charts.size(), 3u);
   EXPECT_EQ(charts[0].title, "Himeno benchmark, size M: performance, Open MPI v4");
   EXPECT_EQ(charts[0].groups, (std::vector<std::string>{"seq", "s/r", "L"}));
@@ -108,7 +108,7 @@ TEST(ProgramsReport, ChartsArePerformanceTimesAndLines) {
 TEST(ProgramsReport, SeveralNumbersOfRanksAreGroups) {
   json m = make_measurement();
   m["rows"].push_back(make_row("mpi", "plain", 4, 0.125));
-  const std::vector<Chart> charts = programs_charts(m);
+  const std::vector<report::Chart> charts = programs_charts(m);
   ASSERT_EQ(charts.size(), 4u);
   EXPECT_EQ(charts[0].groups, (std::vector<std::string>{"seq 1", "s/r 2", "L 2", "s/r 4"}));
   EXPECT_EQ(charts[2].title, "Himeno benchmark, size M: time of an iteration, 4 ranks, Open MPI v4");
@@ -117,7 +117,7 @@ TEST(ProgramsReport, SeveralNumbersOfRanksAreGroups) {
 
 TEST(ProgramsReport, PageHasThePapersNumbersBesideOurs) {
   const std::string html = page({make_measurement()});
-  EXPECT_NE(html.find("85 % (M), 92 % (L) to 102 %</td><td>tasuki run 125.0 %"), std::string::npos);
+  EXPECT_NE(html.find("85 % (M), 92 % (L) to 102 %\", \"tasuki run 125.0 %"), std::string::npos);
   EXPECT_EQ(html.find("src=\"http"), std::string::npos);
   EXPECT_NE(csv(make_measurement()).find("communication"), std::string::npos);
 }

@@ -1,11 +1,11 @@
-#include "bench/driver/report.h"
+#include "bench/driver/reports/report.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
 
-#include "bench/driver/machine.h"
+#include "bench/driver/jobs/machine.h"
 #include "bench/plot/page.h"
 
 namespace tasuki::bench {
@@ -59,6 +59,12 @@ TEST(Report, TableHasEveryRowItsRatioAndTheMean) {
   EXPECT_LT(text.find("geometric mean"), text.find("contiguous"));
 }
 
+TEST(Report, ASmallRatioIsNotZero) {
+  json m = make_measurement();
+  m["rows"][1]["ratio"] = 0.00312;
+  EXPECT_NE(table(m).find("0.0031"), std::string::npos) << table(m);
+}
+
 TEST(Report, TableShowsWhatFailed) {
   json m = make_measurement();
   m["rows"][0]["verified"] = false;
@@ -107,10 +113,12 @@ TEST(Page, HoldsTheDataAndNothingFromOutside) {
   json m = make_measurement();
   m["notes"] = {"</script><b>not an element</b>"};
   const std::string html = page({m, m});
-  EXPECT_EQ(html.find("/*MEASUREMENTS*/"), std::string::npos);
-  EXPECT_EQ(html.find("<!--TABLES-->"), std::string::npos);
+  EXPECT_EQ(html.find("{{data}}"), std::string::npos);
+  EXPECT_EQ(html.find("{{numbers}}"), std::string::npos);
   EXPECT_EQ(html.find("</script><b>"), std::string::npos);
   EXPECT_NE(html.find("WRF_x_vec"), std::string::npos);
+  // What must be known before a number is believed stands before all of them.
+  EXPECT_LT(html.find("&lt;b&gt;not an element"), html.find("<main"));
   for (const char* outside : {"src=", "<link", "@import", "url(", "fetch("})
     EXPECT_EQ(html.find(outside), std::string::npos) << outside;
   // What the page's script will parse is the measurement itself.

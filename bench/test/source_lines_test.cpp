@@ -1,4 +1,4 @@
-#include "bench/driver/source_lines.h"
+#include "bench/driver/benchmarks/source_lines.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/driver/stats.h"
+#include "bench/driver/figures/stats.h"
 
 #include <gtest/gtest.h>
 

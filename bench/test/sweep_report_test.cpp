@@ -1,9 +1,9 @@
 // The sweeps' results as text and as a page.
 #include <gtest/gtest.h>
 
-#include "bench/driver/machine.h"
-#include "bench/driver/report.h"
-#include "bench/driver/sweep.h"
+#include "bench/driver/benchmarks/sweep.h"
+#include "bench/driver/jobs/machine.h"
+#include "bench/driver/reports/report.h"
 #include "bench/plot/page.h"
 
 namespace tasuki::bench {

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "compiler/tokens/statements.h"
+
 namespace tasuki::cc {
 namespace {
 
 class Checker {
  public:
-  Checker(const CoarrayText& in, const Statements& statements, const std::vector<TokenRange>& loops)
-      : in_(in), text_(in.text), statements_(statements), loops_(loops) {}
+  Checker(const Unit& in, const std::vector<TokenRange>& loops)
+      : in_(in), text_(in.text), statements_(in.text, in.tokens), loops_(loops) {}
 
   void check(const Range& body) {
     first_ = text_.first_from(body.begin);
@@ -66,19 +68,18 @@ class Checker {
     return kNone;
   }
 
-  const CoarrayText& in_;
+  const Unit& in_;
   const Text& text_;
-  const Statements& statements_;
+  const Statements statements_;
   const std::vector<TokenRange>& loops_;
   size_t first_ = 0, last_ = 0;  // the tokens of the function
 };
 
 }  // namespace
 
-void check_loop_exits(const CoarrayText& in, const Statements& statements,
-                      const std::vector<TokenRange>& loops) {
+void check_loop_exits(const Unit& in, const std::vector<TokenRange>& loops) {
   if (loops.empty()) return;
-  Checker checker(in, statements, loops);
+  Checker checker(in, loops);
   for (const Function& f : in.analysis.functions) checker.check(f.body);
 }
 

@@ -1,5 +1,5 @@
-// Ways out of divided loops, and into them. A node that leaves its part of a loop early does not tell the others, so that what the
-// program means by it would depend on the number of nodes:
+// Ways out of divided loops, and into them. A node that leaves its part of a loop early does not tell the
+// others, so that what the program means by it would depend on the number of nodes:
 //
 //     #pragma xmp loop on t(i)
 //     for (i = 0; i < n; i++) {
@@ -11,13 +11,11 @@
 
 #include <vector>
 
-#include "compiler/meaning/coarray_operand.h"
-#include "compiler/tokens/statements.h"
+#include "compiler/meaning/unit.h"
 
 namespace tasuki::cc {
 
 // Reports them. `loops`: all divided ones, [for, behind the loop).
-void check_loop_exits(const CoarrayText& in, const Statements& statements,
-                      const std::vector<TokenRange>& loops);
+void check_loop_exits(const Unit& in, const std::vector<TokenRange>& loops);
 
 }  // namespace tasuki::cc

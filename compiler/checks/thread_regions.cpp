@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "compiler/tokens/omp_acc_line.h"
+#include "compiler/tokens/statements.h"
 
 namespace tasuki::cc {
 namespace {
 
 enum class Threads { as_around, many, one };
 
-// Who executes the statement behind it. Of combined constructs the last word that says so counts: `parallel master`.
+// Who executes the statement behind it. Of combined constructs the last word that says so counts: `parallel
+// master`.
 Threads threads_of(const Pragma& p) {
   Threads result = p.construct() == "ordered" ? Threads::one : Threads::as_around;  // elsewhere a clause
   for (size_t i = 2; i < p.count() && !p.line().is(i, "("); i++) {
@@ -27,8 +29,8 @@ struct Region {
 
 class Checker {
  public:
-  Checker(const CoarrayText& in, const GlobalNames& names, const Statements& statements)
-      : in_(in), text_(in.text), names_(names) {
+  explicit Checker(const Unit& in) : in_(in), text_(in.text), names_(in.global) {
+    const Statements statements(text_, in.tokens);
     for (size_t i = 0; i < text_.tokens().size(); i++) {
       if (text_.tokens()[i].kind != TokenKind::directive) continue;
       const Pragma p(text_, i);
@@ -38,9 +40,11 @@ class Checker {
     }
   }
 
-  void check(const GlobalDirective& d) const {
-    const bool loop = d.kind == GlobalKind::loop;
-    if (!meets_others(d) || !many_execute(loop ? before_pragmas(d.word) : d.word)) return;
+  void check(const GlobalDirective& directive) const {
+    const DirectivePlace& d = place_of(directive);
+    const bool loop = std::holds_alternative<LoopDirective>(directive);
+    const bool meets = std::visit([this](const auto& one) { return meets_others(one); }, directive);
+    if (!meets || !many_execute(loop ? before_pragmas(d.word) : d.word)) return;
     if (loop)
       return error(d, "the nodes would reduce once for each thread of the parallel region of OpenMP",
                    "end the region before this loop, and write #pragma omp parallel for directly before or "
@@ -48,47 +52,31 @@ class Checker {
     error(d,
           "each thread of the parallel region of OpenMP would execute '" +
               std::string(text_.spelling(d.name)) + "'",
-          d.kind == GlobalKind::align ? "declare the distributed array outside of the region"
-                                      : "write #pragma omp single or master before it, or end the region");
+          std::holds_alternative<AlignDirective>(directive)
+              ? "declare the distributed array outside of the region"
+              : "write #pragma omp single or master before it, or end the region");
   }
 
  private:
-  void error(const GlobalDirective& d, const std::string& what, const std::string& advice) const {
+  void error(const DirectivePlace& d, const std::string& what, const std::string& advice) const {
     in_.diagnostics.error(text_.begin_of(d.name), what, advice);
   }
 
   // Do nodes wait for each other, or is it said to all of a node's threads?
-  bool meets_others(const GlobalDirective& d) const {
-    switch (d.kind) {
-      case GlobalKind::loop:
-        return !d.reductions.empty();
-      case GlobalKind::task:
-        return d.has_on && !d.no_communication;
-      case GlobalKind::align:
-        return std::any_of(names_.arrays.begin(), names_.arrays.end(), [&](const DistributedArray& a) {
-          return a.align == &d && a.kind == DistributedArray::Kind::array && !a.of_file();
-        });
-      case GlobalKind::template_fix:
-      case GlobalKind::reflect:
-      case GlobalKind::reflect_init:
-      case GlobalKind::reflect_do:
-      case GlobalKind::reduce_shadow:
-      case GlobalKind::gmove:
-      case GlobalKind::reduction:
-      case GlobalKind::bcast:
-      case GlobalKind::barrier:
-      case GlobalKind::wait_async:
-        return true;
-      case GlobalKind::template_:
-      case GlobalKind::distribute:
-      case GlobalKind::shadow:
-      case GlobalKind::tasks:
-      case GlobalKind::array:
-      case GlobalKind::local_alias:
-        return false;
-    }
-    return false;
+  bool meets_others(const LoopDirective& d) const { return !d.reductions.empty(); }
+  bool meets_others(const TaskDirective& d) const { return d.on && !d.no_communication; }
+  bool meets_others(const AlignDirective& d) const {
+    return std::any_of(names_.arrays.begin(), names_.arrays.end(), [&](const DistributedArray& a) {
+      return a.align == &d && a.kind == DistributedArray::Kind::array && !a.of_file();
+    });
   }
+  bool meets_others(const TemplateDirective&) const { return false; }
+  bool meets_others(const DistributeDirective&) const { return false; }
+  bool meets_others(const ShadowDirective&) const { return false; }
+  bool meets_others(const TasksDirective&) const { return false; }
+  bool meets_others(const ArrayDirective&) const { return false; }
+  bool meets_others(const LocalAliasDirective&) const { return false; }
+  bool meets_others(const DirectivePlace&) const { return true; }  // of all others
 
   // A divided loop's reduction is behind what the pragmas directly before the loop say.
   size_t before_pragmas(size_t word) const {
@@ -106,7 +94,7 @@ class Checker {
     return around != regions_.rend() && around->threads == Threads::many;
   }
 
-  const CoarrayText& in_;
+  const Unit& in_;
   const Text& text_;
   const GlobalNames& names_;
   std::vector<Region> regions_;
@@ -114,9 +102,9 @@ class Checker {
 
 }  // namespace
 
-void check_thread_regions(const CoarrayText& in, const GlobalNames& names, const Statements& statements) {
-  if (!in.pragmas.threads) return;
-  const Checker checker(in, names, statements);
+void check_thread_regions(const Unit& in) {
+  if (!in.options.threads) return;
+  const Checker checker(in);
   for (const GlobalDirective& d : in.tokens.globals) checker.check(d);
 }
 

@@ -1,5 +1,6 @@
-// Directives that every thread of a parallel region would execute. XcalableMP's are for one thread of each node (XcalableMP 1.4, chapter
-// 8): a node that entered a barrier once for each thread would never meet the others.
+// Directives that every thread of a parallel region would execute. XcalableMP's are for one thread of each
+// node (XcalableMP 1.4, chapter 8): a node that entered a barrier once for each thread would never meet the
+// others.
 //
 //     #pragma omp parallel
 //     {
@@ -14,13 +15,11 @@
 // What a function does that is called in such a region is not seen.
 #pragma once
 
-#include "compiler/meaning/coarray_operand.h"
-#include "compiler/meaning/global_names.h"
-#include "compiler/tokens/statements.h"
+#include "compiler/meaning/unit.h"
 
 namespace tasuki::cc {
 
 // Reports them.
-void check_thread_regions(const CoarrayText& in, const GlobalNames& names, const Statements& statements);
+void check_thread_regions(const Unit& in);
 
 }  // namespace tasuki::cc

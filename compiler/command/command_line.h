@@ -1,5 +1,5 @@
-// The arguments of tasukicc are those of the user's compiler. This tells what each is for, so that one command can be
-// made into several: preprocess, compile, link.
+// The arguments of tasukicc are those of the user's compiler. This tells what each is for, so that one
+// command can be made into several: preprocess, compile, link.
 #pragma once
 
 #include <optional>
@@ -60,7 +60,8 @@ struct CommandLine {
 // False, with a reason on stderr, when a file of arguments (@file) cannot be read.
 bool parse_command_line(const std::vector<std::string>& arguments, CommandLine* result);
 
-// The words of a response file or of a variable such as MPICC: separated by blanks, with quotes and backslashes.
+// The words of a response file or of a variable such as MPICC: separated by blanks, with quotes and
+// backslashes.
 std::vector<std::string> split_words(const std::string& text);
 
 }  // namespace tasuki::cc

@@ -19,24 +19,31 @@ namespace {
 using Command = std::vector<std::string>;
 
 constexpr const char* kHelp =
-    "tasukicc: the MPI compiler ($MPICC, default mpicc) for C with arrays in cluster memory, or with "
-    "XcalableMP's coarrays\n"
+    "tasukicc: the MPI compiler for C with arrays in cluster memory, or with XcalableMP's coarrays and "
+    "directives\n"
+    "Usage: tasukicc [OPTIONS] FILE...\n"
     "\n"
-    "  tasukicc prog.c -o prog            all options are the compiler's\n"
-    "  tasukicc -acc prog.c -o prog       with OpenACC (gcc's -fopenacc); coarrays may be in device memory\n"
-    "  tasukicc --emit prog.c ...         what the compiler gets to see\n"
-    "  tasukicc -fcheck=bounds prog.c     sections and indices of coarrays are checked when the program "
-    "runs\n"
-    "  tasukicc --dlm-cflags --dlm-libs   options for programs that call dlm.h's functions and are compiled "
-    "without tasukicc\n"
+    "All options and files are those of the MPI compiler ($MPICC, by default mpicc), except these:\n"
     "\n"
-    "    dlm double a[N][N];              at file scope, or static in a function: the array lives in cluster "
-    "memory\n"
-    "    mpirun -n 4 ./prog args -- -f memfile\n"
+    "Options:\n"
+    "  --help,--dlm-help           Print this help message and exit (--help only if it stands alone)\n"
+    "  -acc                        With OpenACC (gcc's -fopenacc); coarrays may be in device memory\n"
+    "  -fcheck=bounds              When the program runs, check sections and indices of coarrays\n"
+    "  --emit,--dlm-show           Print the program as the compiler gets it, instead of compiling it\n"
+    "  --dlm-cflags                Print the options for compiling a program that calls the functions of "
+    "dlm.h without tasukicc\n"
+    "  --dlm-libs                  Print the options for linking such a program\n"
     "\n"
-    "    int a[N]:[*];                    at file scope: one array in each process, a coarray\n"
-    "    a[0:5]:[2] = a[5:5];             to the second process; #include <xmp.h> for its functions\n"
-    "    mpirun -n 4 ./prog\n";
+    "Cluster memory:\n"
+    "  tasukicc prog.c -o prog\n"
+    "  dlm double a[N][N];                    an array at file scope, or static in a function\n"
+    "  mpirun -n 4 ./prog args -- -f memfile  rank 0 computes, the others lend their memory\n"
+    "\n"
+    "Coarrays:\n"
+    "  tasukicc prog.c -o prog\n"
+    "  int a[N]:[*];                          one array in each process; #include <xmp.h> for the functions\n"
+    "  a[0:5]:[2] = a[5:5];                   five elements to the second process\n"
+    "  mpirun -n 4 ./prog\n";
 
 void append(Command* command, const Command& more) {
   command->insert(command->end(), more.begin(), more.end());

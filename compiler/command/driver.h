@@ -1,6 +1,6 @@
-// tasukicc: the user's MPI compiler for C with dlm arrays, or with coarrays of XcalableMP. In stages: the command line (command_line), the
-// preprocessor and the token pass (translate, dlm_tokens), what names mean (analysis, runtime_arrays), the changed text
-// (rewrite), and then the user's compiler again.
+// tasukicc: the user's MPI compiler for C with dlm arrays, or with coarrays of XcalableMP. The arguments are
+// sorted (command_line), each source goes through the stages that translate.cpp lists, and then the user's
+// compiler is called again.
 #pragma once
 
 #include <string>

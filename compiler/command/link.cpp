@@ -38,7 +38,8 @@ Needs needs_of_file(const std::string& path) {
   for (const char* function :
        {"dlm_startup", "dlm_alloc", "dlm_calloc", "dlm_aligned_alloc", "dlm_alloc_paged"})
     needs.library = needs.library || holds_symbol(content, function);
-  // Functions of xmp.h have many names; what a library of a user's own exports by such a name is not looked for.
+  // Functions of xmp.h have many names; what a library of a user's own exports by such a name is not looked
+  // for.
   needs.xmp = content.find(std::string("\0tasuki_xmp_", 12)) != std::string::npos;
   for (const char* function :
        {"xmp_node_num", "xmp_num_nodes", "xmp_all_node_num", "xmp_all_num_nodes", "xmp_this_image",

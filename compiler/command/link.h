@@ -16,10 +16,12 @@ std::string include_folder();
 // MPICC, split into words; mpicc if it is not set.
 std::vector<std::string> mpi_compiler();
 
-// openmpi or mpich: the family whose ABI the compiler's mpi.h has. Empty, with the reason on stderr, for others.
+// openmpi or mpich: the family whose ABI the compiler's mpi.h has. Empty, with the reason on stderr, for
+// others.
 std::string mpi_family(TemporaryFolder* temporary);
 
-// -L, -Wl,-rpath and -l for libdlmmpi of the compiler's MPI. False, with the reason on stderr, if there is none.
+// -L, -Wl,-rpath and -l for libdlmmpi of the compiler's MPI. False, with the reason on stderr, if there is
+// none.
 bool dlm_libraries(TemporaryFolder* temporary, std::vector<std::string>* options);
 
 // The same for libtasukixmp.

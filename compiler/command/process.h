@@ -11,8 +11,8 @@ struct Streams {
   std::string input = {}, output = {}, errors = {};
 };
 
-// Runs it to its end: its exit code. Died by a signal: ends this process by the same signal, after the temporary
-// folder is gone. Cannot be started: 127, and a line on stderr.
+// Runs it to its end: its exit code. Died by a signal: ends this process by the same signal, after the
+// temporary folder is gone. Cannot be started: 127, and a line on stderr.
 int run_program(const std::vector<std::string>& argv, const Streams& streams = {});
 
 // Becomes it. Returns, with 127 and a line on stderr, only if it cannot be started.

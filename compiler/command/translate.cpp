@@ -6,18 +6,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/checks/whole_arrays.h"
 #include "compiler/command/link.h"
-#include "compiler/lower/rewrite.h"
-#include "compiler/meaning/acc_regions.h"
-#include "compiler/meaning/analysis.h"
+#include "compiler/emit/rewrite.h"
 #include "compiler/meaning/coarray_operand.h"
-#include "compiler/meaning/runtime_arrays.h"
-#include "compiler/text/diagnostics.h"
+#include "compiler/meaning/unit.h"
 #include "compiler/text/edits.h"
-#include "compiler/text/text.h"
-#include "compiler/tokens/coarray.h"
-#include "compiler/tokens/dlm.h"
+#include "compiler/tokens/whole_arrays.h"
 #include "compiler/tokens/xmp_directive.h"
 
 namespace tasuki::cc {
@@ -45,124 +39,168 @@ void print_file(const std::string& path) {
 class Translator {
  public:
   Translator(const CommandLine& line, const Input& input, const std::string& standard_input,
-             TemporaryFolder* temporary)
-      : line_(line), input_(input), temporary_(*temporary) {
+             TemporaryFolder* temporary, Translation* result)
+      : line_(line), input_(input), temporary_(*temporary), result_(*result) {
     if (input.path == "-") standard_input_ = standard_input;
+    unit_.options = {line.openmp, line.openacc, line.threads, line.checked, line.meaning};
   }
 
-  int run(Translation* result) {
+  // The first stage that reports an error is the last.
+  int run() {
+    for (const auto stage : {
+             &Translator::preprocess,           // by the user's compiler
+             &Translator::name_whole_arrays,    // f(a[:][:]) of XcalableMP's procedures: f(xmp_desc_of(a))
+             &Translator::expand_directives,    // macros in #pragma xmp
+             &Translator::directives_to_words,  // #pragma xmp as tokens
+             &Translator::find_tokens,  // dlm; codimensions, references to other images, sections, directives
+             &Translator::make_neutral,     // coarrays as C that means them
+             &Translator::check,            // as C, by the user's compiler
+             &Translator::analyse_names,    // declarations, references and types, by libclang
+             &Translator::find_arrays,      // dlm arrays or coarrays, and every place that uses one
+             &Translator::find_in_pragmas,  // the same in pragmas of OpenMP and OpenACC
+             &Translator::rewrite_text,     // arrays as pointers, the rest as calls of the library
+             &Translator::write,            // for the user's compiler
+         }) {
+      if (const int failed = (this->*stage)()) return failed;
+      if (unit_.diagnostics.errors() > 0) return 1;
+      if (is_plain_) break;
+    }
+    return 0;
+  }
+
+ private:
+  // ---- the stages: 0, or the exit code of what was run
+
+  int preprocess() {
     std::string bytes;
-    if (const int failed = preprocess(&bytes)) return failed;
+    if (const int failed = run_preprocessor(&bytes)) return failed;
     const auto includes = [&](const char* header) {
       return bytes.find("\"" + include_folder() + "/" + header + "\"") != std::string::npos;
     };
-    result->is_xmp = includes("xmp.h");
-    result->uses_header = result->is_xmp || includes("dlm.h");
-    if (input_.language == Language::other_source) return 0;
+    result_.is_xmp = includes("xmp.h");
+    result_.uses_header = result_.is_xmp || includes("dlm.h");
+    is_plain_ = input_.language == Language::other_source;
+    if (is_plain_) return 0;
     if (bytes.size() > UINT32_MAX / 2) {
       fprintf(stderr, "tasukicc: error: %s: 2 GiB after the preprocessor are too much\n",
               input_.path.c_str());
       return 1;
     }
-    if (result->is_xmp) {
-      const Text sections(std::move(bytes));
-      Diagnostics diagnostics(sections);
-      bytes = whole_arrays_as_descriptors(sections, &diagnostics);
-      if (diagnostics.errors() > 0) return 1;
-    }
-    const Text text(std::move(bytes));
-    if (has_directives(text)) {
-      std::string expanded;
-      if (const int failed = expand_directives(text, &expanded)) return failed;
-      const Text lines(std::move(expanded));
-      Diagnostics diagnostics(lines);
-      const Text words(directives_as_words(lines, &diagnostics));
-      return diagnostics.errors() > 0 ? 1 : translate(words, result);
-    }
-    return translate(text, result);
+    unit_.text = Text(std::move(bytes));
+    return 0;
   }
 
- private:
-  int translate(const Text& text, Translation* result) {
-    Diagnostics diagnostics(text);
-    const CoarrayTokens coarrays = find_coarray_tokens(text, &diagnostics);
-    if (diagnostics.errors() > 0) return 1;
-    const DlmTokens dlm = find_dlm_tokens(text);
-    result->has_arrays = !dlm.specifiers.empty() || !coarrays.empty();
-    if (!result->has_arrays) return 0;
-    if (coarrays.empty()) return translate_dlm(text, dlm, result);
-    result->is_xmp = true;
-    if (!dlm.specifiers.empty()) {
-      diagnostics.error(text.begin_of(dlm.specifiers.front()),
-                        "a program has dlm arrays or coarrays, not both",
-                        "with dlm arrays one process runs the program and the others hold its memory; with "
-                        "coarrays all run it");
-      return 1;
-    }
-    return translate_coarrays(text, coarrays, result);
+  int name_whole_arrays() {
+    if (result_.is_xmp) unit_.text = Text(whole_arrays_as_descriptors(unit_.text, &unit_.diagnostics));
+    return 0;
   }
 
-  int translate_coarrays(const Text& text, const CoarrayTokens& tokens, Translation* result) {
-    Neutral neutral = neutral_text(text, tokens);
-    Diagnostics diagnostics(text);
-    if (line_.openacc) {
-      if (!check_device_sets(text, &diagnostics)) return 1;
-      hide_coarrays(text, tokens, &neutral);
-    }
-    Analysis analysis;
-    if (const int failed = check_neutral(text, neutral)) {
-      if (analyse(text, {}, neutral, line_.meaning, &analysis)) explain(text, tokens, analysis, &diagnostics);
-      return failed;
-    }
-    if (!analyse(text, {}, neutral, line_.meaning, &analysis)) return 1;
-    CoarrayNames names;
-    const RuntimeArrays coarrays = find_coarrays(text, tokens, analysis, &names, &diagnostics);
-    find_on_nodes(text, tokens, analysis, &names, &diagnostics);
-    if (diagnostics.errors() > 0) return 1;
-    const std::string rewritten =
-        rewrite_coarrays(text, tokens, analysis, coarrays, names,
-                         {line_.openmp, line_.openacc, line_.threads}, line_.checked, &diagnostics);
-    if (diagnostics.errors() > 0) return 1;
-    return write_result(rewritten, result);
+  // The preprocessor replaces no macros in pragmas that it does not know. The definitions of the program and
+  // the directives alone, as lines that are none, go through it once more.
+  int expand_directives() {
+    const auto arguments = directive_arguments(unit_.text);
+    const auto has_words = [](const std::string& line) {
+      return std::any_of(line.begin(), line.end(),
+                         [](char c) { return is_word_character(c) && (c < '0' || c > '9'); });
+    };
+    if (std::none_of(arguments.begin(), arguments.end(), has_words)) return 0;
+    std::string with_definitions;
+    if (const int failed = run_preprocessor(&with_definitions, {"-dD"})) return failed;
+    const std::vector<std::string> replaced = expanded(Text(std::move(with_definitions)), arguments.size());
+    if (replaced.size() == arguments.size())
+      unit_.text = Text(with_directive_arguments(unit_.text, replaced));
+    return 0;
   }
+
+  int directives_to_words() {
+    if (has_directives(unit_.text)) unit_.text = Text(directives_as_words(unit_.text, &unit_.diagnostics));
+    return 0;
+  }
+
+  int find_tokens() {
+    unit_.tokens = find_coarray_tokens(unit_.text, &unit_.diagnostics);
+    if (unit_.diagnostics.errors() > 0) return 1;
+    unit_.dlm = find_dlm_tokens(unit_.text);
+    const bool dlm = !unit_.dlm.specifiers.empty(), coarrays = !unit_.tokens.empty();
+    result_.has_arrays = dlm || coarrays;
+    is_plain_ = !result_.has_arrays;
+    result_.is_xmp = result_.is_xmp || coarrays;
+    unit_.arrays.kind = coarrays ? ArrayKind::coarray : ArrayKind::dlm;
+    if (dlm && coarrays)
+      unit_.diagnostics.error(
+          unit_.text.begin_of(unit_.dlm.specifiers.front()), "a program has dlm arrays or coarrays, not both",
+          "with dlm arrays one process runs the program and the others hold its memory; with "
+          "coarrays all run it");
+    return 0;
+  }
+
+  int make_neutral() {
+    if (!is_coarray()) return 0;
+    unit_.neutral = neutral_text(unit_.text, unit_.tokens);
+    if (!unit_.options.openacc) return 0;
+    check_device_sets(unit_);
+    hide_coarrays(&unit_);
+    return 0;
+  }
+
+  int check() {
+    const int failed = is_coarray() ? check_neutral() : check_without_dlm();
+    if (failed != 0 && is_coarray() && analyse(&unit_)) explain();
+    return failed;
+  }
+
+  int analyse_names() { return analyse(&unit_) ? 0 : 1; }
+
+  int find_arrays() {
+    if (is_coarray()) {
+      find_coarrays(&unit_);
+      find_on_nodes(&unit_);
+    } else {
+      find_dlm_arrays(&unit_);
+    }
+    return 0;
+  }
+
+  int find_in_pragmas() {
+    if (is_coarray() && unit_.options.openacc) unit_.acc = find_acc_regions(unit_);
+    unit_.pragma_uses = find_pragma_uses(unit_);
+    return 0;
+  }
+
+  int rewrite_text() {
+    rewritten_ = rewrite(&unit_);
+    return 0;
+  }
+
+  int write() {
+    result_.file = temporary_.file(std::filesystem::path(input_.path).stem().string() + ".i");
+    return write_file(result_.file, rewritten_) ? 0 : 1;
+  }
+
+  // ---- what they need
+
+  bool is_coarray() const { return unit_.arrays.kind == ArrayKind::coarray; }
 
   // C says of a:[2] = b only that it assigns to an array, and of s.b:[2] that a bit-field has no address.
-  static void explain(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                      Diagnostics* diagnostics) {
-    for (const Coindex& c : tokens.coindices) {
+  void explain() const {
+    const Text& text = unit_.text;
+    for (const Coindex& c : unit_.tokens.coindices) {
       const size_t member = text.previous(c.colon);
-      if (!c.declares && analysis.bit_fields.contains(text.begin_of(member))) {
+      if (!c.declares && unit_.analysis.bit_fields.contains(text.begin_of(member))) {
         const std::string name(text.spelling(member));
-        diagnostics->note(text.begin_of(member), "the bit-field '" + name +
-                                                     "' of another image is a member of its structure there: "
-                                                     "write structure:[image]." +
-                                                     name);
+        unit_.diagnostics.note(text.begin_of(member),
+                               "the bit-field '" + name +
+                                   "' of another image is a member of its structure there: "
+                                   "write structure:[image]." +
+                                   name);
       }
       if (c.declares || !text.is_assignment(text.skip_directives(c.end))) continue;
-      const auto type = analysis.types.find({text.begin_of(c.begin), text.end_of(c.end - 1)});
-      if (type != analysis.types.end() && type->second.shape == Shape::array)
-        diagnostics->note(text.begin_of(c.begin), "an array in another image is assigned to as a section: " +
-                                                      as_section(text, tokens, c.begin, c.end, type->second) +
-                                                      " = ..");
+      const ExpressionType* type = unit_.type(c.begin, c.end);
+      if (type != nullptr && type->shape == Shape::array)
+        unit_.diagnostics.note(text.begin_of(c.begin),
+                               "an array in another image is assigned to as a section: " +
+                                   as_section(unit_, c.begin, c.end, *type) + " = ..");
     }
-  }
-
-  int write_result(const std::string& rewritten, Translation* result) {
-    result->file = temporary_.file(std::filesystem::path(input_.path).stem().string() + ".i");
-    return write_file(result->file, rewritten) ? 0 : 1;
-  }
-
-  int translate_dlm(const Text& text, const DlmTokens& dlm, Translation* result) {
-    if (const int failed = check(text, dlm)) return failed;
-    Diagnostics diagnostics(text);
-    Analysis analysis;
-    if (!analyse(text, dlm, {}, line_.meaning, &analysis)) return 1;
-    const RuntimeArrays arrays = find_dlm_arrays(text, dlm, analysis, &diagnostics);
-    if (diagnostics.errors() > 0) return 1;
-    const std::string rewritten =
-        rewrite(text, dlm, analysis, arrays, {line_.openmp, line_.openacc}, &diagnostics);
-    if (diagnostics.errors() > 0) return 1;
-    return write_result(rewritten, result);
   }
 
   Command with_language(const Command& command) const {
@@ -172,20 +210,9 @@ class Translator {
     return result;
   }
 
-  // The preprocessor replaces no macros in pragmas that it does not know. The definitions of the program and the directives alone, as
-  // lines that are none, go through it once more.
-  int expand_directives(const Text& text, std::string* bytes) {
-    *bytes = text.bytes();
-    const auto arguments = directive_arguments(text);
-    const auto has_words = [](const std::string& line) {
-      return std::any_of(line.begin(), line.end(),
-                         [](char c) { return is_word_character(c) && (c < '0' || c > '9'); });
-    };
-    if (std::none_of(arguments.begin(), arguments.end(), has_words)) return 0;
-    std::string with_definitions, expanded;
-    if (const int failed = preprocess(&with_definitions, {"-dD"})) return failed;
-    const Text definitions(std::move(with_definitions));
-    std::string lines;
+  // The arguments of the directives with macros replaced; fewer than `count` if that failed.
+  std::vector<std::string> expanded(const Text& definitions, size_t count) {
+    std::string lines, output_lines;
     size_t n = 0;
     for (size_t i = 0; i < definitions.tokens().size(); i++) {
       if (definitions.tokens()[i].kind != TokenKind::directive) continue;
@@ -196,25 +223,24 @@ class Translator {
         lines += "__tasuki_arguments" + std::to_string(n++) + " " + directive_arguments(one).front() + "\n";
     }
     const std::string source = temporary_.file("directives.c"), output = temporary_.file("directives.i");
-    if (n != arguments.size() || !write_file(source, lines)) return 0;
+    if (n != count || !write_file(source, lines)) return {};
     Command command = mpi_compiler();
     append(&command, line_.of_roles({Role::general}));
     append(&command, {"-D_XCALABLEMP=201812", "-w", "-E", "-P", "-x", "c", "-o", output, source});
-    if (run_program(command, {.errors = temporary_.file("errors")}) != 0 || !read_file(output, &expanded))
-      return 0;
+    if (run_program(command, {.errors = temporary_.file("errors")}) != 0 || !read_file(output, &output_lines))
+      return {};
     std::vector<std::string> replaced;
-    for (size_t begin = 0; begin < expanded.size();) {
-      const size_t end = std::min(expanded.find('\n', begin), expanded.size());
-      const std::string line = expanded.substr(begin, end - begin),
+    for (size_t begin = 0; begin < output_lines.size();) {
+      const size_t end = std::min(output_lines.find('\n', begin), output_lines.size());
+      const std::string line = output_lines.substr(begin, end - begin),
                         start = "__tasuki_arguments" + std::to_string(replaced.size());
       if (line.starts_with(start)) replaced.push_back(line.substr(start.size()));
       begin = end + 1;
     }
-    if (replaced.size() == n) *bytes = with_directive_arguments(text, replaced);
-    return 0;
+    return replaced;
   }
 
-  int preprocess(std::string* bytes, const Command& more = {}) {
+  int run_preprocessor(std::string* bytes, const Command& more = {}) {
     if (input_.language == Language::preprocessed_c && input_.path != "-") {
       if (read_file(input_.path, bytes)) return 0;
       fprintf(stderr, "tasukicc: error: cannot read '%s'\n", input_.path.c_str());
@@ -234,8 +260,11 @@ class Translator {
     return read_file(output, bytes) ? 0 : 1;
   }
 
-  // The C that coarrays become for the check has the user's lines; its columns are those of the preprocessor's output.
-  int check_neutral(const Text& text, const Neutral& neutral) {
+  // The C that coarrays become for the check has the user's lines; its columns are those of the
+  // preprocessor's output.
+  int check_neutral() {
+    const Text& text = unit_.text;
+    const Neutral& neutral = unit_.neutral;
     Edits edits(text);
     for (const auto& [token, what] : neutral.before) edits.insert(text.begin_of(token), what);
     for (const auto& [token, what] : neutral.instead)
@@ -248,7 +277,8 @@ class Translator {
     append(&command, {"-S", "-o", temporary_.file("check.s"), "-x", "cpp-output", plain});
     if (const int failed = run_program(command)) return failed;
     if (!line_.wants_dependencies || input_.language != Language::c) return 0;
-    // The compiler writes them before it stumbles over the first coarray. Whether it could, its own words tell.
+    // The compiler writes them before it stumbles over the first coarray. Whether it could, its own words
+    // tell.
     const std::string errors = temporary_.file("errors");
     std::string said;
     if (write_dependencies({.errors = errors}) == 0 || !read_file(errors, &said)) return 0;
@@ -262,9 +292,12 @@ class Translator {
     return 0;
   }
 
-  // The user's own program with the word dlm gone is compiled first, so that the compiler's errors and warnings are those that
-  // he would get without Tasuki, at the columns of his own files; the rewritten text is then compiled in silence.
-  int check(const Text& text, const DlmTokens& dlm) {
+  // The user's own program with the word dlm gone is compiled first, so that the compiler's errors and
+  // warnings are those that he would get without Tasuki, at the columns of his own files; the rewritten text
+  // is then compiled in silence.
+  int check_without_dlm() {
+    const Text& text = unit_.text;
+    const DlmTokens& dlm = unit_.dlm;
     Command command = mpi_compiler();
     append(&command, line_.of_roles({Role::general}));
     if (dlm.ordinary || input_.language == Language::preprocessed_c) {
@@ -296,22 +329,26 @@ class Translator {
   const CommandLine& line_;
   const Input& input_;
   TemporaryFolder& temporary_;
+  Translation& result_;
   std::string standard_input_;
+  Unit unit_;
+  bool is_plain_ = false;  // nothing in it is to be rewritten
+  std::string rewritten_;
 };
 
 }  // namespace
 
 int translate(const CommandLine& line, const Input& input, const std::string& standard_input,
               TemporaryFolder* temporary, Translation* result) {
-  return Translator(line, input, standard_input, temporary).run(result);
+  return Translator(line, input, standard_input, temporary, result).run();
 }
 
 std::vector<std::string> compile_command(const CommandLine& line, const Translation& translation, Stage stage,
                                          const std::string& output) {
   Command command = mpi_compiler();
   append(&command, line.of_roles({Role::general}));
-  // Distributed arrays are pointers: a stencil of a dozen of them needs more checks of overlap than gcc's own limit of 10 before it
-  // is vectorised (measured: 3 times on 19 points). clang does not look at it.
+  // Distributed arrays are pointers: a stencil of a dozen of them needs more checks of overlap than gcc's own
+  // limit of 10 before it is vectorised (measured: 3 times on 19 points). clang does not look at it.
   if (translation.is_xmp) append(&command, {"--param", "vect-max-version-for-alias-checks=100"});
   append(&command,
          {"-w", stage == Stage::assemble ? "-S" : "-c", "-o", output, "-x", "cpp-output", translation.file});

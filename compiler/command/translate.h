@@ -16,7 +16,8 @@ struct Translation {
   std::string file;          // preprocessed C
 };
 
-// 0, or the exit code; what is wrong has been printed then. `standard_input` is a file that stands for it ("-").
+// 0, or the exit code; what is wrong has been printed then. `standard_input` is a file that stands for it
+// ("-").
 int translate(const CommandLine& line, const Input& input, const std::string& standard_input,
               TemporaryFolder* temporary, Translation* result);
 

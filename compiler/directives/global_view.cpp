@@ -1,6 +1,7 @@
 #include "compiler/directives/global_view.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace tasuki::cc {
@@ -8,33 +9,33 @@ namespace {
 
 struct Known {
   std::string_view name;
-  GlobalKind kind;
+  GlobalDirective kind;
   const char* form;
 };
 
-constexpr Known kKnown[] = {
-    {"template", GlobalKind::template_, "template t(0:N-1), template t[N] or template t(:)"},
-    {"distribute", GlobalKind::distribute, "distribute t(block) onto p, or cyclic, cyclic(n), gblock(m), *"},
-    {"template_fix", GlobalKind::template_fix, "template_fix(block) t(0:N-1), or template_fix[block] t[N]"},
-    {"align", GlobalKind::align, "align a[i][j] with t(j,i)"},
-    {"shadow", GlobalKind::shadow, "shadow a[1][1:2][0]"},
-    {"loop", GlobalKind::loop, "loop (i,j) on t(j,i) reduction(+:s), before a loop"},
-    {"task", GlobalKind::task, "task on p(1:2), or task on t(i), before a block"},
-    {"tasks", GlobalKind::tasks, "tasks, before a block of tasks"},
-    {"array", GlobalKind::array, "array on t[0:n], before an array assignment"},
-    {"reflect", GlobalKind::reflect,
-     "reflect (a) width(1,/periodic/1:0) async(1); all but (a) may be left out"},
-    {"reflect_init", GlobalKind::reflect_init, "reflect_init (a) width(1,/periodic/1:0) acc"},
-    {"reflect_do", GlobalKind::reflect_do, "reflect_do (a) async(1) acc"},
-    {"reduce_shadow", GlobalKind::reduce_shadow, "reduce_shadow (a) width(1,1)"},
-    {"gmove", GlobalKind::gmove, "gmove, gmove in or gmove out, before an assignment"},
-    {"reduction", GlobalKind::reduction, "reduction(+:s) on t(:), with +, *, &, |, ^, &&, ||, max or min"},
-    {"bcast", GlobalKind::bcast, "bcast (x) from p(1) on p; from and on may be left out"},
-    {"barrier", GlobalKind::barrier, "barrier, or barrier on p(1:2)"},
-    {"wait_async", GlobalKind::wait_async, "wait_async (1)"},
-    {"local_alias", GlobalKind::local_alias, "local_alias pointer => array"}};
-
 const Known* find(std::string_view name) {
+  static const Known kKnown[] = {
+      {"template", TemplateDirective{}, "template t(0:N-1), template t[N] or template t(:)"},
+      {"distribute", DistributeDirective{}, "distribute t(block) onto p, or cyclic, cyclic(n), gblock(m), *"},
+      {"template_fix", TemplateFixDirective{}, "template_fix(block) t(0:N-1), or template_fix[block] t[N]"},
+      {"align", AlignDirective{}, "align a[i][j] with t(j,i)"},
+      {"shadow", ShadowDirective{}, "shadow a[1][1:2][0]"},
+      {"loop", LoopDirective{}, "loop (i,j) on t(j,i) reduction(+:s), before a loop"},
+      {"task", TaskDirective{}, "task on p(1:2), or task on t(i), before a block"},
+      {"tasks", TasksDirective{}, "tasks, before a block of tasks"},
+      {"array", ArrayDirective{}, "array on t[0:n], before an array assignment"},
+      {"reflect", ReflectDirective{},
+       "reflect (a) width(1,/periodic/1:0) async(1); all but (a) may be left out"},
+      {"reflect_init", ReflectDirective{{}, ShadowExchange::reflect_init},
+       "reflect_init (a) width(1,/periodic/1:0) acc"},
+      {"reflect_do", ReflectDirective{{}, ShadowExchange::reflect_do}, "reflect_do (a) async(1) acc"},
+      {"reduce_shadow", ReflectDirective{{}, ShadowExchange::reduce_shadow}, "reduce_shadow (a) width(1,1)"},
+      {"gmove", GmoveDirective{}, "gmove, gmove in or gmove out, before an assignment"},
+      {"reduction", ReductionDirective{}, "reduction(+:s) on t(:), with +, *, &, |, ^, &&, ||, max or min"},
+      {"bcast", BcastDirective{}, "bcast (x) from p(1) on p; from and on may be left out"},
+      {"barrier", BarrierDirective{}, "barrier, or barrier on p(1:2)"},
+      {"wait_async", WaitAsyncDirective{}, "wait_async (1)"},
+      {"local_alias", LocalAliasDirective{}, "local_alias pointer => array"}};
   const auto found = std::find_if(std::begin(kKnown), std::end(kKnown),
                                   [&](const Known& known) { return known.name == name; });
   return found == std::end(kKnown) ? nullptr : found;
@@ -42,58 +43,93 @@ const Known* find(std::string_view name) {
 
 constexpr const char* kOn = "a template or node array";
 
+template <typename Directive, typename... Kinds>
+constexpr bool kIs = (std::is_same_v<Directive, Kinds> || ...);
+
 class Reader {
  public:
   Reader(const Text& text, size_t word, const Known& known, Diagnostics* diagnostics)
-      : in_(text, word, known.form, diagnostics), text_(text) {
-    d_.kind = known.kind;
-    d_.word = word;
-    d_.name = in_.name;
-    d_.end = in_.end;
-  }
+      : in_(text, word, known.form, diagnostics), text_(text), word_(word) {}
 
-  std::vector<GlobalDirective> run() {
-    if (d_.end == kNone || !arguments() || !(in_.at_end() || in_.expected("the end of the directive")))
-      return {};
-    return {d_};
+  std::optional<GlobalDirective> run(GlobalDirective directive) {
+    const bool good = std::visit(
+        [&](auto& d) {
+          d.word = word_;
+          d.name = in_.name;
+          d.end = in_.end;
+          return d.end != kNone && arguments(&d) &&
+                 (in_.at_end() || in_.expected("the end of the directive"));
+        },
+        directive);
+    return good ? std::optional(std::move(directive)) : std::nullopt;
   }
 
  private:
-  bool arguments() {
-    switch (d_.kind) {
-      case GlobalKind::template_:
-        return in_.reference(&d_.on, "a template", false, true);
-      case GlobalKind::distribute:
-        return distribute();
-      case GlobalKind::template_fix:
-        return template_fix();
-      case GlobalKind::align:
-        return align();
-      case GlobalKind::shadow:
-        return shadow();
-      case GlobalKind::loop:
-        return words(&d_.indices, "the name of a loop's variable") && on(true) && clauses();
-      case GlobalKind::task:
-      case GlobalKind::array:
-        return on(true) && clauses();
-      case GlobalKind::tasks:
-        return true;
-      case GlobalKind::reduction:
-        return reduction() && clauses();
-      case GlobalKind::reflect:
-      case GlobalKind::reflect_init:
-      case GlobalKind::reflect_do:
-      case GlobalKind::reduce_shadow:
-      case GlobalKind::bcast:
-      case GlobalKind::wait_async:
-        return list() && clauses();
-      case GlobalKind::gmove:
-      case GlobalKind::barrier:
-        return clauses();
-      case GlobalKind::local_alias:
-        return local_alias();
+  bool arguments(TemplateDirective* d) { return in_.reference(&d->shape, "a template", false, true); }
+
+  bool arguments(DistributeDirective* d) {
+    return word(&d->template_, "the name of a template") && formats(&d->formats) && in_.take("onto") &&
+           word(&d->onto, "the name of a node array");
+  }
+
+  bool arguments(TemplateFixDirective* d) {
+    if ((in_.is("(") || in_.is("[")) && !formats(&d->formats)) return false;
+    return in_.reference(&d->shape, "a template", false, d->formats.empty());
+  }
+
+  bool arguments(AlignDirective* d) {
+    if (!word(&d->array, "the name of an array")) return false;
+    if (!in_.is("[")) return in_.expected("'['");
+    while (in_.accept("[")) {
+      if (in_.at_end() || !(text_.is_word(in_.at) || in_.is("*") || in_.is(":")))
+        return in_.expected("a variable, '*' or ':'");
+      d->sources.push_back(in_.at);
+      in_.advance();
+      if (!in_.take("]")) return false;
     }
-    return false;
+    if (!in_.accept("to") && !in_.take("with")) return false;
+    return in_.reference(&d->with, "a template", false, true);
+  }
+
+  bool arguments(ShadowDirective* d) {
+    if (!word(&d->array, "the name of an array")) return false;
+    if (!in_.is("[")) return in_.expected("'['");
+    while (in_.accept("[")) {
+      Width w;
+      if (in_.is("*") && text_.is(text_.next(in_.at), "]")) {
+        w.full = true;
+        in_.advance();
+      } else if (!width(&w, "")) {
+        return false;
+      }
+      d->widths.push_back(w);
+      if (!in_.take("]")) return false;
+    }
+    return true;
+  }
+
+  bool arguments(LoopDirective* d) {
+    return words(&d->indices, "the name of a loop's variable") && on(&d->on) && clauses(d);
+  }
+  bool arguments(TaskDirective* d) { return on(&d->on) && clauses(d); }
+  bool arguments(TasksDirective*) { return true; }
+  bool arguments(ArrayDirective* d) { return on(&d->on) && clauses(d); }
+  bool arguments(ReflectDirective* d) { return list(&d->variables, "a variable") && clauses(d); }
+  bool arguments(GmoveDirective* d) { return clauses(d); }
+  bool arguments(ReductionDirective* d) { return reduction(&d->reductions, false) && clauses(d); }
+  bool arguments(BcastDirective* d) { return list(&d->variables, "a variable") && clauses(d); }
+  bool arguments(BarrierDirective* d) { return clauses(d); }
+  bool arguments(WaitAsyncDirective* d) { return list(&d->ids, "a number") && clauses(d); }
+
+  bool arguments(LocalAliasDirective* d) {
+    if (!word(&d->pointer, "the name of a pointer")) return false;
+    if (in_.is("=")) {
+      in_.advance();
+      if (!in_.take(">")) return false;
+    } else if (!in_.take("=>")) {
+      return false;
+    }
+    return word(&d->array, "the name of a distributed array");
   }
 
   bool word(size_t* token, const char* what) {
@@ -104,7 +140,7 @@ class Reader {
   }
 
   // (block, cyclic(2)) or [block][*], and for template_fix also [block, *]
-  bool formats() {
+  bool formats(std::vector<Distribution>* all) {
     const bool brackets = in_.is("[");
     if (!brackets && !in_.is("(")) return in_.expected("'(' or '['");
     do {
@@ -112,11 +148,11 @@ class Reader {
         in_.advance();
         Distribution one;
         if (!format(&one)) return false;
-        d_.formats.push_back(one);
+        all->push_back(one);
       } while (in_.is(","));
       if (!in_.take(brackets ? "]" : ")")) return false;
     } while (brackets && in_.is("["));
-    if (brackets) std::reverse(d_.formats.begin(), d_.formats.end());
+    if (brackets) std::reverse(all->begin(), all->end());
     return true;
   }
 
@@ -140,48 +176,6 @@ class Reader {
     return !in_.is("(") || in_.in_parentheses(&one->width, "a number");
   }
 
-  bool distribute() {
-    return word(&d_.on.name, "the name of a template") && formats() && in_.take("onto") &&
-           word(&d_.onto, "the name of a node array");
-  }
-
-  bool template_fix() {
-    if ((in_.is("(") || in_.is("[")) && !formats()) return false;
-    return in_.reference(&d_.on, "a template", false, d_.formats.empty());
-  }
-
-  bool align() {
-    if (!word(&d_.what, "the name of an array")) return false;
-    if (!in_.is("[")) return in_.expected("'['");
-    while (in_.accept("[")) {
-      if (in_.at_end() || !(text_.is_word(in_.at) || in_.is("*") || in_.is(":")))
-        return in_.expected("a variable, '*' or ':'");
-      d_.sources.push_back(in_.at);
-      in_.advance();
-      if (!in_.take("]")) return false;
-    }
-    if (!in_.accept("to") && !in_.take("with")) return false;
-    d_.has_on = true;
-    return in_.reference(&d_.on, "a template", false, true);
-  }
-
-  bool shadow() {
-    if (!word(&d_.what, "the name of an array")) return false;
-    if (!in_.is("[")) return in_.expected("'['");
-    while (in_.accept("[")) {
-      Width w;
-      if (in_.is("*") && text_.is(text_.next(in_.at), "]")) {
-        w.full = true;
-        in_.advance();
-      } else if (!width(&w, "")) {
-        return false;
-      }
-      d_.widths.push_back(w);
-      if (!in_.take("]")) return false;
-    }
-    return true;
-  }
-
   // /periodic/1:2
   bool width(Width* w, const char* modifier) {
     if (in_.is("/")) {
@@ -196,13 +190,12 @@ class Reader {
     return !in_.accept(":") || in_.expression(&w->above, "a width");
   }
 
-  bool widths(const char* modifier) {
-    d_.has_widths = true;
+  bool widths(std::vector<Width>* all, const char* modifier) {
     if (!in_.take("(")) return false;
     do {
       Width w;
       if (!width(&w, modifier)) return false;
-      d_.widths.push_back(w);
+      all->push_back(w);
     } while (in_.accept(","));
     return in_.take(")");
   }
@@ -219,25 +212,24 @@ class Reader {
     return in_.take(")");
   }
 
-  bool on(bool needed) {
-    if (!in_.is("on")) return !needed || in_.expected("'on'");
-    in_.advance();
-    if (in_.accept("*")) return true;  // the executing nodes
-    d_.has_on = true;
-    return in_.reference(&d_.on, kOn, false, false);
+  bool on(std::optional<NodesReference>* nodes) {
+    if (!in_.take("on")) return false;
+    if (in_.accept("*")) return true;
+    nodes->emplace();
+    return in_.reference(&nodes->value(), kOn, false, false);
   }
 
-  bool list() {
+  bool list(std::vector<TokenRange>* all, const char* what) {
     if (!in_.take("(")) return false;
     do {
       TokenRange one;
-      if (!in_.expression(&one, d_.kind == GlobalKind::wait_async ? "a number" : "a variable")) return false;
-      d_.variables.push_back(one);
+      if (!in_.expression(&one, what)) return false;
+      all->push_back(one);
     } while (in_.accept(","));
     return in_.take(")");
   }
 
-  bool reduction() {
+  bool reduction(std::vector<Reduction>* all, bool of_loop) {
     if (!in_.take("(")) return false;
     Reduction r;
     for (; !in_.at_end() && !in_.is(":"); in_.advance()) r.operation += text_.spelling(in_.at);
@@ -246,7 +238,7 @@ class Reader {
     if (std::find(std::begin(kOperations), std::end(kOperations), r.operation) == std::end(kOperations))
       return in_.expected("a known operation");
     const bool located = r.operation.size() > 3;
-    if (located && d_.kind == GlobalKind::reduction)
+    if (located && !of_loop)
       return in_.expected("an operation other than " + r.operation + ", which belongs to loops,");
     do {
       in_.advance();
@@ -263,7 +255,7 @@ class Reader {
       if (located && !locations(&v, located_form(r))) return false;
       r.variables.push_back(v);
     } while (in_.is(","));
-    d_.reductions.push_back(r);
+    all->push_back(r);
     return in_.take(")");
   }
 
@@ -288,118 +280,135 @@ class Reader {
     return in_.accept("/") || in_.expected("'/'", form);
   }
 
-  bool local_alias() {
-    if (!word(&d_.what, "the name of a pointer")) return false;
-    if (in_.is("=")) {
-      in_.advance();
-      if (!in_.take(">")) return false;
-    } else if (!in_.take("=>")) {
-      return false;
-    }
-    return word(&d_.from.name, "the name of a distributed array");
+  template <typename Directive>
+  bool clauses(Directive* d) {
+    while (good_ && !in_.at_end())
+      if (!clause(d)) return in_.expected("a clause or the end");
+    return good_;
   }
 
-  bool of(std::initializer_list<GlobalKind> kinds) const {
-    return std::find(kinds.begin(), kinds.end(), d_.kind) != kinds.end();
-  }
-
-  bool clauses() {
-    using K = GlobalKind;
-    while (!in_.at_end()) {
-      if (in_.is("on") && !d_.has_on && of({K::reduction, K::bcast, K::barrier, K::wait_async})) {
-        if (!on(true)) return false;
-      } else if (in_.is("from") && d_.kind == K::bcast && !d_.has_from) {
-        in_.advance();
-        d_.has_from = true;
-        if (!in_.reference(&d_.from, kOn, false, true)) return false;
-      } else if (in_.is("async") && d_.async.empty() &&
-                 of({K::reflect, K::reflect_init, K::reflect_do, K::reduce_shadow, K::gmove, K::reduction,
-                     K::bcast})) {
-        in_.advance();
-        if (!in_.in_parentheses(&d_.async, "a number")) return false;
-      } else if (in_.is("width") && !d_.has_widths && of({K::reflect, K::reflect_init, K::reduce_shadow})) {
-        in_.advance();
-        if (!widths("periodic")) return false;
-      } else if ((in_.is("expand") || in_.is("margin")) && d_.kind == K::loop && !d_.has_widths) {
-        d_.is_margin = in_.is("margin");
-        in_.advance();
-        if (!widths("unbound")) return false;
-      } else if (in_.is("reduction") && d_.kind == K::loop) {
-        in_.advance();
-        if (!reduction()) return false;
-      } else if (in_.is("orthogonal") && of({K::reflect, K::reflect_init, K::reduce_shadow})) {
-        in_.advance();
-        d_.orthogonal = true;
-      } else if (in_.is("nocomm") && of({K::task, K::loop, K::array})) {
-        in_.advance();
-        d_.no_communication = true;
-      } else if (in_.is("in") && d_.kind == K::gmove && !d_.out) {
-        in_.advance();
-        d_.in = true;
-      } else if (in_.is("out") && d_.kind == K::gmove && !d_.in) {
-        in_.advance();
-        d_.out = true;
-      } else if (in_.is("acc") && !d_.on_device &&
-                 of({K::reflect, K::reflect_init, K::reflect_do, K::reduce_shadow, K::gmove, K::reduction,
-                     K::bcast, K::barrier, K::wait_async, K::loop})) {
-        in_.advance();
-        d_.on_device = true;
-        if (d_.kind == K::gmove && !words(&d_.device_names, "the name of a variable in the assignment"))
-          return false;
-      } else if (in_.is("from_device") && d_.kind == K::bcast) {
-        d_.from_device = in_.at;
-        in_.at = in_.end;  // an error later on
-      } else if (in_.is("host") &&
-                 of({K::reflect, K::reduce_shadow, K::gmove, K::reduction, K::bcast, K::barrier})) {
-        in_.advance();  // what there is without acc
-      } else {
-        return in_.expected("a clause or the end");
+  // Reads one, if there is one here that this directive has, and may have once more.
+  template <typename Directive>
+  bool clause(Directive* d) {
+    if constexpr (kIs<Directive, ReductionDirective, BcastDirective, BarrierDirective, WaitAsyncDirective>)
+      if (in_.is("on") && !d->on) return parsed(on(&d->on));
+    if constexpr (requires { d->async; })
+      if (d->async.empty() && in_.accept("async")) return parsed(in_.in_parentheses(&d->async, "a number"));
+    if constexpr (requires { d->no_communication; })
+      if (in_.accept("nocomm")) return d->no_communication = true;
+    if constexpr (requires { d->on_device; })
+      if (!d->on_device && in_.accept("acc")) {
+        d->on_device = true;
+        if constexpr (requires { d->device_names; })
+          return parsed(words(&d->device_names, "the name of a variable in the assignment"));
+        return true;
       }
+    if constexpr (kIs<Directive, GmoveDirective, ReductionDirective, BcastDirective, BarrierDirective>)
+      if (in_.accept("host")) return true;  // what there is without acc
+    return own_clause(d);
+  }
+
+  // Those of one kind of directives only.
+  bool own_clause(DirectivePlace*) { return false; }
+
+  bool own_clause(LoopDirective* d) {
+    if ((in_.is("expand") || in_.is("margin")) && d->widths.empty()) {
+      d->is_margin = in_.is("margin");
+      in_.advance();
+      return parsed(widths(&d->widths, "unbound"));
     }
+    return in_.accept("reduction") && parsed(reduction(&d->reductions, true));
+  }
+
+  bool own_clause(ReflectDirective* d) {
+    const bool is_do = d->what == ShadowExchange::reflect_do,
+               is_init = d->what == ShadowExchange::reflect_init;
+    if (!is_do && d->widths.empty() && in_.accept("width")) return parsed(widths(&d->widths, "periodic"));
+    if (!is_do && in_.accept("orthogonal")) return d->orthogonal = true;
+    return !is_do && !is_init && in_.accept("host");
+  }
+
+  bool own_clause(GmoveDirective* d) {
+    if (!d->out && in_.accept("in")) return d->in = true;
+    return !d->in && in_.accept("out") && (d->out = true);
+  }
+
+  bool own_clause(BcastDirective* d) {
+    if (!d->from && in_.accept("from")) {
+      d->from.emplace();
+      return parsed(in_.reference(&d->from.value(), kOn, false, true));
+    }
+    if (!in_.is("from_device")) return false;
+    d->from_device = in_.at;
+    in_.at = in_.end;  // an error later on
+    return true;
+  }
+
+  // There is this clause here; what is wrong in it has been reported.
+  bool parsed(bool good) {
+    good_ = good;
     return true;
   }
 
   DirectiveReader in_;
   const Text& text_;
-  GlobalDirective d_;
+  const size_t word_;
+  bool good_ = true;
 };
 
 }  // namespace
 
-bool GlobalDirective::has_block() const {
-  return kind == GlobalKind::loop || kind == GlobalKind::task || kind == GlobalKind::tasks ||
-         kind == GlobalKind::array || kind == GlobalKind::gmove;
+const DirectivePlace& place_of(const GlobalDirective& d) {
+  return std::visit([](const auto& one) -> const DirectivePlace& { return one; }, d);
 }
 
-std::vector<TokenRange> GlobalDirective::numbers() const {
+std::vector<TokenRange> numbers_of(const GlobalDirective& directive) {
   std::vector<TokenRange> all;
   const auto add = [&](const TokenRange& range) {
     if (!range.empty()) all.push_back(range);
   };
-  if (kind != GlobalKind::align && kind != GlobalKind::loop)
-    for (const NodesReference* r : {&on, &from})
-      for (const NodeSubscript& s : r->subscripts) add(s.lower), add(s.upper), add(s.stride);
-  for (const Distribution& d : formats) add(d.width);
-  for (const Width& w : widths) {
-    add(w.below);
-    if (w.above.first != w.below.first) add(w.above);
-  }
-  if (kind == GlobalKind::wait_async)
-    for (const TokenRange& v : variables) add(v);
-  add(async);
+  const auto add_subscripts = [&](const NodesReference& r) {
+    for (const NodeSubscript& s : r.subscripts) add(s.lower), add(s.upper), add(s.stride);
+  };
+  std::visit(
+      [&]<typename Directive>(const Directive& d) {
+        if constexpr (requires { d.shape; }) add_subscripts(d.shape);
+        if constexpr (requires { d.on; } && !kIs<Directive, LoopDirective>)
+          if (d.on) add_subscripts(*d.on);
+        if constexpr (requires { d.from; })
+          if (d.from) add_subscripts(*d.from);
+        if constexpr (requires { d.formats; })
+          for (const Distribution& f : d.formats) add(f.width);
+        if constexpr (requires { d.widths; })
+          for (const Width& w : d.widths) {
+            add(w.below);
+            if (w.above.first != w.below.first) add(w.above);
+          }
+        if constexpr (requires { d.ids; })
+          for (const TokenRange& id : d.ids) add(id);
+        if constexpr (requires { d.async; }) add(d.async);
+      },
+      directive);
   return all;
 }
 
-std::vector<TokenRange> GlobalDirective::objects() const {
+std::vector<TokenRange> objects_of(const GlobalDirective& directive) {
   std::vector<TokenRange> all;
-  for (const Distribution& d : formats)
-    if (!d.blocks.empty()) all.push_back(d.blocks);
-  if (kind != GlobalKind::wait_async) all.insert(all.end(), variables.begin(), variables.end());
-  for (const Reduction& r : reductions)
-    for (const Reduction::Variable& v : r.variables) {
-      all.push_back(v.variable);
-      all.insert(all.end(), v.locations.begin(), v.locations.end());
-    }
+  std::visit(
+      [&](const auto& d) {
+        if constexpr (requires { d.formats; })
+          for (const Distribution& f : d.formats)
+            if (!f.blocks.empty()) all.push_back(f.blocks);
+        if constexpr (requires { d.variables; })
+          all.insert(all.end(), d.variables.begin(), d.variables.end());
+        if constexpr (requires { d.reductions; })
+          for (const Reduction& r : d.reductions)
+            for (const Reduction::Variable& v : r.variables) {
+              all.push_back(v.variable);
+              all.insert(all.end(), v.locations.begin(), v.locations.end());
+            }
+      },
+      directive);
   return all;
 }
 
@@ -407,10 +416,11 @@ bool is_global_directive(std::string_view name) {
   return find(name) != nullptr;
 }
 
-std::vector<GlobalDirective> read_global_directive(const Text& text, size_t word, Diagnostics* diagnostics) {
+std::optional<GlobalDirective> read_global_directive(const Text& text, size_t word,
+                                                     Diagnostics* diagnostics) {
   const size_t name = text.next(word);
   const Known* known = text.is_word(name) ? find(text.spelling(name)) : nullptr;
-  return known == nullptr ? std::vector<GlobalDirective>{} : Reader(text, word, *known, diagnostics).run();
+  return known == nullptr ? std::nullopt : Reader(text, word, *known, diagnostics).run(known->kind);
 }
 
 }  // namespace tasuki::cc

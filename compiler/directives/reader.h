@@ -1,4 +1,5 @@
-// What readers of directives share: a cursor over the tokens of one, and references to node arrays and templates.
+// What readers of directives share: a cursor over the tokens of one, and references to node arrays and
+// templates.
 #pragma once
 
 #include <string>
@@ -35,7 +36,8 @@ class DirectiveReader {
   // `word` is the directive's first token. `form` is how the user should have written it.
   DirectiveReader(const Text& text, size_t word, std::string form, Diagnostics* diagnostics);
 
-  // Reports that `what` should stand here; false. `form`: how to write the part that is wrong; empty: the directive's.
+  // Reports that `what` should stand here; false. `form`: how to write the part that is wrong; empty: the
+  // directive's.
   bool expected(const std::string& what, const std::string& form = "");
 
   bool at_end() const { return at == end; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/meaning/unit.h"
 #include "compiler/tokens/omp_acc_line.h"
 #include "compiler/tokens/statements.h"
 
@@ -45,14 +46,13 @@ void take_out(const Text& text, const Pragma& p, const std::vector<Leaving>& cla
 
 class Finder {
  public:
-  Finder(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-         const RuntimeArrays& coarrays, const CoarrayNames& names, Diagnostics* diagnostics)
-      : text_(text),
-        tokens_(tokens),
-        analysis_(analysis),
-        coarrays_(coarrays),
-        names_(names),
-        diagnostics_(*diagnostics) {}
+  explicit Finder(const Unit& unit)
+      : text_(unit.text),
+        tokens_(unit.tokens),
+        analysis_(unit.analysis),
+        coarrays_(unit.arrays),
+        names_(unit.names),
+        diagnostics_(unit.diagnostics) {}
 
   AccRegions run() {
     std::vector<Pragma> pragmas;
@@ -62,8 +62,9 @@ class Finder {
     find_operands();
     find_distributed();
     for (const GlobalDirective& d : tokens_.globals)
-      if (d.kind == GlobalKind::loop && d.on_device && d.reductions.empty())
-        error(text_.begin_of(d.name),
+      if (const auto* loop = std::get_if<LoopDirective>(&d);
+          loop != nullptr && loop->on_device && loop->reductions.empty())
+        error(text_.begin_of(loop->name),
               "'acc' of a loop says that its reduction is on the device; there is none",
               "drop acc, or write reduction(..) before it");
     for (const Pragma& p : pragmas)
@@ -102,16 +103,16 @@ class Finder {
   bool is_distributed(size_t entity) const { return entity != kNone && distributed_.contains(entity); }
   void find_distributed() {
     for (const GlobalDirective& d : tokens_.globals) {
-      if (d.kind != GlobalKind::align) continue;
-      const Declaration* known = analysis_.find(text_.spelling(d.what), text_.begin_of(d.what));
+      const auto* align = std::get_if<AlignDirective>(&d);
+      if (align == nullptr) continue;
+      const Declaration* known = analysis_.find(text_.spelling(align->array), text_.begin_of(align->array));
       if (known != nullptr) distributed_.insert(known->entity);
     }
   }
 
-  void replace(const Pragma& p, size_t first, size_t last, size_t array, std::string before,
-               std::string after) {
-    result_.changes.push_back({p.offset(first), p.end(last), array, analysis_.function_at(p.offset(first)),
-                               std::move(before), std::move(after)});
+  void replace(size_t begin, size_t end, size_t array, std::string before, std::string after) {
+    result_.changes.push_back(
+        {begin, end, array, analysis_.function_at(begin), std::move(before), std::move(after)});
   }
 
   // ---- which coarrays are in device memory
@@ -179,13 +180,14 @@ class Finder {
       if (d.word >= region.first && d.word < region.last)
         return error(text_.begin_of(d.name), "'#pragma xmp' cannot stand in " + where, advice);
     const size_t begin = text_.skip_directives(region.first);
-    for (const GlobalDirective& d : tokens_.globals) {
+    for (const GlobalDirective& directive : tokens_.globals) {
+      const DirectivePlace& d = place_of(directive);
       if (d.word < region.first || d.word >= region.last) continue;
       const std::string name = "'#pragma xmp " + std::string(text_.spelling(d.name)) + "'";
-      if (d.kind != GlobalKind::loop)
-        return error(text_.begin_of(d.name), name + " cannot stand in " + where, advice);
+      const auto* loop = std::get_if<LoopDirective>(&directive);
+      if (loop == nullptr) return error(text_.begin_of(d.name), name + " cannot stand in " + where, advice);
       // Directly behind the directive it is the region's loop, and its reduction comes behind the region.
-      if (!d.reductions.empty() && d.word != begin)
+      if (!loop->reductions.empty() && d.word != begin)
         return error(text_.begin_of(d.name), name + " with a reduction cannot stand in " + where,
                      "write it directly behind #pragma acc parallel loop, with acc");
     }
@@ -292,7 +294,7 @@ class Finder {
       if (!check(p, first, array, construct, clause)) return;
       listed->insert(array);
       const bool member = p.line().is(first + 1, ".");
-      replace(p, first, member ? first + 1 : first, array, "", member ? "->" : "[0:1]");
+      replace(p.offset(first), p.end(member ? first + 1 : first), array, "", member ? "->" : "[0:1]");
       expression(p, first + 1, last + 1);
     });
   }
@@ -328,11 +330,12 @@ class Finder {
     for (size_t i = first; i < last; i++) {
       if (!p.line().is_word(i) || p.line().is_any(p.line().previous(i), ".", "->")) continue;
       const size_t array = coarrays_.find(entity(p, i));
-      if (array != kNone) replace(p, i, i, array, "(*", ")");
+      if (array != kNone) replace(p.offset(i), p.end(i), array, "(*", ")");
     }
   }
 
-  // What the region uses and no clause speaks of. As OpenACC has it for the array that the pointer stands for.
+  // What the region uses and no clause speaks of. As OpenACC has it for the array that the pointer stands
+  // for.
   void add_uses(const Pragma& p, const std::set<size_t>& listed) {
     const Region region = region_of(p);
     std::set<size_t> used;
@@ -369,19 +372,19 @@ size_t AccRegions::read_by_host(size_t first, size_t last) const {
   return kNone;
 }
 
-bool check_device_sets(const Text& text, Diagnostics* diagnostics) {
-  const int before = diagnostics->errors();
+void check_device_sets(const Unit& unit) {
+  const Text& text = unit.text;
   for (size_t token = 0; token < text.tokens().size(); token++) {
     if (text.tokens()[token].kind != TokenKind::directive) continue;
     const Pragma p(text, token);
     if (!p.is_acc()) continue;
-    const int known = diagnostics->errors();
+    const int known = unit.diagnostics.errors();
     const auto refuse = [&](size_t i, const std::string& advice) {
-      diagnostics->error(p.offset(i),
-                         "'" + std::string(p.word(i)) +
-                             "' is of XcalableACC's device sets, which are not there: each "
-                             "image has one device",
-                         advice);
+      unit.diagnostics.error(p.offset(i),
+                             "'" + std::string(p.word(i)) +
+                                 "' is of XcalableACC's device sets, which are not there: each "
+                                 "image has one device",
+                             advice);
     };
     if (p.construct() == "devices")
       refuse(2, "start as many images as there are devices; ACC_DEVICE_NUM chooses one");
@@ -390,22 +393,22 @@ bool check_device_sets(const Text& text, Diagnostics* diagnostics) {
     else
       each_clause(p, [&](size_t open) {
         const std::string_view clause = p.word(open - 1);
-        if (diagnostics->errors() > known) return;
+        if (unit.diagnostics.errors() > known) return;
         if (one_of(clause, {"on_device", "layout"}) || (clause == "shadow" && p.construct() == "declare"))
           refuse(open - 1, "distribute the array over images, with #pragma xmp align");
       });
   }
-  return diagnostics->errors() == before;
 }
 
-void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutral) {
+void hide_coarrays(Unit* unit) {
+  const Text& text = unit->text;
   std::set<std::string_view> coarrays;
-  for (const Coindex& c : tokens.coindices)
+  for (const Coindex& c : unit->tokens.coindices)
     if (c.declares) coarrays.insert(text.spelling(c.begin));
   for (size_t token = 0; token < text.tokens().size(); token++) {
     if (text.tokens()[token].kind != TokenKind::directive) continue;
     const Pragma p(text, token);
-    if (p.is_acc() && p.construct() == "barrier_device") neutral->instead[token] = "#pragma acc wait";
+    if (p.is_acc() && p.construct() == "barrier_device") unit->neutral.instead[token] = "#pragma acc wait";
     if (!p.is_acc() || p.construct() != "host_data") continue;
     std::vector<Leaving> out;
     bool any = false;
@@ -424,14 +427,12 @@ void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutr
     std::string line(text.spelling(token));
     std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.begin > b.begin; });
     for (const AccRegions::Change& c : changes) line.erase(c.begin - text.begin_of(token), c.end - c.begin);
-    neutral->instead[token] = line;
+    unit->neutral.instead[token] = line;
   }
 }
 
-AccRegions find_acc_regions(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                            const RuntimeArrays& coarrays, const CoarrayNames& names,
-                            Diagnostics* diagnostics) {
-  return Finder(text, tokens, analysis, coarrays, names, diagnostics).run();
+AccRegions find_acc_regions(const Unit& unit) {
+  return Finder(unit).run();
 }
 
 }  // namespace tasuki::cc

@@ -1,5 +1,5 @@
-// OpenACC's directives in a text with coarrays (XcalableACC): which coarrays have device memory, where references mean that memory,
-// and what the directives become, as a coarray is a pointer by then.
+// OpenACC's directives in a text with coarrays (XcalableACC): which coarrays have device memory, where
+// references mean that memory, and what the directives become, as a coarray is a pointer by then.
 //
 //     int v[N]:[*], b[N];
 //     #pragma acc declare create(v, b)          #pragma acc declare create(b), and v's record says so
@@ -8,24 +8,24 @@
 //     #pragma acc host_data use_device(v, b)    #pragma acc host_data use_device(b)
 //     v[:]:[2] = b[:];                          device memory at both ends
 //
-// The library translates addresses of coarrays itself, so their names go from use_device, and all references to other images
-// hold addresses of the host. An ordinary array has its device address in the region: the user's compiler sees to that.
+// The library translates addresses of coarrays itself, so their names go from use_device, and all references
+// to other images hold addresses of the host. An ordinary array has its device address in the region: the
+// user's compiler sees to that.
 #pragma once
 
 #include <set>
 #include <string>
 #include <vector>
 
-#include "compiler/meaning/analysis.h"
-#include "compiler/meaning/runtime_arrays.h"
-#include "compiler/text/diagnostics.h"
 #include "compiler/text/text.h"
-#include "compiler/tokens/coarray.h"
 
 namespace tasuki::cc {
 
+struct Unit;
+
 struct AccRegions {
-  // A change of a directive: [begin, end) becomes `before`, the coarray's pointer if there is a coarray, and `after`.
+  // A change of a directive: [begin, end) becomes `before`, the coarray's pointer if there is a coarray, and
+  // `after`.
   struct Change {
     size_t begin, end;  // offsets; alike: an insertion
     size_t array;       // index into RuntimeArrays::arrays; kNone
@@ -43,7 +43,8 @@ struct AccRegions {
 
   // Names that stand for device memory, by token: of coarrays, distributed and ordinary arrays.
   std::set<size_t> device_names;
-  // Those that begin an operand of a reference to another image or of an array assignment: the library gets their host address.
+  // Those that begin an operand of a reference to another image or of an array assignment: the library gets
+  // their host address.
   std::set<size_t> operands;
   // Names of pointers to coarrays, and parameters, among the others.
   std::set<size_t> device_pointers;
@@ -55,15 +56,13 @@ struct AccRegions {
   size_t read_by_host(size_t first, size_t last) const;
 };
 
-AccRegions find_acc_regions(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                            const RuntimeArrays& coarrays, const CoarrayNames& names,
-                            Diagnostics* diagnostics);
+AccRegions find_acc_regions(const Unit& unit);
 
-// Errors for what XcalableACC has for several devices of one node (chapter 3 of its specification); false: there are some.
-bool check_device_sets(const Text& text, Diagnostics* diagnostics);
+// Errors for what XcalableACC has for several devices of one node (chapter 3 of its specification).
+void check_device_sets(const Unit& unit);
 
-// The user's compiler takes no scalars in use_device, and no region for the device inside one of the host with the same name. Coarrays
-// have both, so the text that it checks holds none of them there.
-void hide_coarrays(const Text& text, const CoarrayTokens& tokens, Neutral* neutral);
+// The user's compiler takes no scalars in use_device, and no region for the device inside one of the host
+// with the same name. Coarrays have both, so the text that it checks holds none of them there.
+void hide_coarrays(Unit* unit);
 
 }  // namespace tasuki::cc

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "compiler/meaning/analysis_text.h"
+#include "compiler/meaning/unit.h"
 
 namespace tasuki::cc {
 namespace {
@@ -28,12 +29,13 @@ struct Close {
   void operator()(CXTranslationUnitImpl* unit) const { clang_disposeTranslationUnit(unit); }
 };
 using Index = std::unique_ptr<void, Close>;
-using Unit = std::unique_ptr<CXTranslationUnitImpl, Close>;
+using Parsed = std::unique_ptr<CXTranslationUnitImpl, Close>;
 
-Unit parse(CXIndex index, const AnalysisText& text, const std::vector<std::string>& flags) {
+Parsed parse(CXIndex index, const AnalysisText& text, const std::vector<std::string>& flags) {
   std::vector<const char*> arguments;
   for (const std::string& flag : flags) arguments.push_back(flag.c_str());
-  // All the errors, and expressions in spite of them: what the user's compiler accepts must not end the reading.
+  // All the errors, and expressions in spite of them: what the user's compiler accepts must not end the
+  // reading.
   for (const char* flag :
        {"-x", "cpp-output", "-w", "-ferror-limit=0", "-fbracket-depth=100000", "-Xclang", "-frecovery-ast"})
     arguments.push_back(flag);
@@ -42,7 +44,7 @@ Unit parse(CXIndex index, const AnalysisText& text, const std::vector<std::strin
   const CXErrorCode failed =
       clang_parseTranslationUnit2(index, kFile, arguments.data(), static_cast<int>(arguments.size()), &file,
                                   1, CXTranslationUnit_KeepGoing, &unit);
-  return Unit(failed == CXError_Success ? unit : nullptr);
+  return Parsed(failed == CXError_Success ? unit : nullptr);
 }
 
 bool is_error(CXDiagnostic diagnostic) {
@@ -58,8 +60,8 @@ void each_diagnostic(CXTranslationUnit unit, Visit visit) {
   }
 }
 
-// Built-in functions of the user's compiler that libclang complains about. Taken for ordinary functions their arguments
-// are read like all others.
+// Built-in functions of the user's compiler that libclang complains about. Taken for ordinary functions their
+// arguments are read like all others.
 std::set<std::string> unknown_builtins(CXTranslationUnit unit) {
   std::set<std::string> result;
   each_diagnostic(unit, [&](CXDiagnostic diagnostic) {
@@ -260,8 +262,8 @@ class Visitor {
     if (!clang_Cursor_isNull(initialiser)) d->initialiser = range_of(initialiser);
   }
 
-  // The attribute that a `dlm` became, as a child of what it marks. Redeclarations inherit it: that of the first stands
-  // in front of a later one's, so the place tells them apart.
+  // The attribute that a `dlm` became, as a child of what it marks. Redeclarations inherit it: that of the
+  // first stands in front of a later one's, so the place tells them apart.
   void annotate(CXCursor attribute, CXCursor parent) {
     const std::string text = string_of(clang_getCursorSpelling(attribute));
     if (!text.starts_with("dlm:")) return;
@@ -294,8 +296,8 @@ class Visitor {
   size_t function_ = kNone;
 };
 
-// After an error of meaning libclang drops a statement, but not the declarations around it. After one of form it may
-// have taken a declaration for something else.
+// After an error of meaning libclang drops a statement, but not the declarations around it. After one of form
+// it may have taken a declaration for something else.
 bool may_lose_declarations(const std::string& message) {
   for (const char* start :
        {"expected ", "use of undeclared identifier", "unknown type name",
@@ -363,25 +365,24 @@ bool Analysis::is_unevaluated(size_t offset) const {
   return std::any_of(unevaluated.begin(), unevaluated.end(), [&](const Range& r) { return r.holds(offset); });
 }
 
-bool analyse(const Text& text, const DlmTokens& dlm, const Neutral& neutral,
-             const std::vector<std::string>& flags, Analysis* analysis) {
+bool analyse(Unit* unit) {
   const Index index(clang_createIndex(0, 0));
   std::set<std::string> unknown;
-  auto readable = std::make_unique<AnalysisText>(text, dlm, neutral, unknown);
-  Unit unit = parse(index.get(), *readable, flags);
-  if (unit == nullptr) {
+  auto readable = std::make_unique<AnalysisText>(unit->text, unit->dlm, unit->neutral, unknown);
+  Parsed parsed = parse(index.get(), *readable, unit->options.meaning);
+  if (parsed == nullptr) {
     fprintf(stderr, "tasukicc: libclang does not read this file (%s)\n",
             string_of(clang_getClangVersion()).c_str());
     return false;
   }
-  unknown = unknown_builtins(unit.get());
+  unknown = unknown_builtins(parsed.get());
   if (!unknown.empty()) {
-    readable = std::make_unique<AnalysisText>(text, dlm, neutral, unknown);
-    unit = parse(index.get(), *readable, flags);
-    if (unit == nullptr) return false;
+    readable = std::make_unique<AnalysisText>(unit->text, unit->dlm, unit->neutral, unknown);
+    parsed = parse(index.get(), *readable, unit->options.meaning);
+    if (parsed == nullptr) return false;
   }
-  Visitor(*readable, !neutral.empty(), analysis).visit_unit(unit.get());
-  find_broken(unit.get(), text, *readable, analysis);
+  Visitor(*readable, !unit->neutral.empty(), &unit->analysis).visit_unit(parsed.get());
+  find_broken(parsed.get(), unit->text, *readable, &unit->analysis);
   return true;
 }
 

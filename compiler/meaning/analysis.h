@@ -1,6 +1,6 @@
-// What the names of a translation unit mean, found with libclang. The text handed to it is that of the user with
-// each `dlm` replaced by an attribute, and coarrays by C that means them; all that comes back is in tokens and offsets
-// of the user's text.
+// What the names of a translation unit mean, found with libclang. The text handed to it is that of the user
+// with each `dlm` replaced by an attribute, and coarrays by C that means them; all that comes back is in
+// tokens and offsets of the user's text.
 #pragma once
 
 #include <map>
@@ -9,12 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/text/diagnostics.h"
 #include "compiler/text/text.h"
-#include "compiler/tokens/coarray.h"
-#include "compiler/tokens/dlm.h"
 
 namespace tasuki::cc {
+
+struct Unit;
 
 // A range of offsets.
 struct Range {
@@ -25,7 +24,8 @@ struct Range {
 enum class Declares { variable, parameter, field, type, function, constant, other };
 enum class Shape { array, variable_array, pointer, other };
 
-// A declaration of any name. `entity` is the same number for all declarations of one thing: the offset of the first.
+// A declaration of any name. `entity` is the same number for all declarations of one thing: the offset of the
+// first.
 struct Declaration {
   std::string name;
   Declares what = Declares::other;
@@ -89,9 +89,8 @@ struct Analysis {
   bool is_unevaluated(size_t offset) const;
 };
 
-// `flags` are those of the user's options that change what C means. False if libclang cannot be used at all; the reason
-// is printed then.
-bool analyse(const Text& text, const DlmTokens& dlm, const Neutral& neutral,
-             const std::vector<std::string>& flags, Analysis* analysis);
+// Fills in unit->analysis, from its text, dlm specifiers or neutral text, and options. False if libclang
+// cannot be used at all; the reason is printed then.
+bool analyse(Unit* unit);
 
 }  // namespace tasuki::cc

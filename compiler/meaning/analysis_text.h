@@ -13,9 +13,9 @@ namespace tasuki::cc {
 
 class AnalysisText {
  public:
-  // The n-th specifier becomes __attribute__((annotate("dlm:n"))). The names in `unknown`, built-in functions of the
-  // user's compiler that libclang does not have, become ordinary ones; types that it lacks become like ones. Coarrays
-  // become what `neutral` says.
+  // The n-th specifier becomes __attribute__((annotate("dlm:n"))). The names in `unknown`, built-in functions
+  // of the user's compiler that libclang does not have, become ordinary ones; types that it lacks become like
+  // ones. Coarrays become what `neutral` says.
   AnalysisText(const Text& text, const DlmTokens& dlm, const Neutral& neutral,
                const std::set<std::string>& unknown);
 

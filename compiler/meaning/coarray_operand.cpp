@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kAll = "(-9223372036854775807L - 1)";  // PTRDIFF_MIN: what is left
 
 // An integer constant, with a sign or not.
-bool literal(const CoarrayText& in, size_t first, size_t last, long long* value) {
+bool literal(const Unit& in, size_t first, size_t last, long long* value) {
   bool negative = false;
   if (in.text.is(first, "-")) {
     negative = true;
@@ -29,7 +29,7 @@ bool literal(const CoarrayText& in, size_t first, size_t last, long long* value)
 
 class Reader {
  public:
-  Reader(const CoarrayText& in, size_t begin, bool only_type) : in_(in), only_type_(only_type), at_(begin) {
+  Reader(const Unit& in, size_t begin, bool only_type) : in_(in), only_type_(only_type), at_(begin) {
     operand_.begin = begin;
   }
 
@@ -135,7 +135,7 @@ class Reader {
       append("[0]");
     } else {
       std::string index = in_.c(open + 1, close);
-      if (in_.checked && is_array)
+      if (in_.options.checked && is_array)
         index = "tasuki_xmp_index(" + index + ", " + extent + ", " + std::to_string(brackets_) + ", " +
                 quoted(operand_.name) + ", " + in_.place(open) + ")";
       operand_.object += "[" + index + "]";
@@ -194,8 +194,7 @@ class Reader {
             "write an index or a section for each dimension");
     else if (is_array && operand_.coindex != nullptr && !only_type_)
       error(operand_.begin, "an array in another image is referred to by its elements or by a section",
-            "write " + as_section(in_.text, in_.tokens, operand_.begin, operand_.end, *type) +
-                " in an array assignment");
+            "write " + as_section(in_, operand_.begin, operand_.end, *type) + " in an array assignment");
     operand_.good = good_;
   }
 
@@ -231,7 +230,7 @@ class Reader {
           "declare it with codimensions: ..:[*]");
   }
 
-  const CoarrayText& in_;
+  const Unit& in_;
   const bool only_type_;
   size_t at_;
   Operand operand_;
@@ -241,23 +240,11 @@ class Reader {
 
 }  // namespace
 
-std::string CoarrayText::place(size_t token) const {
-  const Place place = text.place(text.begin_of(token));
-  return quoted(place.file) + ", " + std::to_string(place.line);
-}
-
-const ExpressionType* CoarrayText::type(size_t first, size_t last) const {
-  const size_t end = text.previous(last);
-  if (end == kNone || end < first) return nullptr;
-  const auto found = analysis.types.find({text.begin_of(first), text.end_of(end)});
-  return found == analysis.types.end() ? nullptr : &found->second;
-}
-
-Operand read_operand(const CoarrayText& in, size_t begin, bool only_type) {
+Operand read_operand(const Unit& in, size_t begin, bool only_type) {
   return Reader(in, begin, only_type).run();
 }
 
-size_t variable_in(const CoarrayText& in, const TokenRange& range) {
+size_t variable_in(const Unit& in, const TokenRange& range) {
   for (size_t i = range.first; !range.empty() && i < range.last; i++) {
     if (in.text.is(i, "sizeof")) {
       i = in.text.next(i);
@@ -271,7 +258,7 @@ size_t variable_in(const CoarrayText& in, const TokenRange& range) {
   return kNone;
 }
 
-size_t operand_end(const CoarrayText& in, size_t begin) {
+size_t operand_end(const Unit& in, size_t begin) {
   size_t at = in.text.is(begin, "(") ? in.match(begin) + 1 : begin + 1;
   while (at < in.text.tokens().size()) {
     if (in.text.tokens()[at].kind == TokenKind::directive)
@@ -288,7 +275,7 @@ size_t operand_end(const CoarrayText& in, size_t begin) {
   return at;
 }
 
-bool is_on_device(const CoarrayText& in, size_t first, size_t last) {
+bool is_on_device(const Unit& in, size_t first, size_t last) {
   for (size_t i = first; i < last; i++) {
     if (i > first && in.text.is_any(i, "[", "(") && in.match(i) > i)
       i = in.match(i);  // what it is in does not depend on its indices
@@ -298,15 +285,14 @@ bool is_on_device(const CoarrayText& in, size_t first, size_t last) {
   return false;
 }
 
-std::string as_section(const Text& text, const CoarrayTokens& tokens, size_t first, size_t last,
-                       const ExpressionType& type) {
+std::string as_section(const Unit& in, size_t first, size_t last, const ExpressionType& type) {
   std::string form, image;
   for (size_t i = first; i < last; i++) {
-    if (tokens.colons.contains(i)) {
-      i = tokens.coindex_at(i)->end - 1;
+    if (in.tokens.colons.contains(i)) {
+      i = in.tokens.coindex_at(i)->end - 1;
       image = ":[image]";
-    } else if (text.tokens()[i].kind != TokenKind::directive) {
-      form += text.spelling(i);
+    } else if (in.text.tokens()[i].kind != TokenKind::directive) {
+      form += in.text.spelling(i);
     }
   }
   for (char c : type.name)
@@ -321,7 +307,7 @@ std::string on_nodes_name(const Directive& coarray) {
 namespace {
 
 // Among the images of the coarray.
-std::string subscript_of(const CoarrayText& in, const Operand& operand) {
+std::string subscript_of(const Unit& in, const Operand& operand) {
   const Coindex& c = *operand.coindex;
   std::string subscripts, extents;
   const auto inside = [&](size_t open) { return in.c(open + 1, in.match(open)); };
@@ -338,18 +324,18 @@ std::string subscript_of(const CoarrayText& in, const Operand& operand) {
 
 }  // namespace
 
-std::string image_of(const CoarrayText& in, const Operand& operand) {
+std::string image_of(const Unit& in, const Operand& operand) {
   const std::string image = subscript_of(in, operand);
   if (operand.on_nodes == nullptr) return image;
   return "tasuki_xmp_on_node(" + on_nodes_name(*operand.on_nodes) + ", " + image + ", " +
          quoted(operand.name) + ", " + in.place(operand.begin) + ")";
 }
 
-std::string section_of(const CoarrayText& in, const Operand& operand) {
+std::string section_of(const Unit& in, const Operand& operand) {
   std::string dimensions;
   for (const std::string& d : operand.dimensions) dimensions += (dimensions.empty() ? "" : ", ") + d;
   const unsigned flags = (operand.coindex != nullptr ? unsigned{TASUKI_XMP_REMOTE} : 0U) |
-                         (in.checked ? unsigned{TASUKI_XMP_CHECK} : 0U) |
+                         (in.options.checked ? unsigned{TASUKI_XMP_CHECK} : 0U) |
                          (operand.device ? unsigned{TASUKI_XMP_DEVICE} : 0U);
   return "{(void*)&" + operand.object + ", sizeof(" + operand.typed +
          "), (const struct __tasuki_xmp_dimension[]){" + dimensions + "}, " +

@@ -1,38 +1,14 @@
-// One operand of a remote reference or an array assignment, a postfix expression such as p->x[i][0:n]:[2], taken apart
-// into what the library wants to know: an address in this image, an image, and a length and stride for each bracket.
+// One operand of a remote reference or an array assignment, a postfix expression such as p->x[i][0:n]:[2],
+// taken apart into what the library wants to know: an address in this image, an image, and a length and
+// stride for each bracket.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "compiler/meaning/acc_regions.h"
-#include "compiler/meaning/analysis.h"
-#include "compiler/meaning/omp_acc_names.h"
-#include "compiler/meaning/runtime_arrays.h"
-#include "compiler/text/diagnostics.h"
-#include "compiler/tokens/coarray.h"
+#include "compiler/meaning/unit.h"
 
 namespace tasuki::cc {
-
-// What lowering needs to know of the text.
-struct CoarrayText {
-  const Text& text;
-  const CoarrayTokens& tokens;
-  const Analysis& analysis;
-  const CoarrayNames& names;
-  const AccRegions& acc;
-  Pragmas pragmas;
-  Diagnostics& diagnostics;
-  bool checked = false;  // -fcheck=bounds
-  // The C for the tokens [first, last), on one line, with the references in them lowered.
-  std::function<std::string(size_t first, size_t last)> c;
-
-  size_t match(size_t open) const { return text.tokens()[open].match; }
-  // "file", line
-  std::string place(size_t token) const;
-  const ExpressionType* type(size_t first, size_t last) const;
-};
 
 struct Operand {
   size_t begin = kNone, end = kNone;  // tokens
@@ -54,28 +30,27 @@ struct Operand {
 };
 
 // The operand that begins at this token, as far as it goes. Where only its type counts, it may be an array.
-Operand read_operand(const CoarrayText& in, size_t begin, bool only_type = false);
+Operand read_operand(const Unit& in, size_t begin, bool only_type = false);
 
 // The first of these tokens that names something that is no constant, nor part of a type or of sizeof; kNone.
-size_t variable_in(const CoarrayText& in, const TokenRange& range);
+size_t variable_in(const Unit& in, const TokenRange& range);
 
 // Where it ends, without errors.
-size_t operand_end(const CoarrayText& in, size_t begin);
+size_t operand_end(const Unit& in, size_t begin);
 
 // Is it in device memory?
-bool is_on_device(const CoarrayText& in, size_t first, size_t last);
+bool is_on_device(const Unit& in, size_t first, size_t last);
 
 // How an operand that is an array is written as a section: m[:][:]:[image] for m:[2].
-std::string as_section(const Text& text, const CoarrayTokens& tokens, size_t first, size_t last,
-                       const ExpressionType& type);
+std::string as_section(const Unit& in, size_t first, size_t last, const ExpressionType& type);
 
 // What a coarray directive keeps its node array in.
 std::string on_nodes_name(const Directive& coarray);
 
 // The number of the image that a coindex names, as an expression.
-std::string image_of(const CoarrayText& in, const Operand& operand);
+std::string image_of(const Unit& in, const Operand& operand);
 
 // An initialiser of struct __tasuki_xmp_section.
-std::string section_of(const CoarrayText& in, const Operand& operand);
+std::string section_of(const Unit& in, const Operand& operand);
 
 }  // namespace tasuki::cc

@@ -16,7 +16,7 @@ size_t find(const Text& text, size_t from, size_t last, What... what) {
 
 class Reader {
  public:
-  Reader(const CoarrayText& in, size_t keyword, ForHeader* header) : in_(in), text_(in.text), h_(*header) {
+  Reader(const Unit& in, size_t keyword, ForHeader* header) : in_(in), text_(in.text), h_(*header) {
     h_.keyword = keyword;
   }
 
@@ -104,7 +104,7 @@ class Reader {
     return text_.next(r.first) == r.last && text_.tokens()[r.first].kind == TokenKind::number;
   }
 
-  const CoarrayText& in_;
+  const Unit& in_;
   const Text& text_;
   ForHeader& h_;
 };
@@ -119,7 +119,7 @@ size_t loop_variable(const Text& text, size_t keyword) {
   return equals < semicolon && text.is_word(text.previous(equals)) ? text.previous(equals) : kNone;
 }
 
-bool read_for(const CoarrayText& in, size_t keyword, ForHeader* header) {
+bool read_for(const Unit& in, size_t keyword, ForHeader* header) {
   return Reader(in, keyword, header).run();
 }
 

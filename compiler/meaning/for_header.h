@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "compiler/meaning/coarray_operand.h"
+#include "compiler/meaning/unit.h"
 
 namespace tasuki::cc {
 
@@ -24,6 +24,6 @@ struct ForHeader {
 size_t loop_variable(const Text& text, size_t keyword);
 
 // False after an error, which is reported.
-bool read_for(const CoarrayText& in, size_t keyword, ForHeader* header);
+bool read_for(const Unit& in, size_t keyword, ForHeader* header);
 
 }  // namespace tasuki::cc

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/meaning/coarray_operand.h"
 #include "compiler/text/declarator.h"
 
 namespace tasuki::cc {
@@ -11,22 +12,22 @@ namespace {
 
 class Finder {
  public:
-  explicit Finder(const CoarrayText& in) : in_(in), text_(in.text) {}
+  explicit Finder(const Unit& in) : in_(in), text_(in.text) {}
 
   GlobalNames run() {
     find_scopes();
     for (const Directive& d : in_.tokens.directives)
       if (d.kind == DirectiveKind::nodes) nodes(d);
     for (const GlobalDirective& d : in_.tokens.globals) {
-      if (of_file(d)) check_constants(d.numbers(), kOfFile);
-      if (d.kind == GlobalKind::template_)
-        declare(d.on.name, "template", {&d, scopes_[d.word], std::string(text_.spelling(d.on.name))},
+      if (declares(d) && is_of_file(place_of(d))) check_constants(numbers_of(d), kOfFile);
+      if (const auto* t = std::get_if<TemplateDirective>(&d))
+        declare(t->shape.name, "template", {t, scopes_[t->word], std::string(text_.spelling(t->shape.name))},
                 &names_.templates);
-      if (d.kind == GlobalKind::distribute) distribute(d);
-      if (d.kind == GlobalKind::align) align(d);
+      if (const auto* distributed = std::get_if<DistributeDirective>(&d)) distribute(*distributed);
+      if (const auto* aligned = std::get_if<AlignDirective>(&d)) align(*aligned);
     }
     for (const GlobalDirective& d : in_.tokens.globals)
-      if (d.kind == GlobalKind::shadow) shadow(d);
+      if (const auto* shadowed = std::get_if<ShadowDirective>(&d)) shadow(*shadowed);
     return std::move(names_);
   }
 
@@ -39,7 +40,7 @@ class Finder {
   void find_scopes() {
     std::set<size_t> words;
     for (const Directive& d : in_.tokens.directives) words.insert(d.word);
-    for (const GlobalDirective& d : in_.tokens.globals) words.insert(d.word);
+    for (const GlobalDirective& d : in_.tokens.globals) words.insert(place_of(d).word);
     std::vector<size_t> ends = {text_.tokens().size()};
     for (size_t i = 0; i < text_.tokens().size(); i++) {
       if (text_.is(i, "{") && in_.match(i) > i) ends.push_back(in_.match(i));
@@ -47,7 +48,8 @@ class Finder {
       if (words.contains(i)) scopes_[i] = {i, ends.back()};
     }
     for (const GlobalDirective& d : in_.tokens.globals)
-      if (d.body != kNone) scopes_[d.word].last = in_.match(d.body);
+      if (const DirectivePlace& place = place_of(d); place.body != kNone)
+        scopes_[place.word].last = in_.match(place.body);
   }
 
   template <typename Declared>
@@ -68,7 +70,9 @@ class Finder {
   }
 
   // Does it become an initial value of something static?
-  static bool of_file(const GlobalDirective& d) { return d.declares() && !d.in_function && d.body == kNone; }
+  static bool is_of_file(const DirectivePlace& declaration) {
+    return !declaration.in_function && declaration.body == kNone;
+  }
 
   static constexpr const char* kOfFile = "the numbers in declarations of the file";
   void check_constants(const std::vector<TokenRange>& numbers, const std::string& what) {
@@ -86,13 +90,14 @@ class Finder {
     return const_cast<Template*>(found);
   }
 
-  void distribute(const GlobalDirective& d) {
-    Template* t = known_template(d.on.name);
+  void distribute(const DistributeDirective& d) {
+    Template* t = known_template(d.template_);
     if (t == nullptr) return;
     if (t->distributed != nullptr)
-      return error(d.on.name, "the template '" + t->name + "' is distributed already", "drop one of the two");
+      return error(d.template_, "the template '" + t->name + "' is distributed already",
+                   "drop one of the two");
     if (static_cast<int>(d.formats.size()) != t->dimensions())
-      return error(d.on.name,
+      return error(d.template_,
                    "the template '" + t->name + "' has " +
                        counted(static_cast<size_t>(t->dimensions()), "dimension") + ", and " +
                        counted_are(d.formats.size(), "format") + " given",
@@ -121,49 +126,49 @@ class Finder {
     return fits ? found : nullptr;
   }
 
-  void align(const GlobalDirective& d) {
-    const std::string name(text_.spelling(d.what));
-    const Declaration* declaration = declaration_of(d.what);
+  void align(const AlignDirective& d) {
+    const std::string name(text_.spelling(d.array));
+    const Declaration* declaration = declaration_of(d.array);
     if (declaration == nullptr)
-      return error(d.what, "there is no array '" + name + "' here",
+      return error(d.array, "there is no array '" + name + "' here",
                    "declare it before the directive: double " + name + "[N];");
-    const Template* t = known_template(d.on.name);
+    const Template* t = known_template(d.with.name);
     if (t == nullptr) return;
     if (static_cast<int>(d.sources.size()) != declaration->rank)
-      return error(d.what,
+      return error(d.array,
                    "'" + name + "' has " + counted(static_cast<size_t>(declaration->rank), "dimension") +
                        ", and " + counted_are(d.sources.size(), "bracket") + " given",
                    "write a variable, * or : for each of its dimensions");
-    if (!check_subscripts(*t, d.on)) return;
+    if (!check_subscripts(*t, d.with)) return;
     if (declaration->initialiser.end > 0)
-      return error(d.what, "the distributed array '" + name + "' has initial values",
+      return error(d.array, "the distributed array '" + name + "' has initial values",
                    "assign them in a loop");
     for (const DistributedArray& known : names_.arrays)
       if (known.declaration->entity == declaration->entity && known.align->word != d.word &&
           scopes_[known.align->word].last >= d.word)
-        return error(d.what, "'" + name + "' is aligned already", "drop one of the two");
+        return error(d.array, "'" + name + "' is aligned already", "drop one of the two");
     DistributedArray a{.name = name, .declaration = declaration, .align = &d, .template_ = t};
     if (declaration->what == Declares::parameter)
       a.kind = DistributedArray::Kind::parameter;
     else if (declaration->shape == Shape::pointer)
       a.kind = DistributedArray::Kind::pointer;
     if (a.kind == DistributedArray::Kind::array && !t->fixed())
-      return error(d.what,
+      return error(d.array,
                    "the template '" + t->name + "' has no shape yet, and the array '" + name + "' needs one",
                    "declare a pointer, and give it memory with xmp_malloc behind template_fix");
     if (declaration->function != kNone && declaration->global_storage &&
         a.kind == DistributedArray::Kind::array)
-      return error(d.what, "'" + name + "' is static or extern in a function",
+      return error(d.array, "'" + name + "' is static or extern in a function",
                    "move the declaration and the directive out of the function");
     if (d.in_function && a.of_file())
       return error(
-          d.what, "'" + name + "' is an array of the file, and this directive is in a function",
+          d.array, "'" + name + "' is an array of the file, and this directive is in a function",
           "put the directive behind the array's declaration: its memory is there from the beginning");
     a.dimensions.resize(d.sources.size());
     a.shadowed.resize(d.sources.size());
     a.one.resize(static_cast<size_t>(t->dimensions()));
     if (!match_dimensions(d, &a)) return;
-    if (of_file(d)) {
+    if (is_of_file(d)) {
       std::vector<TokenRange> numbers = a.one;
       for (const DistributedArray::Dimension& one : a.dimensions)
         numbers.insert(numbers.end(), {one.offset.before, one.offset.after});
@@ -172,7 +177,7 @@ class Finder {
     const Declarator declarator = declarator_of(text_, text_.token_at(declaration->offset));
     const bool bound = declarator.open != kNone && text_.next(declarator.open) != declarator.close;
     if (a.kind == DistributedArray::Kind::parameter && a.dimensions[0].with < 0 && !bound)
-      return error(d.what, "nobody knows how large the first dimension of the parameter '" + name + "' is",
+      return error(d.array, "nobody knows how large the first dimension of the parameter '" + name + "' is",
                    "declare it with its bound: " + name + "[n]");
     names_.arrays.push_back(std::move(a));
   }
@@ -187,13 +192,13 @@ class Finder {
   }
 
   // Which dimension of the array goes with which of the template.
-  bool match_dimensions(const GlobalDirective& d, DistributedArray* a) {
+  bool match_dimensions(const AlignDirective& d, DistributedArray* a) {
     std::vector<size_t> colons;  // of the array, the last dimension first
     for (size_t k = d.sources.size(); k-- > 0;)
       if (text_.is(d.sources[k], ":")) colons.push_back(k);
     size_t colon = 0;
-    for (size_t k = 0; k < d.on.subscripts.size(); k++) {
-      const NodeSubscript& s = d.on.subscripts[k];
+    for (size_t k = 0; k < d.with.subscripts.size(); k++) {
+      const NodeSubscript& s = d.with.subscripts[k];
       if (s.own) continue;
       if (s.is_range) {
         if (!s.lower.empty() || !s.upper.empty() || colon >= colons.size()) return mismatch(d);
@@ -234,23 +239,23 @@ class Finder {
     return true;
   }
 
-  bool mismatch(const GlobalDirective& d) {
-    error(d.what, "each variable and each : of the array needs one of the template, and the other way round",
+  bool mismatch(const AlignDirective& d) {
+    error(d.array, "each variable and each : of the array needs one of the template, and the other way round",
           "write align a[i][j] with t(j,i), or * for dimensions that are not distributed");
     return false;
   }
 
-  void shadow(const GlobalDirective& d) {
-    const std::string name(text_.spelling(d.what));
-    const size_t found = names_.find_array(text_, in_.analysis, d.what);
+  void shadow(const ShadowDirective& d) {
+    const std::string name(text_.spelling(d.array));
+    const size_t found = names_.find_array(text_, in_.analysis, d.array);
     if (found == kNone)
-      return error(d.what, "'" + name + "' is no distributed array",
+      return error(d.array, "'" + name + "' is no distributed array",
                    "align it first: #pragma xmp align " + name + "[i] with t(i)");
     DistributedArray& a = names_.arrays[found];
     if (a.shadow != nullptr)
-      return error(d.what, "'" + name + "' has a shadow already", "drop one of the two");
+      return error(d.array, "'" + name + "' has a shadow already", "drop one of the two");
     if (d.widths.size() != a.dimensions.size())
-      return error(d.what,
+      return error(d.array,
                    "'" + name + "' has " + counted(a.dimensions.size(), "dimension") + ", and " +
                        counted_are(d.widths.size(), "width") + " given",
                    "write a width for each of its dimensions; 0 for none");
@@ -271,7 +276,7 @@ class Finder {
     return is_zero(w.below) && is_zero(w.above);
   }
 
-  const CoarrayText& in_;
+  const Unit& in_;
   const Text& text_;
   GlobalNames names_;
   std::map<size_t, TokenRange> scopes_;  // by the directive's word
@@ -317,7 +322,7 @@ bool read_shifted(const Text& text, const TokenRange& range, const std::function
   return true;
 }
 
-std::string shift_of(const CoarrayText& in, const Shifted& s) {
+std::string shift_of(const Unit& in, const Shifted& s) {
   std::string result = s.before.empty() ? "0" : "(" + in.c(s.before.first, s.before.last) + ")";
   if (!s.after.empty()) result += " " + in.c(s.after.first, s.after.last);
   return result;
@@ -337,7 +342,7 @@ int Template::nodes(int dimension) const {
 }
 
 bool Template::fixed() const {
-  for (const NodeSubscript& s : declared->on.subscripts)
+  for (const NodeSubscript& s : declared->shape.subscripts)
     if (s.is_range && s.lower.empty() && s.upper.empty()) return false;
   for (int d = 0; d < dimensions(); d++)
     if (format(d) == Format::gblock && distributed->formats[static_cast<size_t>(d)].blocks.empty())
@@ -379,7 +384,7 @@ size_t GlobalNames::find_array(const Text& text, const Analysis& analysis, size_
   return kNone;
 }
 
-GlobalNames find_global_names(const CoarrayText& in) {
+GlobalNames find_global_names(const Unit& in) {
   return Finder(in).run();
 }
 

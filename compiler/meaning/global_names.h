@@ -6,8 +6,8 @@
 //     double a[N][M];
 //     #pragma xmp align a[i][j] with t(j,i)          DistributedArray: dimension 0 with t's 1, and 1 with 0
 //
-// Names are seen from their directive to the end of the block around it, as those of C are. Dimensions of node arrays and templates
-// are counted from the one that varies fastest, those of arrays as C writes them.
+// Names are seen from their directive to the end of the block around it, as those of C are. Dimensions of
+// node arrays and templates are counted from the one that varies fastest, those of arrays as C writes them.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,8 @@
 #include <vector>
 
 #include "compiler/directives/global_view.h"
-#include "compiler/meaning/coarray_operand.h"
+#include "compiler/meaning/analysis.h"
+#include "compiler/tokens/xmp_directive.h"
 
 namespace tasuki::cc {
 
@@ -29,7 +30,7 @@ struct Shifted {
 bool read_shifted(const Text& text, const TokenRange& range, const std::function<bool(size_t)>& is_variable,
                   Shifted* result);
 // The number that is added.
-std::string shift_of(const CoarrayText& in, const Shifted& shifted);
+std::string shift_of(const Unit& in, const Shifted& shifted);
 
 struct NodeArray {
   const Directive* directive;
@@ -39,13 +40,13 @@ struct NodeArray {
 };
 
 struct Template {
-  const GlobalDirective* declared;
+  const TemplateDirective* declared;
   TokenRange scope;
   std::string name;
-  const GlobalDirective* distributed = nullptr;  // none: every node has all of it
+  const DistributeDirective* distributed = nullptr;  // none: every node has all of it
   const NodeArray* onto = nullptr;
 
-  int dimensions() const { return static_cast<int>(declared->on.subscripts.size()); }
+  int dimensions() const { return static_cast<int>(declared->shape.subscripts.size()); }
   Format format(int dimension) const;
   int nodes(int dimension) const;  // the dimension of the node array; -1: none
   bool fixed() const;              // from the beginning
@@ -58,8 +59,8 @@ struct DistributedArray {
   std::string name;
   Kind kind = Kind::array;
   const Declaration* declaration = nullptr;  // the one that the align directive speaks of
-  const GlobalDirective* align = nullptr;
-  const GlobalDirective* shadow = nullptr;
+  const AlignDirective* align = nullptr;
+  const ShadowDirective* shadow = nullptr;
   const Template* template_ = nullptr;
   struct Dimension {
     int with = -1;  // dimension of the template
@@ -100,6 +101,6 @@ struct GlobalNames {
   size_t find_array(const Text& text, const Analysis& analysis, size_t token) const;
 };
 
-GlobalNames find_global_names(const CoarrayText& in);
+GlobalNames find_global_names(const Unit& in);
 
 }  // namespace tasuki::cc

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "compiler/meaning/unit.h"
+
 namespace tasuki::cc {
 namespace {
 
@@ -17,40 +19,37 @@ constexpr long long kMostComputed = 1 << 20;
 
 class Finder {
  public:
-  Finder(const Text& text, const DlmTokens& dlm, ArrayKind kind, const Analysis& analysis,
-         Diagnostics* diagnostics)
-      : text_(text),
-        dlm_(dlm),
+  Finder(Unit* unit, ArrayKind kind)
+      : unit_(*unit),
+        text_(unit->text),
         noun_(kind == ArrayKind::dlm ? "dlm array" : "coarray"),
         mark_(kind == ArrayKind::dlm ? "dlm" : "codimensions"),
-        analysis_(analysis),
-        diagnostics_(*diagnostics) {
+        analysis_(unit->analysis),
+        result_(unit->arrays) {
     result_.kind = kind;
   }
 
-  RuntimeArrays run(const CoarrayTokens& tokens, CoarrayNames* names) {
-    for (const Coindex& c : tokens.coindices)
-      if (c.declares) check_coarray(c, names);
+  void run() {
+    if (result_.kind == ArrayKind::dlm) {
+      collect();
+      check_specifiers();
+    } else {
+      for (const Coindex& c : unit_.tokens.coindices)
+        if (c.declares) check_coarray(c);
+    }
     check_redeclarations();
-    if (diagnostics_.errors() > 0) return {};
+    if (unit_.diagnostics.errors() > 0) {
+      result_.arrays.clear();
+      result_.entities.clear();
+      return;
+    }
     find_uses();
     find_late();
-    return std::move(result_);
-  }
-
-  RuntimeArrays run() {
-    collect();
-    check_specifiers();
-    check_redeclarations();
-    if (diagnostics_.errors() > 0) return {};
-    find_uses();
-    find_late();
-    return std::move(result_);
   }
 
  private:
   void error(size_t offset, const std::string& what, const std::string& advice) {
-    diagnostics_.error(offset, what, advice);
+    unit_.diagnostics.error(offset, what, advice);
   }
 
   void unreadable(size_t offset, const Broken& broken) {
@@ -58,16 +57,16 @@ class Finder {
           noun_ + "s and what their declarations need must be C that clang 14 takes too");
   }
 
-  // The declarations that each dlm marks. A redeclaration inherits the mark of an earlier one; it counts only where it
-  // is written.
+  // The declarations that each dlm marks. A redeclaration inherits the mark of an earlier one; it counts only
+  // where it is written.
   void collect() {
-    marked_.resize(dlm_.specifiers.size());
+    marked_.resize(unit_.dlm.specifiers.size());
     for (const Declaration& d : analysis_.declarations) {
       const size_t name = text_.token_at(d.offset);
       if (name == kNone || text_.spelling(name) != d.name) continue;
       for (size_t n : d.dlm) {
-        if (n >= dlm_.specifiers.size() || dlm_.specifiers[n] > name) continue;
-        if (!in_one_declaration(dlm_.specifiers[n], name)) continue;
+        if (n >= unit_.dlm.specifiers.size() || unit_.dlm.specifiers[n] > name) continue;
+        if (!in_one_declaration(unit_.dlm.specifiers[n], name)) continue;
         auto& marks = marked_[n];
         if (std::find(marks.begin(), marks.end(), &d) == marks.end()) marks.push_back(&d);
       }
@@ -87,8 +86,8 @@ class Finder {
   }
 
   void check_specifiers() {
-    for (size_t n = 0; n < dlm_.specifiers.size(); n++) {
-      const size_t offset = text_.begin_of(dlm_.specifiers[n]);
+    for (size_t n = 0; n < unit_.dlm.specifiers.size(); n++) {
+      const size_t offset = text_.begin_of(unit_.dlm.specifiers[n]);
       if (marked_[n].empty()) {
         if (const Broken* broken = analysis_.broken_at(offset))
           unreadable(offset, *broken);
@@ -98,7 +97,7 @@ class Finder {
         continue;
       }
       const Specifiers specifiers =
-          specifiers_of(text_, dlm_.specifiers[n], text_.token_at(marked_[n].front()->offset));
+          specifiers_of(text_, unit_.dlm.specifiers[n], text_.token_at(marked_[n].front()->offset));
       for (const Declaration* d : marked_[n]) check(*d, specifiers);
     }
   }
@@ -166,7 +165,8 @@ class Finder {
       array->declarations.push_back(std::move(declaration));
   }
 
-  // The declaration whose declarator the codimensions end: the name stands before the brackets, in parentheses at most.
+  // The declaration whose declarator the codimensions end: the name stands before the brackets, in
+  // parentheses at most.
   const Declaration* declared_by(const Coindex& c) const {
     const Declaration* found = nullptr;
     for (const Declaration& d : analysis_.declarations) {
@@ -177,7 +177,7 @@ class Finder {
     return found;
   }
 
-  void check_coarray(const Coindex& c, CoarrayNames* names) {
+  void check_coarray(const Coindex& c) {
     const size_t colon = text_.begin_of(c.colon);
     const Declaration* found = declared_by(c);
     if (found == nullptr) {
@@ -186,7 +186,7 @@ class Finder {
     }
     const Declaration& d = *found;
     const std::string quoted_name = "'" + d.name + "'";
-    names->codimensions.emplace(d.entity, &c);
+    unit_.names.codimensions.emplace(d.entity, &c);
     switch (d.what) {
       case Declares::parameter:
         return;
@@ -235,8 +235,8 @@ class Finder {
     return result_.arrays.back();
   }
 
-  // Attributes of the array would fall to the pointer that takes its place. An alignment is taken over, what speaks of
-  // the executable's own memory has no meaning.
+  // Attributes of the array would fall to the pointer that takes its place. An alignment is taken over, what
+  // speaks of the executable's own memory has no meaning.
   bool check_attributes(const Specifiers& specifiers, ArrayDeclaration* declaration, Array* array) {
     std::vector<Group> groups = specifiers.attributes;
     groups.insert(groups.end(), declaration->declarator.attributes.begin(),
@@ -280,7 +280,8 @@ class Finder {
     return true;
   }
 
-  // All declarations of an array say dlm, or none: what is not marked is looked for in the executable's own memory.
+  // All declarations of an array say dlm, or none: what is not marked is looked for in the executable's own
+  // memory.
   void check_redeclarations() {
     for (const Declaration& d : analysis_.declarations) {
       if (d.what != Declares::variable) continue;
@@ -293,7 +294,7 @@ class Finder {
       error(d.offset,
             "'" + d.name + "' is declared without " + mark_ + " here, and with " + mark_ + " elsewhere",
             "add " + mark_ + " to every declaration of it");
-      diagnostics_.note(known.front().what->offset, "declared with " + mark_ + " here");
+      unit_.diagnostics.note(known.front().what->offset, "declared with " + mark_ + " here");
     }
   }
 
@@ -316,7 +317,8 @@ class Finder {
     const auto reference = analysis_.references.find(offset);
     if (reference != analysis_.references.end()) return result_.find(reference->second);
     if (analysis_.other_names.contains(offset) || is_other_name(token)) return kNone;
-    // libclang shows no expressions in attributes and in the types of _Generic. There the name is looked up here.
+    // libclang shows no expressions in attributes and in the types of _Generic. There the name is looked up
+    // here.
     const Declaration* d = analysis_.find(text_.spelling(token), offset);
     const size_t array = d != nullptr ? result_.find(d->entity) : kNone;
     if (array == kNone || text_.place(offset).system) return kNone;
@@ -332,8 +334,9 @@ class Finder {
     return array;
   }
 
-  // In a function with something that libclang does not take, it drops statements. A name in such a statement can be
-  // looked up if the block around it was read, so that its declarations are known, and if it is no declaration itself.
+  // In a function with something that libclang does not take, it drops statements. A name in such a statement
+  // can be looked up if the block around it was read, so that its declarations are known, and if it is no
+  // declaration itself.
   bool is_plain_use(size_t token, const Broken& broken) const {
     if (broken.misread) return false;
     const size_t before = text_.previous(token);
@@ -450,8 +453,8 @@ class Finder {
     result_.late.push_back(std::move(late));
   }
 
-  // The tokens that make the variable itself const: those right of the last "*", or the specifiers' own. It must become
-  // writable, so other declarations of it would contradict.
+  // The tokens that make the variable itself const: those right of the last "*", or the specifiers' own. It
+  // must become writable, so other declarations of it would contradict.
   bool find_const(LateVariable* late) const {
     const auto same = [&](const Declaration& d) {
       return d.what == Declares::variable && d.entity == late->what->entity;
@@ -471,12 +474,11 @@ class Finder {
     return !late->blanks.empty();
   }
 
+  Unit& unit_;
   const Text& text_;
-  const DlmTokens& dlm_;
   const std::string noun_, mark_;
   const Analysis& analysis_;
-  Diagnostics& diagnostics_;
-  RuntimeArrays result_;
+  RuntimeArrays& result_;
   std::vector<std::vector<const Declaration*>> marked_;
 };
 
@@ -487,15 +489,12 @@ size_t RuntimeArrays::find(size_t entity) const {
   return found == entities.end() ? kNone : static_cast<size_t>(found - entities.begin());
 }
 
-RuntimeArrays find_dlm_arrays(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
-                              Diagnostics* diagnostics) {
-  return Finder(text, dlm, ArrayKind::dlm, analysis, diagnostics).run();
+void find_dlm_arrays(Unit* unit) {
+  Finder(unit, ArrayKind::dlm).run();
 }
 
-RuntimeArrays find_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                            CoarrayNames* names, Diagnostics* diagnostics) {
-  const DlmTokens none;
-  return Finder(text, none, ArrayKind::coarray, analysis, diagnostics).run(tokens, names);
+void find_coarrays(Unit* unit) {
+  Finder(unit, ArrayKind::coarray).run();
 }
 
 }  // namespace tasuki::cc

@@ -1,6 +1,6 @@
-// The arrays of a translation unit that live in memory of the runtime, dlm arrays or coarrays: their declarations, checked,
-// every place that uses one, and what else their addresses reach before the program starts. What cannot be had is reported here,
-// at the user's own line.
+// The arrays of a translation unit that live in memory of the runtime, dlm arrays or coarrays: their
+// declarations, checked, every place that uses one, and what else their addresses reach before the program
+// starts. What cannot be had is reported here, at the user's own line.
 #pragma once
 
 #include <map>
@@ -9,10 +9,8 @@
 
 #include "compiler/meaning/analysis.h"
 #include "compiler/text/declarator.h"
-#include "compiler/text/diagnostics.h"
 #include "compiler/text/text.h"
 #include "compiler/tokens/coarray.h"
-#include "compiler/tokens/dlm.h"
 
 namespace tasuki::cc {
 
@@ -74,15 +72,12 @@ struct CoarrayNames {
   std::vector<OnNodes> on_nodes = {};
 };
 
-// Coarrays that live as long as the program, and the names of all others.
-RuntimeArrays find_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                            CoarrayNames* names, Diagnostics* diagnostics);
+// Fill in unit->arrays: of coarrays those that live as long as the program. The names of all coarrays, and of
+// pointers and parameters that are such, go to unit->names.
+void find_dlm_arrays(Unit* unit);
+void find_coarrays(Unit* unit);
 
-// The coarrays that directives name, each declared in the same block.
-void find_on_nodes(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                   CoarrayNames* names, Diagnostics* diagnostics);
-
-RuntimeArrays find_dlm_arrays(const Text& text, const DlmTokens& dlm, const Analysis& analysis,
-                              Diagnostics* diagnostics);
+// The coarrays that directives name, each declared in the same block: unit->names.on_nodes.
+void find_on_nodes(Unit* unit);
 
 }  // namespace tasuki::cc

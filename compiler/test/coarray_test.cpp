@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <random>
 
+#include "compiler/emit/rewrite.h"
 #include "compiler/lower/local/lowering.h"
-#include "compiler/lower/rewrite.h"
 #include "compiler/meaning/analysis_text.h"
 #include "compiler/text/edits.h"
 
@@ -74,22 +74,23 @@ TEST(Directives, BecomeWordsInTheirLines) {
 void run_stages(const std::string& bytes, bool with_meaning) {
   const Text lines(bytes);
   Diagnostics ignored(lines);
-  const Text text(has_directives(lines) ? directives_as_words(lines, &ignored) : bytes);
-  Diagnostics diagnostics(text);
-  const CoarrayTokens tokens = find_coarray_tokens(text, &diagnostics);
-  if (diagnostics.errors() > 0 || tokens.empty()) return;
-  const Neutral neutral = neutral_text(text, tokens);
-  Analysis analysis;
+  Unit unit;
+  unit.options = {.openmp = true, .openacc = true, .checked = true};
+  unit.text = Text(has_directives(lines) ? directives_as_words(lines, &ignored) : bytes);
+  unit.tokens = find_coarray_tokens(unit.text, &unit.diagnostics);
+  if (unit.diagnostics.errors() > 0 || unit.tokens.empty()) return;
+  unit.neutral = neutral_text(unit.text, unit.tokens);
   if (with_meaning) {
-    ASSERT_TRUE(analyse(text, {}, neutral, {}, &analysis));
+    ASSERT_TRUE(analyse(&unit));
   } else {
-    EXPECT_FALSE(AnalysisText(text, {}, neutral, {}).bytes().empty());
+    EXPECT_FALSE(AnalysisText(unit.text, {}, unit.neutral, {}).bytes().empty());
   }
-  CoarrayNames names;
-  const RuntimeArrays coarrays = find_coarrays(text, tokens, analysis, &names, &diagnostics);
-  if (with_meaning && diagnostics.errors() > 0) return;
-  Diagnostics fresh(text);
-  rewrite_coarrays(text, tokens, analysis, coarrays, names, {true, true}, true, &fresh);
+  find_coarrays(&unit);
+  if (with_meaning && unit.diagnostics.errors() > 0) return;
+  unit.diagnostics = Diagnostics(unit.text);
+  unit.acc = find_acc_regions(unit);
+  unit.pragma_uses = find_pragma_uses(unit);
+  if (unit.diagnostics.errors() == 0) rewrite(&unit);
 }
 
 // Programs of the tests, without what they include.

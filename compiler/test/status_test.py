@@ -74,7 +74,7 @@ def check_functions(functions):
     where = "declared in xmp.h"
     if given.library:
         symbols = subprocess.run(["nm", "-D", "--defined-only", given.library], check=True, capture_output=True, text=True).stdout
-        exported = set(re.findall(r" T (xmpc?_\w+)$", symbols, re.M))
+        exported = set(re.findall(r" T (xmpc?_\w+)(?:@|$)", symbols, re.M))
         wrong.extend(f"{name} is {where}, but not exported" for name in known - exported)
         wrong.extend(f"{name} is exported, but not {where}" for name in exported - known)
     for name, there in functions.items():

@@ -86,12 +86,12 @@ EXPORT void dlm_free(void* p) {
   (void)p;
 }
 
-EXPORT int dlm_stats(struct dlm_stats* stats) {
+EXPORT int dlm_stats(struct dlm_counters* stats, size_t bytes) {
   if (startups == 0) {
     errno = EINVAL;
     return -1;
   }
-  memset(stats, 0, sizeof *stats);
+  memset(stats, 0, bytes);
   stats->allocated_bytes = used;
   return 0;
 }

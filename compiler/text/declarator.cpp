@@ -67,7 +67,8 @@ size_t declaration_begin(const Text& text, size_t token) {
 
 Declarator declarator_of(const Text& text, size_t name) {
   Declarator result{.first = name, .name = name, .end = kNone};
-  // Back over "*" and "("; qualifiers and attributes between them count only if one of those stands before them.
+  // Back over "*" and "("; qualifiers and attributes between them count only if one of those stands before
+  // them.
   for (size_t at = text.previous(name); at != kNone; at = text.previous(at)) {
     if (text.is_any(at, "*", "(", "^")) {
       result.first = at;

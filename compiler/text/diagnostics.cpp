@@ -5,8 +5,8 @@
 namespace tasuki::cc {
 
 std::string Diagnostics::position(size_t offset, std::string* line, unsigned* column) const {
-  const Place place = text_.place(offset);
-  *column = text_.column(offset, line);
+  const Place place = text_->place(offset);
+  *column = text_->column(offset, line);
   std::string result = place.file + ":" + std::to_string(place.line) + ":";
   if (*column != 0) result += std::to_string(*column) + ":";
   return result;
@@ -18,7 +18,7 @@ void Diagnostics::print(size_t offset, const char* kind, const std::string& what
   const std::string where = position(offset, &line, &column);
   fprintf(stderr, "%s %s: %s\n", where.c_str(), kind, what.c_str());
   if (column == 0) return;
-  const unsigned number = text_.place(offset).line;
+  const unsigned number = text_->place(offset).line;
   std::string blanks = line.substr(0, column - 1);
   for (char& c : blanks)
     if (c != '\t') c = ' ';

@@ -10,9 +10,11 @@ namespace tasuki::cc {
 
 class Diagnostics {
  public:
-  explicit Diagnostics(const Text& text) : text_(text) {}
+  // The text may become another one: errors are always of what it is then.
+  explicit Diagnostics(const Text& text) : text_(&text) {}
 
-  // `what` is wrong with the text at `offset`; `advice` says what to do. Both begin in lower case, without a period.
+  // `what` is wrong with the text at `offset`; `advice` says what to do. Both begin in lower case, without a
+  // period.
   void error(size_t offset, const std::string& what, const std::string& advice);
   // A second place that an error speaks of.
   void note(size_t offset, const std::string& what);
@@ -23,7 +25,7 @@ class Diagnostics {
   void print(size_t offset, const char* kind, const std::string& what);
   std::string position(size_t offset, std::string* line, unsigned* column) const;
 
-  const Text& text_;
+  const Text* text_;
   int errors_ = 0;
 };
 

@@ -12,7 +12,8 @@ void Edits::cut(size_t begin, size_t end, std::string what) {
   cuts_[begin] = {end, std::move(what)};
 }
 
-// As many lines as the range has; where a marker of the preprocessor is lost with it, one that says where we are.
+// As many lines as the range has; where a marker of the preprocessor is lost with it, one that says where we
+// are.
 std::string Edits::lines(size_t begin, size_t end) const {
   const std::string cut = text_.bytes().substr(begin, end - begin);
   const size_t first = text_.first_from(begin);

@@ -13,7 +13,8 @@ class Edits {
  public:
   explicit Edits(const Text& text) : text_(text) {}
 
-  // Puts `what` where the text [begin, end) is; begin == end inserts, in the order of the calls. `what` holds no newline.
+  // Puts `what` where the text [begin, end) is; begin == end inserts, in the order of the calls. `what` holds
+  // no newline.
   void replace(size_t begin, size_t end, std::string what);
   void insert(size_t at, std::string what) { replace(at, at, std::move(what)); }
   // Takes out [begin, end), with all changes in it, and puts `what` there. Its lines stay, empty.

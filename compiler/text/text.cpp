@@ -14,8 +14,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// One pass over the text. After the preprocessor there are no macros and (normally) no comments, and what starts
-// with # is a marker or a pragma.
+// One pass over the text. After the preprocessor there are no macros and (normally) no comments, and what
+// starts with # is a marker or a pragma.
 class Scanner {
  public:
   Scanner(std::string_view bytes, std::vector<Token>* tokens) : bytes_(bytes), tokens_(tokens) {}
@@ -309,8 +309,8 @@ unsigned Text::count_before(size_t token) const {
   return before;
 }
 
-// The preprocessor changes blanks and replaces macros, so columns are found by counting: the n-th time that the
-// word stands in the line of the text, it is the n-th in the user's line.
+// The preprocessor changes blanks and replaces macros, so columns are found by counting: the n-th time that
+// the word stands in the line of the text, it is the n-th in the user's line.
 unsigned Text::column(size_t offset, std::string* line) const {
   line->clear();
   const Place here = place(offset);

@@ -1,5 +1,5 @@
-// The text of one translation unit after the preprocessor, as tokens, and where each piece of it stands in the
-// user's files. All later stages speak of tokens by index and of places by offset in this text.
+// The text of one translation unit after the preprocessor, as tokens, and where each piece of it stands in
+// the user's files. All later stages speak of tokens by index and of places by offset in this text.
 #pragma once
 
 #include <cstddef>
@@ -65,8 +65,8 @@ class Text {
   size_t first_from(size_t offset) const;
 
   Place place(size_t offset) const;
-  // The column, counted from 1, in the user's own line; 0 if the text at `offset` does not stand there (it comes
-  // out of a macro, or the file cannot be read). *line is the user's line, empty then.
+  // The column, counted from 1, in the user's own line; 0 if the text at `offset` does not stand there (it
+  // comes out of a macro, or the file cannot be read). *line is the user's line, empty then.
   unsigned column(size_t offset, std::string* line) const;
 
  private:

@@ -38,10 +38,11 @@ class Finder {
   void directive(size_t word) {
     std::vector<TokenRange> expressions;
     if (is_global_directive(text_.spelling(text_.next(word)))) {
-      for (GlobalDirective& d : read_global_directive(text_, word, &diagnostics_)) {
-        expressions = d.numbers();
-        for (const TokenRange& range : d.objects()) expressions.push_back(range);
-        add(&d);
+      if (std::optional<GlobalDirective> d = read_global_directive(text_, word, &diagnostics_)) {
+        expressions = numbers_of(*d);
+        for (const TokenRange& range : objects_of(*d)) expressions.push_back(range);
+        std::visit([this](auto& one) { place(&one); }, *d);
+        add(*d);
       }
     } else if (Directive d{}; read_directive(text_, word, &d, &diagnostics_)) {
       expressions = d.expressions();
@@ -51,20 +52,23 @@ class Finder {
       for (size_t k = range.first; k < range.last; k++) look(k);
   }
 
-  void add(GlobalDirective* d) {
+  void place(DirectivePlace* d) const {
     d->in_function = depth_ > 0;
-    if (depth_ == 0) {
-      size_t before = d->word, behind = d->end;
-      while (text_.is(text_.previous(before), ";") && is_directive_end(text_.previous(before)))
-        before = directive_begin(text_.previous(before));
-      while (text_.is(text_.next(behind), kDirectiveWord))
-        while (!text_.is(behind = text_.next(behind), ";")) {
-        }
-      if (text_.is(text_.previous(before), ")") && text_.is(text_.next(behind), "{"))
-        d->body = text_.next(behind);
-    }
-    if (depth_ == 0 && d->body == kNone && !d->declares()) return misplaced(d->name);
-    result_.globals.push_back(*d);
+    if (d->in_function) return;
+    size_t before = d->word, behind = d->end;
+    while (text_.is(text_.previous(before), ";") && is_directive_end(text_.previous(before)))
+      before = directive_begin(text_.previous(before));
+    while (text_.is(text_.next(behind), kDirectiveWord))
+      while (!text_.is(behind = text_.next(behind), ";")) {
+      }
+    if (text_.is(text_.previous(before), ")") && text_.is(text_.next(behind), "{"))
+      d->body = text_.next(behind);
+  }
+
+  void add(const GlobalDirective& d) {
+    const DirectivePlace& place = place_of(d);
+    if (!place.in_function && place.body == kNone && !declares(d)) return misplaced(place.name);
+    result_.globals.push_back(d);
   }
 
   bool is_directive_end(size_t semicolon) const { return directive_begin(semicolon) != kNone; }
@@ -279,22 +283,23 @@ void neutral_directive(const Text& text, const Directive& d, Neutral* result) {
   for (const TokenRange& range : {d.lock, d.acquired, d.status}) neutral.object(range);
 }
 
-void neutral_directive(const Text& text, const GlobalDirective& d, Neutral* result) {
+void neutral_directive(const Text& text, const GlobalDirective& directive, Neutral* result) {
+  const DirectivePlace& d = place_of(directive);
   NeutralDirective neutral(text, d.word, d.end, result);
   if (d.body != kNone) return;
+  const std::vector<TokenRange> numbers = numbers_of(directive), objects = objects_of(directive);
   if (!d.in_function) {
     neutral.around("extern __typeof__(0", ") __tasuki_size" + std::to_string(d.word) + ";");
-    for (const TokenRange& range : d.numbers()) neutral.keep(range, " + 0 * (", ")");
+    for (const TokenRange& range : numbers) neutral.keep(range, " + 0 * (", ")");
     return;
   }
   // The label makes the statement behind it a part of this one, whatever stands around both.
-  const std::vector<TokenRange> numbers = d.numbers(), objects = d.objects();
-  if (d.has_block() && numbers.empty() && objects.empty()) return;
+  const bool block = has_block(directive);
+  if (block && numbers.empty() && objects.empty()) return;
   // A pragma before it that wants a loop behind itself would find this statement.
-  for (size_t i = d.word; d.has_block() && i-- > 0 && text.tokens()[i].kind == TokenKind::directive;)
+  for (size_t i = d.word; block && i-- > 0 && text.tokens()[i].kind == TokenKind::directive;)
     if (text.spelling(i).find("pragma") != std::string_view::npos) result->instead[i] = "";
-  neutral.around(d.has_block() ? "switch (__tasuki_use(0" : "__tasuki_use(0",
-                 d.has_block() ? ")) default:" : ");");
+  neutral.around(block ? "switch (__tasuki_use(0" : "__tasuki_use(0", block ? ")) default:" : ");");
   for (const TokenRange& range : numbers) neutral.number(range);
   for (const TokenRange& range : objects) neutral.object(range);
 }

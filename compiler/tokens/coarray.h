@@ -1,11 +1,11 @@
-// The token pass of XcalableMP C: where a text declares coarrays, refers to other images and speaks of array sections.
-// Nothing of this can be C, so no meaning is needed to find it:
+// The token pass of XcalableMP C: where a text declares coarrays, refers to other images and speaks of array
+// sections. Nothing of this can be C, so no meaning is needed to find it:
 //
 //     int a[10]:[4][*];             a codimension: the last bracket behind the colon holds a star, or nothing
 //     a[i]:[2][n] = 1;              a reference to another image: an expression in each bracket
 //     b[0:n] = a[:]:[1][1];         a section: a colon in a bracket that belongs to no "?"
 //
-// Directives come as words (xmp_directives.h), and what they hold is theirs.
+// Directives come as words (xmp_directive.h), and what they hold is theirs.
 #pragma once
 
 #include <map>

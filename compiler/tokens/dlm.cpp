@@ -35,7 +35,8 @@ bool is_specifier(const Text& text, size_t token) {
   return text.is(after, "*") || (text.is(after, "(") && is_declarator_in_parentheses(text, after));
 }
 
-// Does the typedef that begins at `token` make `dlm` a type? Not so if dlm only names a parameter or a member in it.
+// Does the typedef that begins at `token` make `dlm` a type? Not so if dlm only names a parameter or a member
+// in it.
 bool typedef_names_dlm(const Text& text, size_t token) {
   bool seen_parentheses = false;
   for (size_t i = text.next(token); i != kNone && !text.is(i, ";"); i = text.next(i)) {

@@ -1,5 +1,5 @@
-// The token pass: which of the words `dlm` in a text are the specifier. C has no such keyword, and a program may use
-// the word for a variable, a member, a label, a tag or a type of its own; those stay what they are.
+// The token pass: which of the words `dlm` in a text are the specifier. C has no such keyword, and a program
+// may use the word for a variable, a member, a label, a tag or a type of its own; those stay what they are.
 #pragma once
 
 #include <vector>

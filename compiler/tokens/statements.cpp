@@ -15,7 +15,8 @@ size_t Statements::end_of(size_t at) const {
     for (const Directive& d : tokens_.directives)
       if (d.word == at) return d.has_block() ? end_of(d.end + 1) : d.end + 1;
     for (const GlobalDirective& d : tokens_.globals)
-      if (d.word == at) return d.has_block() ? end_of(d.end + 1) : d.end + 1;
+      if (const DirectivePlace& place = place_of(d); place.word == at)
+        return has_block(d) ? end_of(place.end + 1) : place.end + 1;
   }
   if (text_.is(at, "{")) return behind(at);
   if (text_.is_any(at, "for", "while", "switch", "if")) {

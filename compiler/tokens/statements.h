@@ -12,8 +12,8 @@ class Statements {
 
   // Behind the statement that begins at `at`.
   size_t end_of(size_t at) const;
-  // The first token of the expression statement that holds `token`: behind the last ";", "{" or "}", labels, and heads of
-  // other statements.
+  // The first token of the expression statement that holds `token`: behind the last ";", "{" or "}", labels,
+  // and heads of other statements.
   size_t begin_of(size_t token) const;
 
  private:

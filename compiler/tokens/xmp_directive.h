@@ -1,5 +1,6 @@
-// `#pragma xmp` as tokens. The preprocessor's output keeps such a line as it is; its arguments are expressions with
-// coarrays in them, so the line becomes words that end with a semicolon, and all later stages read them as any others:
+// `#pragma xmp` as tokens. The preprocessor's output keeps such a line as it is; its arguments are
+// expressions with coarrays in them, so the line becomes words that end with a semicolon, and all later
+// stages read them as any others:
 //
 //     #pragma xmp lock(l:[2]) stat(s)        __tasuki_directive lock(l:[2]) stat(s);
 #pragma once
@@ -24,7 +25,7 @@ std::string with_directive_arguments(const Text& text, const std::vector<std::st
 // The text with directives as words. Those that are unknown, or not supported, are errors at their lines.
 std::string directives_as_words(const Text& text, Diagnostics* diagnostics);
 
-// Of the local view; those of the global view are in global_directives.h.
+// Of the local view; those of the global view are in global_view.h.
 enum class DirectiveKind { nonblock, wait_nonblock, post, wait, lock, unlock, nodes, coarray, image };
 
 struct Directive {

@@ -1,7 +1,7 @@
-// MPI as the standard ABI of MPI-5.0 (chapter "Application Binary Interface") fixes it: what a program sees that is built
-// by `tasuki simcc`. The values of handles and constants and the layout of MPI_Status are the ABI's, so the same binary
-// runs in Tasuki's simulator and on every MPI library that has the ABI. mpi_functions.h is generated from the tables in
-// gen/.
+// MPI as the standard ABI of MPI-5.0 (chapter "Application Binary Interface") fixes it: what a program sees
+// that is built by `tasuki simcc`. The values of handles and constants and the layout of MPI_Status are the
+// ABI's, so the same binary runs in Tasuki's simulator and on every MPI library that has the ABI.
+// mpi_functions.h is generated from the tables in gen/.
 #ifndef TASUKI_SIMMPI_MPI_H
 #define TASUKI_SIMMPI_MPI_H
 

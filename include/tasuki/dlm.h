@@ -1,6 +1,7 @@
-/* Cluster memory for a sequential (or threaded) program: rank 0 of an MPI job computes, the other ranks lend
- * their memory. After Midorikawa et al., "A Fast and Portable Virtual Memory System Utilizing Memory Resource
- * of a Cluster" (DLM-MPI), sections 2 and 3.
+/** @file
+ * Cluster memory for a sequential (or threaded) program: rank 0 of an MPI job computes, the other ranks
+ * lend their memory. After Midorikawa et al., "A Fast and Portable Virtual Memory System Utilizing Memory
+ * Resource of a Cluster" (DLM-MPI), sections 2 and 3.
  *
  *     #include <dlm.h>
  *     int main(int argc, char** argv) {
@@ -13,9 +14,9 @@
  *     mpicc prog.c $(tasukicc --dlm-cflags --dlm-libs) -o prog
  *     mpirun -n 4 ./prog args -- -f memfile
  *
- * Every function may be called by any thread of rank 0 at any time between dlm_startup and dlm_shutdown,
- * except those two, which one thread calls once. Memory from malloc, the stack and ordinary arrays stays
- * local. Cluster memory is not available in a forked child (a clear message and SIGSEGV there).
+ * Any thread of rank 0 may call every function at any time between dlm_startup() and dlm_shutdown(), except
+ * those two, which one thread calls once. Memory from malloc, the stack and ordinary arrays stay local. A
+ * forked child has no cluster memory: an access there ends the child with a message and SIGSEGV.
  */
 #ifndef TASUKI_DLM_H
 #define TASUKI_DLM_H
@@ -27,70 +28,106 @@
 extern "C" {
 #endif
 
-/* Starts the pager. Takes the program's own arguments: what stands behind the last "--" is read as settings
- * (-f memfile, --stats, --page-size 64KiB, ...; `tasuki settings` lists them) and removed from argc and argv.
- * Both pointers may be NULL. Ranks other than 0 serve their memory and end inside, with exit code 0.
- * Returns 0; on failure a message on stderr and exit code 1 on every rank. A second call does nothing. */
+/** Starts the pager. One thread calls it once; a second call does nothing.
+ *
+ * Takes the program's own arguments: what stands behind the last "--" is read as settings (-f memfile,
+ * --stats, --page-size 64KiB, ...; `tasuki settings` lists them) and is removed from argc and argv. Both
+ * pointers may be NULL. Ranks other than 0 serve their memory and end inside this call, with exit code 0.
+ *
+ * @return 0. A failure ends every rank with a message on stderr and exit code 1. */
 int dlm_startup(int* argc, char*** argv);
 
-/* Ends the servers and MPI. All cluster memory is gone afterwards. Called by exit() if the program does not.
- * Returns 0. */
+/** Ends the servers and MPI. One thread calls it once; exit() calls it if the program does not. All cluster
+ * memory is gone afterwards.
+ *
+ * @return 0 */
 int dlm_shutdown(void);
 
-/* Zero-filled memory of `bytes` bytes, aligned to 64 bytes or more. NULL with errno ENOMEM when the cluster
- * has no more; NULL for 0 bytes. Cost: no page travels before it is evicted for the first time. */
+/** Allocates `bytes` bytes of cluster memory: filled with zeros, aligned to 64 bytes or more. No page
+ * travels before it is evicted for the first time. Any thread may call it.
+ *
+ * @return the address; NULL for 0 bytes; NULL with errno ENOMEM if the cluster has no room, and before
+ *        dlm_startup() and after dlm_shutdown() */
 void* dlm_alloc(size_t bytes);
-void* dlm_calloc(size_t count, size_t bytes);
-void* dlm_realloc(void* old, size_t bytes); /* as realloc; contents move by pages where possible */
-void* dlm_aligned_alloc(size_t alignment,
-                        size_t bytes); /* alignment: a power of two, at most 1 GiB, else EINVAL */
-void dlm_free(void* p);                /* NULL is allowed; a foreign pointer ends the program */
 
-/* As dlm_alloc with a page size of its own: a multiple of 4096 up to 2 MiB, or 0 for automatic. */
+/** Allocates an array of `count` elements of `bytes` bytes each, as dlm_alloc() does.
+ *
+ * @return as dlm_alloc(); NULL with errno ENOMEM also if the product is too large */
+void* dlm_calloc(size_t count, size_t bytes);
+
+/** Changes the size of an allocation, as realloc does. Contents are moved by pages where that is possible.
+ *
+ * @param old what another function of this header has returned, or NULL; another pointer ends the program
+ *        with a message
+ * @param bytes the new size; bytes beyond the old size have no defined values; 0 gives the allocation back
+ * @return the address of the allocation with its new size; NULL for 0 bytes; NULL with errno ENOMEM if the
+ *        cluster has no room, and then `old` is still allocated */
+void* dlm_realloc(void* old, size_t bytes);
+
+/** Allocates as dlm_alloc() does, at a multiple of `alignment` bytes.
+ *
+ * @param alignment a power of two, at most 1 GiB
+ * @param bytes the size
+ * @return as dlm_alloc(); NULL with errno EINVAL if the alignment is not permitted */
+void* dlm_aligned_alloc(size_t alignment, size_t bytes);
+
+/** Gives an allocation back. NULL is allowed. A pointer that is no allocation of cluster memory ends the
+ * program with a message. After dlm_shutdown() the call does nothing. Any thread may call it. */
+void dlm_free(void* p);
+
+/** Allocates as dlm_alloc() does, with a page size of its own: what travels at once.
+ *
+ * @param bytes the size
+ * @param page_bytes a multiple of 4096 up to 2 MiB, or 0: Tasuki chooses it while the program runs
+ * @return as dlm_alloc(); NULL with errno EINVAL if the page size is not permitted */
 void* dlm_alloc_paged(size_t bytes, size_t page_bytes);
 
+/** What a program knows of its accesses. */
 enum dlm_advice {
-  DLM_NORMAL = 0,     /* what the pager finds out by itself */
-  DLM_SEQUENTIAL = 1, /* read ahead far, leave early */
-  DLM_RANDOM = 2,     /* no read ahead, small pages */
-  DLM_WILL_NEED = 3,  /* fetch now, as much as local memory allows */
-  DLM_DONE_WITH = 4,  /* evict now; the contents stay */
-  DLM_KEEP_LOCAL = 5  /* fetch and keep; DLM_NORMAL on the range undoes it */
+  DLM_NORMAL = 0,     /**< what the pager finds out by itself */
+  DLM_SEQUENTIAL = 1, /**< read ahead far, leave early */
+  DLM_RANDOM = 2,     /**< no read ahead, small pages */
+  DLM_WILL_NEED = 3,  /**< fetch now, as much as local memory allows */
+  DLM_DONE_WITH = 4,  /**< evict now; the contents stay */
+  DLM_KEEP_LOCAL = 5  /**< fetch and keep; DLM_NORMAL on the range undoes it */
 };
 
-/* Advice for the pages of [p, p + bytes). 0, or -1 with errno: EINVAL (not cluster memory, unknown advice),
- * ENOMEM (DLM_KEEP_LOCAL of more than half of the local memory). Never changes contents. */
+/** Gives advice for the pages of [p, p + bytes). Never changes contents. Any thread may call it.
+ *
+ * @return 0, or -1 with errno: EINVAL (not cluster memory, unknown advice), ENOMEM (DLM_KEEP_LOCAL of more
+ *        than half of the local memory) */
 int dlm_advise(void* p, size_t bytes, enum dlm_advice advice);
 
-/* Counters since dlm_startup. Times are in seconds, summed over the faults. */
-struct dlm_stats {
-  uint64_t page_bytes;      /* the unit of the counters below */
-  uint64_t local_bytes;     /* memory for pages on rank 0 */
-  uint64_t server_bytes;    /* memory lent by the servers */
-  uint64_t allocated_bytes; /* handed out now */
-  uint64_t resident_bytes;  /* in local memory now */
-  uint64_t faults;          /* accesses that had to wait for the pager */
-  uint64_t first_touches;   /* of these: a page never written before; nothing travels */
-  uint64_t rescues;         /* of these: the page was leaving and came back without travelling */
-  uint64_t write_faults;    /* of these: first write to a page that the server also has */
-  uint64_t swaps_in, bytes_in;
-  uint64_t swaps_out, bytes_out;
-  uint64_t drops;       /* evictions without transfer: the server still had the page */
-  uint64_t prefetched;  /* bytes fetched before they were asked for */
-  double wait_previous; /* faults waiting for the previous swap to end (for memory to become free) */
-  double wait_page;     /* faults waiting for their page */
-  double in_seconds;    /* receiving pages */
-  double out_seconds;   /* sending pages */
-  double map_seconds;   /* making pages appear and disappear */
+/** Counters since dlm_startup(), for dlm_stats(). Times are in seconds, summed over the faults. */
+struct dlm_counters {
+  uint64_t page_bytes;      /**< the unit of the counters below */
+  uint64_t local_bytes;     /**< memory for pages on rank 0 */
+  uint64_t server_bytes;    /**< memory lent by the servers */
+  uint64_t allocated_bytes; /**< handed out now */
+  uint64_t resident_bytes;  /**< in local memory now */
+  uint64_t faults;          /**< accesses that had to wait for the pager */
+  uint64_t first_touches;   /**< of these: a page never written before; nothing travels */
+  uint64_t rescues;         /**< of these: the page was leaving and came back without travelling */
+  uint64_t write_faults;    /**< of these: first write to a page that the server also has */
+  uint64_t swaps_in;        /**< pages that came from servers */
+  uint64_t bytes_in;        /**< and their bytes */
+  uint64_t swaps_out;       /**< pages that went to servers */
+  uint64_t bytes_out;       /**< and their bytes */
+  uint64_t drops;           /**< evictions without transfer: the server still had the page */
+  uint64_t prefetched;      /**< bytes fetched before they were asked for */
+  double wait_previous;     /**< faults waiting for the previous swap to end (for memory to become free) */
+  double wait_page;         /**< faults waiting for their page */
+  double in_seconds;        /**< receiving pages */
+  double out_seconds;       /**< sending pages */
+  double map_seconds;       /**< making pages appear and disappear */
 };
-#if defined(__cplusplus) && defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow" /* a structure and a function of one name, as stat(2) has them */
-#endif
-int dlm_stats(struct dlm_stats* stats); /* 0; -1 with EINVAL before dlm_startup */
-#if defined(__cplusplus) && defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
+/** Reads the counters. Any thread may call it.
+ *
+ * @param counters where they go
+ * @param bytes sizeof *counters. Later versions of this header append counters: a program gets those that its
+ *        own header has, and 0 for those that the library does not have
+ * @return 0; -1 with errno EINVAL before dlm_startup(), or for a NULL pointer */
+int dlm_stats(struct dlm_counters* counters, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,9 @@
 /* What tasukicc emits calls of: how the arrays of `dlm double a[N];` get their memory. Programs use dlm.h.
  *
- * tasukicc makes each dlm array a pointer to an array, and leaves a record of it in the section tasuki_dlm (pointers
- * to records, so that the section is dense). A constructor in each object registers the section of its program or
- * library; between that and main, tasuki_dlm_main_begin gives all arrays their memory. Arrays of a library that is
- * loaded later get it when they are registered.
+ * tasukicc makes each dlm array a pointer to an array, and leaves a record of it in the section tasuki_dlm
+ * (pointers to records, so that the section is dense). A constructor in each object registers the section of
+ * its program or library; between that and main, tasuki_dlm_main_begin gives all arrays their memory. Arrays
+ * of a library that is loaded later get it when they are registered.
  */
 #ifndef TASUKI_DLM_COMPILER_H
 #define TASUKI_DLM_COMPILER_H
@@ -29,14 +29,14 @@ struct tasuki_dlm_array {
   void* state[2]; /* the library's; zero at first */
 };
 
-/* Registers the records that [begin, end) points to; NULL pointers and records that are known already are passed over.
- * Before dlm_startup they wait for tasuki_dlm_main_begin; afterwards they get their memory at once. Ends the program
- * with a message and exit code 1 if that cannot be had, or if the program was not linked by tasukicc, so that nobody
- * would call tasuki_dlm_main_begin. Any thread may call it. */
+/* Registers the records that [begin, end) points to; NULL pointers and records that are known already are
+ * passed over. Before dlm_startup they wait for tasuki_dlm_main_begin; afterwards they get their memory at
+ * once. Ends the program with a message and exit code 1 if that cannot be had, or if the program was not
+ * linked by tasukicc, so that nobody would call tasuki_dlm_main_begin. Any thread may call it. */
 void tasuki_dlm_register(struct tasuki_dlm_array* const* begin, struct tasuki_dlm_array* const* end);
 
-/* Called once, before main: dlm_startup, and memory for all registered arrays. Does nothing if none are registered.
- * 0, or the exit code that main is to return; the message is out then. */
+/* Called once, before main: dlm_startup, and memory for all registered arrays. Does nothing if none are
+ * registered. 0, or the exit code that main is to return; the message is out then. */
 int tasuki_dlm_main_begin(int* argc, char*** argv);
 
 #ifdef __cplusplus

@@ -1,8 +1,13 @@
-/* What MPI programs can tell and ask Tasuki's simulator beyond MPI. The same program runs on any MPI library: there the
-   functions do nothing, and coordinates and neighbours are MPI_UNDEFINED. Include after mpi.h.
-
-   The paper on NSIM (packet pacing) has these as part of its MGEN interface: relative coordinates, the NIC that a message leaves
-   by, and the gap between its packets. Times are simulated seconds. Call from the program's main thread of execution only. */
+/** @file
+ * What an MPI program can tell Tasuki's simulator, and ask it, beyond MPI. Include it after mpi.h.
+ *
+ * The same program runs on any MPI library. There the functions that tell something do nothing, and those
+ * that ask say that there is no torus, no neighbour, and one NIC.
+ *
+ * The paper on NSIM (packet pacing) has these functions as part of its MGEN interface: relative
+ * coordinates, the NIC by which a message leaves, and the gap between its packets. Only the program's main
+ * thread may call them. None of them communicates or fails.
+ */
 #ifndef TASUKI_SIM_H
 #define TASUKI_SIM_H
 
@@ -10,7 +15,7 @@
 extern "C" {
 #endif
 
-/* The simulator's own; null elsewhere. */
+/** @cond the simulator's own functions; null elsewhere */
 #define TASUKI_SIM_WEAK __attribute__((weak))
 TASUKI_SIM_WEAK void tasuki_sim_impl_compute(double seconds);
 TASUKI_SIM_WEAK int tasuki_sim_impl_dimensions(int most, int* extents);
@@ -19,49 +24,77 @@ TASUKI_SIM_WEAK int tasuki_sim_impl_neighbor(int n, const int* displacement);
 TASUKI_SIM_WEAK int tasuki_sim_impl_nics(void);
 TASUKI_SIM_WEAK void tasuki_sim_impl_set_nic(int nic);
 TASUKI_SIM_WEAK void tasuki_sim_impl_set_gap(double packet_times);
+/** @endcond */
 
-/* Does the program run in the simulator? */
+/** Says whether the program runs in the simulator.
+ *
+ * @return 1 in the simulator, else 0 */
 static inline int tasuki_sim_active(void) {
   return tasuki_sim_impl_compute != 0;
 }
 
-/* This rank computes for so long. (Other computation takes no simulated time, unless the machine file says so by compute_scale.) */
+/** Lets this rank compute for so many simulated seconds. Other computation takes no simulated time, unless
+ * the machine file has a `software.compute_scale`. */
 static inline void tasuki_sim_compute(double seconds) {
   if (tasuki_sim_impl_compute) tasuki_sim_impl_compute(seconds);
 }
 
-/* The machine's torus or mesh: returns its number of dimensions (0: it is none) and writes up to `most` extents. */
+/** Asks for the shape of the machine's torus or mesh.
+ *
+ * @param most room in `extents`, in numbers
+ * @param extents gets up to `most` extents, dimension 0 first
+ * @return the number of dimensions; 0 if the machine is no torus or mesh, or outside of the simulator */
 static inline int tasuki_sim_dimensions(int most, int* extents) {
   return tasuki_sim_impl_dimensions ? tasuki_sim_impl_dimensions(most, extents) : 0;
 }
 
-/* Coordinates of a rank of MPI_COMM_WORLD there, dimension 0 fastest. Returns the number of dimensions, 0 if there are none. */
+/** Asks for the coordinates of a rank in the torus or mesh.
+ *
+ * @param rank a rank of MPI_COMM_WORLD
+ * @param most room in `coordinates`, in numbers
+ * @param coordinates gets up to `most` coordinates, dimension 0 (which varies fastest) first
+ * @return the number of dimensions; 0 if there are none */
 static inline int tasuki_sim_coordinates(int rank, int most, int* coordinates) {
   return tasuki_sim_impl_coordinates ? tasuki_sim_impl_coordinates(rank, most, coordinates) : 0;
 }
 
-/* The rank of MPI_COMM_WORLD at a displacement from this one: `n` numbers, dimension 0 first; around the rings of a torus.
-   -1: there is none. With several ranks on a node: the one with the same place on that node. */
+/** Asks for the rank at a displacement from this one, around the rings of a torus.
+ *
+ * @param n number of dimensions in `displacement`
+ * @param displacement nodes in each dimension, dimension 0 first
+ * @return the rank of MPI_COMM_WORLD; with several ranks on a node, the one with the same place on that
+ *        node; -1 if there is none */
 static inline int tasuki_sim_neighbor(int n, const int* displacement) {
   return tasuki_sim_impl_neighbor ? tasuki_sim_impl_neighbor(n, displacement) : -1;
 }
 
-/* NICs of a node; and the one that this rank's messages leave by from now on (modulo their number; -1: in turn). */
+/** Asks for the number of NICs of a node.
+ *
+ * @return the number; 1 outside of the simulator */
 static inline int tasuki_sim_nics(void) {
   return tasuki_sim_impl_nics ? tasuki_sim_impl_nics() : 1;
 }
+
+/** Chooses the NIC by which this rank's messages leave from now on.
+ *
+ * @param nic its number, modulo the number of NICs; -1: all NICs in turn */
 static inline void tasuki_sim_set_nic(int nic) {
   if (tasuki_sim_impl_set_nic) tasuki_sim_impl_set_nic(nic);
 }
 
-/* The time between two packets of this rank's messages from now on, in times of a full packet on the link, to 1/256; negative:
-   what the command line says (--pace). */
+/** Chooses the time between two packets of this rank's messages from now on.
+ *
+ * @param packet_times the time, in times that a full packet takes on the link, rounded to 1/256; negative:
+ *        what the command line says (--pace) */
 static inline void tasuki_sim_set_gap(double packet_times) {
   if (tasuki_sim_impl_set_gap) tasuki_sim_impl_set_gap(packet_times);
 }
 
 #ifdef MPI_VERSION
-/* MPI_Isend by a NIC and with a gap of its own. */
+/** Does an MPI_Isend by a NIC and with a gap of its own; the choices for later messages become -1 (NIC in
+ * turn, gap of the command line).
+ *
+ * @return what MPI_Isend returns */
 static inline int tasuki_sim_isend(const void* buffer, int count, MPI_Datatype type, int to, int tag,
                                    MPI_Comm comm, int nic, double packet_times, MPI_Request* request) {
   int result;

@@ -1,15 +1,17 @@
-/* What tasukicc emits calls of for the global view of XcalableMP C (specification 1.4, chapter 4) and XcalableACC: templates,
- * distributed arrays, loops, tasks, and the communication directives. Node arrays are those of xmp_compiler.h.
+/* What tasukicc emits calls of for the global view of XcalableMP C (specification 1.4, chapter 4) and
+ * XcalableACC: templates, distributed arrays, loops, tasks, and the communication directives. Node arrays are
+ * those of xmp_compiler.h.
  *
- * All records are in one order: dimension 0 of node arrays and templates is the one that varies fastest, the *first* of `t(i, j)` and the
- * *last* of `t[j][i]`; dimensions of arrays are as C declares them. Subscripts of templates are the user's own numbers. The compiler
- * turns both ways to write them into this.
+ * All records are in one order: dimension 0 of node arrays and templates is the one that varies fastest, the
+ * *first* of `t(i, j)` and the *last* of `t[j][i]`; dimensions of arrays are as C declares them. Subscripts
+ * of templates are the user's own numbers. The compiler turns both ways to write them into this.
  *
- * Records of file scope are static and are registered by a constructor; all of them exist before main. Those inside functions
- * are automatic and are defined where they stand. Types are plain C, so that no macro is needed to emit them.
+ * Records of file scope are static and are registered by a constructor; all of them exist before main. Those
+ * inside functions are automatic and are defined where they stand. Types are plain C, so that no macro is
+ * needed to emit them.
  *
- * Every call is collective over the nodes that execute it, unless it says "local". What the user did wrong is a message with file and
- * line, and the job ends with exit code 1. `file` lives as long as the program.
+ * Every call is collective over the nodes that execute it, unless it says "local". What the user did wrong is
+ * a message with file and line, and the job ends with exit code 1. `file` lives as long as the program.
  */
 #ifndef TASUKI_XMP_GLOBAL_H
 #define TASUKI_XMP_GLOBAL_H
@@ -53,20 +55,21 @@ struct tasuki_xmp_template {
   void* state[2]; /* the library's; zero at first */
 };
 
-/* Of file scope: in the constructor, after the node arrays. In a function: where the distribute directive stands (the node array's record
- * was defined before). Local. */
+/* Of file scope: in the constructor, after the node arrays. In a function: where the distribute directive
+ * stands (the node array's record was defined before). Local. */
 void tasuki_xmp_register_templates(struct tasuki_xmp_template* const* begin,
                                    struct tasuki_xmp_template* const* end);
 void tasuki_xmp_template_define(struct tasuki_xmp_template* t, const char* file, int line);
-/* #pragma xmp template_fix: what was left open, in `shape` (lower, upper, width, mapping of each dimension; format as declared). Arrays that are
- * aligned with it have no memory before xmp_malloc. */
+/* #pragma xmp template_fix: what was left open, in `shape` (lower, upper, width, mapping of each dimension;
+ * format as declared). Arrays that are aligned with it have no memory before xmp_malloc. */
 void tasuki_xmp_template_fix(struct tasuki_xmp_template* t, const struct tasuki_xmp_template_dimension* shape,
                              const char* file, int line);
 
 /* ---- distributed arrays */
 
-/* Element x[0], x[1], .. of the array is on the nodes that own template elements x[d] + offset[d] of dimension `with[d]`. In the
- * dimensions of the template that no array dimension is aligned with, it is on all nodes (`*`), or on the owner of one element. */
+/* Element x[0], x[1], .. of the array is on the nodes that own template elements x[d] + offset[d] of
+ * dimension `with[d]`. In the dimensions of the template that no array dimension is aligned with, it is on
+ * all nodes (`*`), or on the owner of one element. */
 struct tasuki_xmp_array {
   int kind; /* TASUKI_XMP_KIND_ARRAY */
   int dimensions;
@@ -89,14 +92,16 @@ struct tasuki_xmp_array {
    *     address of a[i][j] = origin + (index(i) * stride[0] + index(j) * stride[1]) * element
    *
    * with index(i) = i where the dimension is not cyclic (so `origin` may lie outside of the memory), and
-   * tasuki_xmp_cyclic_index(i - first[0], width[0], nodes[0]) where it is. stride of the last dimension is 1. A cyclic dimension
-   * of one node or with full shadow has first 0, width 1, nodes 1: the same formula holds. Cyclic dimensions have no other shadow. */
+   * tasuki_xmp_cyclic_index(i - first[0], width[0], nodes[0]) where it is. stride of the last dimension is 1.
+   * A cyclic dimension of one node or with full shadow has first 0, width 1, nodes 1: the same formula holds.
+   * Cyclic dimensions have no other shadow. */
   void* origin;
   long long stride[TASUKI_XMP_DIMENSIONS]; /* elements */
   long long first[TASUKI_XMP_DIMENSIONS];  /* the array subscript that the template's lower bound has */
   long long width[TASUKI_XMP_DIMENSIONS];  /* of the cyclic distribution */
   int nodes[TASUKI_XMP_DIMENSIONS];        /* of the dimension, for the formula; 1: index(i) = i - first */
-  /* Subscripts that this node owns: lower .. upper, upper < lower: none. With cyclic: the first and last of them. */
+  /* Subscripts that this node owns: lower .. upper, upper < lower: none. With cyclic: the first and last of
+     them. */
   long long lower[TASUKI_XMP_DIMENSIONS], upper[TASUKI_XMP_DIMENSIONS];
   void* memory; /* this node's elements, with shadow, dense; NULL: before xmp_malloc */
   long long
@@ -110,20 +115,23 @@ static inline long long tasuki_xmp_cyclic_index(long long x, long long width, in
 
 /* Of file scope: their memory is there before main. */
 void tasuki_xmp_register_arrays(struct tasuki_xmp_array* const* begin, struct tasuki_xmp_array* const* end);
-/* Automatic arrays: memory, zeroed; and its end, on all ways out of the block. Pointers, which get memory with xmp_malloc (extent[0] 0):
- * define as well, of file scope by the registration; release does nothing to memory that xmp_malloc gave. */
+/* Automatic arrays: memory, zeroed; and its end, on all ways out of the block. Pointers, which get memory
+ * with xmp_malloc (extent[0] 0): define as well, of file scope by the registration; release does nothing to
+ * memory that xmp_malloc gave. */
 void tasuki_xmp_array_define(struct tasuki_xmp_array* a, const char* file, int line);
 void tasuki_xmp_array_release(struct tasuki_xmp_array* a);
-/* A parameter `a` with an align directive in the function: `memory` is what the caller passed, the local memory (`memory` of the record)
- * of an array of the same shape, distribution and shadow. Local; nothing is to be released. */
+/* A parameter `a` with an align directive in the function: `memory` is what the caller passed, the local
+ * memory (`memory` of the record) of an array of the same shape, distribution and shadow. Local; nothing is
+ * to be released. */
 void tasuki_xmp_array_parameter(struct tasuki_xmp_array* a, void* memory, const char* file, int line);
 /* xmp_malloc(xmp_desc_of(a), n0, n1, ..) of xmp.h works on these records too. */
 
-/* a[x[0]]..[x[subscripts - 1]] as a pointer, with fewer subscripts than dimensions: where this node's memory of that part begins, shadow
- * included; what tasuki_xmp_array_parameter takes. Local. */
+/* a[x[0]]..[x[subscripts - 1]] as a pointer, with fewer subscripts than dimensions: where this node's memory
+ * of that part begins, shadow included; what tasuki_xmp_array_parameter takes. Local. */
 void* tasuki_xmp_row(const struct tasuki_xmp_array* a, int subscripts, const long long* x);
 
-/* Checked builds: `x`, if this node has this element of dimension `d` (in its shadow, at least); else a message. Local. */
+/* Checked builds: `x`, if this node has this element of dimension `d` (in its shadow, at least); else a
+   message. Local. */
 long long tasuki_xmp_owned(const struct tasuki_xmp_array* a, int d, long long x, const char* file, int line);
 
 /* ---- on clauses */
@@ -148,20 +156,22 @@ int tasuki_xmp_task_begin_on(const struct tasuki_xmp_on* on, const char* file, i
 int tasuki_xmp_executes(const struct tasuki_xmp_on* on, const char* file, int line);
 void tasuki_xmp_barrier_on(const struct tasuki_xmp_on* on, const char* file, int line);
 
-/* ---- XcalableACC: memory on a device. Clauses of OpenACC bring variables and distributed arrays there, or TASUKI_XMP_DEVICE in an array's record:
- * then it is there as long as the array. */
+/* ---- XcalableACC: memory on a device. Clauses of OpenACC bring variables and distributed arrays there, or
+ * TASUKI_XMP_DEVICE in an array's record: then it is there as long as the array. */
 
 /* In the constructor: the program uses device memory for more than coarrays of file scope. Local. */
 void tasuki_xmp_use_device(void);
 /* barrier acc: all that OpenACC has begun on this node's device is done. Local. */
 void tasuki_xmp_device_wait(void);
-/* The bytes' copy on the device, if there is one, becomes what the host has (to_device 1), or the other way round. Local. */
+/* The bytes' copy on the device, if there is one, becomes what the host has (to_device 1), or the other way
+   round. Local. */
 void tasuki_xmp_device_update(void* data, size_t bytes, int to_device);
 
 /* ---- loops */
 
-/* The part of `for (i = begin, count times, step)` that this node executes, where iteration i is on t(i + offset) of a template's dimension (or
- * p(i + offset), from 0, of a node array's). The values of i come in `runs` runs of equal steps; most distributions have one:
+/* The part of `for (i = begin, count times, step)` that this node executes, where iteration i is on t(i +
+ * offset) of a template's dimension (or p(i + offset), from 0, of a node array's). The values of i come in
+ * `runs` runs of equal steps; most distributions have one:
  *
  *     struct tasuki_xmp_iterations l;
  *     tasuki_xmp_loop(&l, &t, 0, lo, count, step, offset, 0, 0, file, line);
@@ -169,9 +179,10 @@ void tasuki_xmp_device_update(void* data, size_t bytes, int to_device);
  *       tasuki_xmp_run(&l, r);
  *       for (i = l.begin, n = l.count; n > 0; n--, i += l.step) ..         the order is that of the user's loop within a run
  *
- * expand(below : above): as many more at the ends of each node's part (fewer where negative), within the user's loop unless
- * `flags` has TASUKI_XMP_UNBOUND. `part` 0: that. margin(below : above) is what is in the expanded nest or in the original one, but not in both:
- * a union of boxes. The nest of n distributed loops stands inside of a loop `for (p = 0; p < 2 * n; p++)`, and its loop k (from 0) is
+ * expand(below : above): as many more at the ends of each node's part (fewer where negative), within the
+ * user's loop unless `flags` has TASUKI_XMP_UNBOUND. `part` 0: that. margin(below : above) is what is in the
+ * expanded nest or in the original one, but not in both: a union of boxes. The nest of n distributed loops
+ * stands inside of a loop `for (p = 0; p < 2 * n; p++)`, and its loop k (from 0) is
  *
  *     tasuki_xmp_loop(&l, .., below, above, tasuki_xmp_margin(p, k, n) | flags, file, line)
  *
@@ -194,7 +205,8 @@ void tasuki_xmp_loop(struct tasuki_xmp_iterations* l, const void* of, int dimens
                      long long count, long long step, long long offset, int below, int above, unsigned flags,
                      const char* file, int line);
 void tasuki_xmp_run(struct tasuki_xmp_iterations* l, long long run);
-/* E \ O and then O \ E, each as n disjoint boxes: the first k dimensions in both, dimension k in one only, the others in that one. */
+/* E \ O and then O \ E, each as n disjoint boxes: the first k dimensions in both, dimension k in one only,
+   the others in that one. */
 static inline unsigned tasuki_xmp_margin(int part, int loop, int loops) {
   const int first = part < loops, at = first ? part : part - loops;
   return loop < at    ? TASUKI_XMP_INNER
@@ -204,14 +216,15 @@ static inline unsigned tasuki_xmp_margin(int part, int loop, int loops) {
 
 /* ---- array assignments that are divided */
 
-/* #pragma xmp array: each section of the left side is a loop over q = 0 .. count - 1. A divided one has the iterations of the template's
- * dimension that tasuki_xmp_divide finds, where q is on element begin + q * step; of another (`part` NULL) each node executes all. */
+/* #pragma xmp array: each section of the left side is a loop over q = 0 .. count - 1. A divided one has the
+ * iterations of the template's dimension that tasuki_xmp_divide finds, where q is on element begin + q *
+ * step; of another (`part` NULL) each node executes all. */
 struct tasuki_xmp_array_loop {
   const struct tasuki_xmp_iterations* part;
   long long begin, step, count;
 };
-/* What a variable's dimension is read or written at: lower + q * step of a loop, for `count` values of q (TASUKI_XMP_OPEN: not known), or
- * at `lower` alone (loop -1). */
+/* What a variable's dimension is read or written at: lower + q * step of a loop, for `count` values of q
+ * (TASUKI_XMP_OPEN: not known), or at `lower` alone (loop -1). */
 struct tasuki_xmp_array_access {
   const struct tasuki_xmp_array* array; /* NULL: not distributed */
   int dimension, loop;
@@ -219,12 +232,13 @@ struct tasuki_xmp_array_access {
   int written;
   const char* name;
 };
-/* The part of the range begin, begin + step, .. (count of them) that this node executes. It is an error if the section, which has `elements`,
- * is not as long, or the range is not within the template. Local. */
+/* The part of the range begin, begin + step, .. (count of them) that this node executes. It is an error if
+ * the section, which has `elements`, is not as long, or the range is not within the template. Local. */
 void tasuki_xmp_divide(struct tasuki_xmp_iterations* l, const void* of, int dimension, long long begin,
                        long long count, long long step, long long elements, const char* file, int line);
-/* Has this node anything to do: is it in `on` (NULL: the loops alone say), and is there an iteration? Then all that is read must be in its
- * memory, and all that is written its own: else a message. Sections of another length than the left side's are an error on all nodes. Local. */
+/* Has this node anything to do: is it in `on` (NULL: the loops alone say), and is there an iteration? Then
+ * all that is read must be in its memory, and all that is written its own: else a message. Sections of
+ * another length than the left side's are an error on all nodes. Local. */
 int tasuki_xmp_array_begin(const struct tasuki_xmp_on* on, int loops,
                            const struct tasuki_xmp_array_loop* loop, int accesses,
                            const struct tasuki_xmp_array_access* access, const char* file, int line);
@@ -267,7 +281,8 @@ enum tasuki_xmp_type {
   TASUKI_XMP_COMPLEX_LONG_DOUBLE
 };
 
-/* Flags of what follows: TASUKI_XMP_DEVICE (acc: the memory on the device; it is an error if it is not there), and: */
+/* Flags of what follows: TASUKI_XMP_DEVICE (acc: the memory on the device; it is an error if it is not
+   there), and: */
 enum {
   TASUKI_XMP_ASYNC = 256,       /* async(id): goes on behind the call until tasuki_xmp_wait_async(id) */
   TASUKI_XMP_IN = 512,          /* gmove in: the nodes that have the left side fetch */
@@ -285,16 +300,17 @@ struct tasuki_xmp_variable {
   const struct tasuki_xmp_array* array;
 };
 
-/* data = data of all nodes of `on` (NULL: the executing ones), reduced. FIRST_MAX and kin: `locations` come from the node that has
- * the result; of several the first or last in the order of nodes. */
+/* data = data of all nodes of `on` (NULL: the executing ones), reduced. FIRST_MAX and kin: `locations` come
+ * from the node that has the result; of several the first or last in the order of nodes. */
 void tasuki_xmp_reduction(int operation, const struct tasuki_xmp_variable* variable, int locations,
                           const struct tasuki_xmp_variable* location, const struct tasuki_xmp_on* on,
                           unsigned flags, int async, const char* file, int line);
-/* Of a loop: over the nodes among which the loop's iterations were divided, so that what is replicated counts once. `distributed`: the template
- * (or node array) and the dimensions of it that loop variables subscript, as bits. The variable holds this node's part, begun with the
- * identity of the operation; the caller joins the result with what the user's variable was before. `position`, of FIRST_MAX and kin: where in the
- * order of the user's loops the iteration is that set the locations, as numbers of which the first counts most, as many on all nodes; none: the
- * order of the nodes. */
+/* Of a loop: over the nodes among which the loop's iterations were divided, so that what is replicated counts
+ * once. `distributed`: the template (or node array) and the dimensions of it that loop variables subscript,
+ * as bits. The variable holds this node's part, begun with the identity of the operation; the caller joins
+ * the result with what the user's variable was before. `position`, of FIRST_MAX and kin: where in the order
+ * of the user's loops the iteration is that set the locations, as numbers of which the first counts most, as
+ * many on all nodes; none: the order of the nodes. */
 void tasuki_xmp_loop_reduction(int operation, const struct tasuki_xmp_variable* variable, int locations,
                                const struct tasuki_xmp_variable* location, int positions,
                                const long long* position, const void* of, unsigned dimensions, unsigned flags,
@@ -311,20 +327,22 @@ struct tasuki_xmp_width {
 };
 void tasuki_xmp_reflect(const struct tasuki_xmp_array* a, const struct tasuki_xmp_width* width,
                         unsigned flags, int async, const char* file, int line);
-/* XcalableACC: reflect_do is a reflect as the array's last reflect_init says it, which finds out what it needs. The flags and the number of
- * async are those of reflect_do. */
+/* XcalableACC: reflect_do is a reflect as the array's last reflect_init says it, which finds out what it
+ * needs. The flags and the number of async are those of reflect_do. */
 void tasuki_xmp_reflect_init(const struct tasuki_xmp_array* a, const struct tasuki_xmp_width* width,
                              unsigned flags, int async, const char* file, int line);
 void tasuki_xmp_reflect_do(const struct tasuki_xmp_array* a, unsigned flags, int async, const char* file,
                            int line);
-/* reduce_shadow: owners add up what the shadows of others hold. `type` (enum tasuki_xmp_type) is that of the elements. */
+/* reduce_shadow: owners add up what the shadows of others hold. `type` (enum tasuki_xmp_type) is that of the
+   elements. */
 void tasuki_xmp_reduce_shadow(const struct tasuki_xmp_array* a, int type,
                               const struct tasuki_xmp_width* width, unsigned flags, int async,
                               const char* file, int line);
 
-/* #pragma xmp gmove: to = from; a distributed array's section, or one of local memory (array NULL; of all nodes alike), or a scalar (dimensions
- * 0). Subscripts of distributed arrays are global. Equal numbers of elements; dimensions of more than one element are paired in their
- * order; a single element goes to all. Element types are equal (the caller converts). */
+/* #pragma xmp gmove: to = from; a distributed array's section, or one of local memory (array NULL; of all
+ * nodes alike), or a scalar (dimensions 0). Subscripts of distributed arrays are global. Equal numbers of
+ * elements; dimensions of more than one element are paired in their order; a single element goes to all.
+ * Element types are equal (the caller converts). */
 struct tasuki_xmp_global_section {
   const struct tasuki_xmp_array* array;
   const struct tasuki_xmp_section* local; /* where array is NULL */

@@ -57,7 +57,7 @@ _ADVICE = ("normal", "sequential", "random", "will_need", "done_with", "keep_loc
 
 
 class _Stats(ctypes.Structure):
-    """struct dlm_stats of dlm.h"""
+    """struct dlm_counters of dlm.h"""
     _fields_ = [(name, ctypes.c_uint64) for name in (
         "page_bytes", "local_bytes", "server_bytes", "allocated_bytes", "resident_bytes", "faults", "first_touches", "rescues",
         "write_faults", "swaps_in", "bytes_in", "swaps_out", "bytes_out", "drops", "prefetched")] + [
@@ -95,7 +95,7 @@ def _declare(library):
     for name, result, arguments in (("dlm_startup", ctypes.c_int, [pointer, pointer]), ("dlm_alloc", pointer, [size]),
                                     ("dlm_alloc_paged", pointer, [size, size]), ("dlm_free", None, [pointer]),
                                     ("dlm_advise", ctypes.c_int, [pointer, size, ctypes.c_int]),
-                                    ("dlm_stats", ctypes.c_int, [pointer])):
+                                    ("dlm_stats", ctypes.c_int, [pointer, size])):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
 
@@ -221,8 +221,8 @@ def advise(array, advice):
 
 
 def stats():
-    """The counters of struct dlm_stats (dlm.h), as a dictionary."""
+    """The counters of struct dlm_counters (dlm.h), as a dictionary."""
     counters = _Stats()
-    if _library.dlm_stats(ctypes.byref(counters)):
+    if _library.dlm_stats(ctypes.byref(counters), ctypes.sizeof(counters)):
         raise RuntimeError("dlm: there is no cluster memory in a forked child")
     return {name: getattr(counters, name) for name, _ in _Stats._fields_}

@@ -1,9 +1,10 @@
 // copy: memcpy for runs that may be long, without the C library's slow case.
 //
-// glibc copies runs of 2 KiB to 1 MiB by `rep movsb` on processors that have it fast (ERMS). On AMD's Zen 3 and 4 that instruction
-// falls to 3 GB/s when the target lies 1 to 63 bytes behind the source, page offsets compared: ((to - from) mod 4096 in 1 .. 63). Halos of
-// arrays with ghost cells do so all the time: the same face of the same array in two ranks, one row further. Measured on an EPYC
-// (Zen 4, glibc 2.36), 4 KiB rows one after the other, GB/s, memcpy and vectors: offset 0: 27 and 27; 8: 2.9 and 26; 64: 26 and 26; -8: 27
+// glibc copies runs of 2 KiB to 1 MiB by `rep movsb` on processors that have it fast (ERMS). On AMD's Zen 3
+// and 4 that instruction falls to 3 GB/s when the target lies 1 to 63 bytes behind the source, page offsets
+// compared: ((to - from) mod 4096 in 1 .. 63). Halos of arrays with ghost cells do so all the time: the same
+// face of the same array in two ranks, one row further. Measured on an EPYC (Zen 4, glibc 2.36), 4 KiB rows
+// one after the other, GB/s, memcpy and vectors: offset 0: 27 and 27; 8: 2.9 and 26; 64: 26 and 26; -8: 27
 // and 26. NAS_MG_y of 1 MiB: 188 us a message with memcpy, 21 without.
 #pragma once
 

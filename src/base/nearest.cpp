@@ -7,7 +7,8 @@
 namespace tasuki {
 
 int distance(std::string_view a, std::string_view b) {
-  // Rows of the table of distances between beginnings of a and of b: this one, the one before, the one before that.
+  // Rows of the table of distances between beginnings of a and of b: this one, the one before, the one before
+  // that.
   std::vector<int> row(b.size() + 1), above(b.size() + 1), two_above;
   for (size_t j = 0; j <= b.size(); j++) row[j] = static_cast<int>(j);
   for (size_t i = 1; i <= a.size(); i++) {

@@ -9,7 +9,8 @@ namespace tasuki {
 // Letters to insert, remove, replace or swap with their neighbour to make one word of the other.
 int distance(std::string_view a, std::string_view b);
 
-// The word of `known` that `word` is a slip of the keyboard away from, or whose beginning it is; empty if there is none.
+// The word of `known` that `word` is a slip of the keyboard away from, or whose beginning it is; empty if
+// there is none.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
 }  // namespace tasuki

@@ -11,8 +11,9 @@ namespace {
 
 constexpr Setting kSettings[] = {
     {"TASUKI", SettingKind::flag, "on", nullptr,
-     "off: every call goes to the MPI library, the plain program."},
-    {"TASUKI_LOG", SettingKind::choice, "warning", "error|warning|info|debug", "What is written to stderr."},
+     "off: all calls go to the MPI library, as in the plain program."},
+    {"TASUKI_LOG", SettingKind::choice, "warning", "error|warning|info|debug",
+     "Which messages are written to stderr: those of this level and the more serious ones."},
     {"TASUKI_STATS", SettingKind::flag, "off", nullptr,
      "on: each rank prints at MPI_Finalize what was moved and how."},
     {"TASUKI_PROTOCOL", SettingKind::choice, "auto", "auto|eager|direct|pipelined",
@@ -21,59 +22,59 @@ constexpr Setting kSettings[] = {
      "The file with this machine's constants of the cost model, made by `tasuki tune`; auto: "
      "~/.config/tasuki/tune.toml, if it is there; off: the built-in constants."},
     {"TASUKI_COSTS", SettingKind::text, "", nullptr,
-     "The constants themselves, as `tasuki run` hands them to the ranks; set, no file is read."},
+     "The constants themselves, as `tasuki run` hands them to the ranks. If this is set, Tasuki reads no "
+     "file."},
     {"TASUKI_EAGER", SettingKind::bytes, "64KiB", nullptr,
      "A standard-mode send up to this size completes without its receive."},
     {"TASUKI_CHUNK", SettingKind::bytes, "64KiB", nullptr,
      "The most of a message that one rank claims and copies at a time."},
     {"TASUKI_THREADS", SettingKind::count_or_auto, "auto", nullptr,
-     "Helper threads of each rank that copy parts of large messages and packs; auto: the cores that no rank "
-     "needs."},
+     "Number of helper threads of each rank, which copy parts of large messages and packs; auto: as many as "
+     "there are cores that no rank needs."},
     {"TASUKI_REMOTE", SettingKind::choice, "on", "on|always|off",
-     "Who packs and unpacks typed messages between hosts; on: Tasuki where measured to be faster; off: the "
-     "MPI "
-     "library."},
+     "Who packs and unpacks typed messages between hosts; on: Tasuki, where measurements showed it to be "
+     "faster; always: Tasuki; off: the MPI library."},
     {"TASUKI_COARRAY", SettingKind::choice, "auto", "auto|host|window",
      "How coarrays of other images are reached; auto: loads and stores in one address space or on one host, "
      "else windows of the MPI library; host: never by the address space; window: always by windows."},
     {"TASUKI_COARRAY_PATIENCE", SettingKind::count, "30", nullptr,
-     "Seconds after which a job with coarrays in which all images wait says who waits where for whom; it "
-     "goes "
-     "on afterwards. 0: never."},
+     "If all images of a job with coarrays have waited for so many seconds, a message says which image waits "
+     "where and for whom, and the job goes on. 0: never."},
     {"TASUKI_CUDA", SettingKind::text, "auto", nullptr,
      "The CUDA driver library for coarrays in device memory; auto: libcuda.so.1, if OpenACC's regions run on "
      "a device; off: device memory is host memory."},
     {"TASUKI_SPIN", SettingKind::count, "2000", nullptr,
-     "Polls of a waiting rank before it gives its core away; used when ranks outnumber cores."},
+     "How often a waiting rank polls before it gives its core away; used if there are more ranks than "
+     "cores."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,
      "on: a program that cannot share the address space is an error, not a plain process."},
     {"TASUKI_EVERYWHERE", SettingKind::flag, "off", nullptr,
      "on, on every host: you promise that every rank of the job runs under tasuki run; then MPI_Bcast is "
      "Tasuki's between hosts too. Implies TASUKI_REQUIRE."},
     {"TASUKI_JOIN_TIMEOUT", SettingKind::count, "5", nullptr,
-     "Seconds that the ranks of a node wait for one of theirs that does not come."},
+     "How many seconds the ranks of a node wait at the start for a rank that does not come."},
     {"TASUKI_MAPPINGS", SettingKind::count, "400", nullptr,
-     "Memory mappings that a rank is expected to need; how many ranks share an address space follows from "
-     "it."},
+     "Number of memory mappings that a rank is expected to need; it decides how many ranks share an address "
+     "space."},
     {"TASUKI_LAYOUT_SEED", SettingKind::count, "0", nullptr,
-     "Not 0: tasks are loaded at random addresses derived from this number."},
+     "If not 0, tasks are loaded at random addresses derived from this number."},
     {"TASUKI_FAULTS", SettingKind::flag, "off", nullptr,
-     "on: a task that dies of a fault (SIGSEGV, SIGBUS, SIGILL, SIGFPE) says first at which address and "
-     "instruction, and what is mapped "
-     "there."},
+     "on: before a task dies of a fault (SIGSEGV, SIGBUS, SIGILL, SIGFPE), it prints the address, the "
+     "instruction, and what is mapped there."},
     {"TASUKI_DLM_CONFIG", SettingKind::text, "", nullptr,
-     "Cluster memory: a TOML file with these settings (page-size = \"64KiB\"). Command line and environment "
-     "count more."},
+     "Cluster memory: a TOML file with these settings (page-size = \"64KiB\"). The command line and the "
+     "environment override it."},
     {"TASUKI_DLM_MEMFILE", SettingKind::text, "", nullptr,
-     "Cluster memory: a file with the MiB of each rank, a line a rank; the first line is for rank 0's "
-     "pages."},
+     "Cluster memory: a file that says in one line for each rank how many MiB the rank gives; the first line "
+     "is for rank 0's pages."},
     {"TASUKI_DLM_LOCAL", SettingKind::text, "auto", nullptr,
      "Cluster memory: bytes for pages on rank 0; auto: half of what the host has left, divided by its "
      "ranks."},
     {"TASUKI_DLM_MEMORY", SettingKind::text, "auto", nullptr,
      "Cluster memory: bytes that each server lends; auto: as for TASUKI_DLM_LOCAL, on its host."},
     {"TASUKI_DLM_PAGE_SIZE", SettingKind::text, "auto", nullptr,
-     "Cluster memory: page size, a multiple of 4KiB up to 2MiB; auto: found out while the program runs."},
+     "Cluster memory: page size, a multiple of 4KiB up to 2MiB; auto: Tasuki chooses it while the program "
+     "runs."},
     {"TASUKI_DLM_PROTOCOL", SettingKind::choice, "ahead", "ahead|cs|cross|as1|as2",
      "Cluster memory: the order of request, receiving and sending a page."},
     {"TASUKI_DLM_REPLACEMENT", SettingKind::choice, "clock", "clock|fifo|address",
@@ -81,37 +82,37 @@ constexpr Setting kSettings[] = {
     {"TASUKI_DLM_PREFETCH", SettingKind::choice, "auto", "auto|off|sequential|strided|majority",
      "Cluster memory: which pages are fetched before they are asked for."},
     {"TASUKI_DLM_COPIES", SettingKind::choice, "auto", "auto|cache|exclusive",
-     "Cluster memory: do servers keep a page that was fetched? exclusive: no, every byte counts; auto: as "
-     "long "
-     "as there is room."},
+     "Cluster memory: do servers keep a page that was fetched? cache: yes; exclusive: no, so that more data "
+     "fits; auto: as long as there is room."},
     {"TASUKI_DLM_FAULTS", SettingKind::choice, "auto", "auto|userfault|userfault-user|signal|userfault-copy",
      "Cluster memory: how accesses to absent pages are caught; auto: the best that is permitted."},
     {"TASUKI_DLM_REPLICAS", SettingKind::count, "1", nullptr,
-     "Cluster memory: 2: every page is kept by two servers, and half of the memory is left."},
+     "Cluster memory: 2: two servers keep every page, so half as much memory is available."},
     {"TASUKI_DLM_THREADS", SettingKind::count, "1", nullptr,
-     "Cluster memory: threads that copy pages of servers on rank 0's host, large pages in pieces; more where "
-     "one core does not "
-     "fill the memory's bandwidth and others are idle."},
+     "Cluster memory: number of threads that copy pages of servers on rank 0's host. Use more than one if "
+     "one core does not fill the memory's bandwidth and other cores are idle."},
     {"TASUKI_DLM_FILL", SettingKind::choice, "rank", "rank|interleave",
-     "Cluster memory: servers fill one after the other, or all alike."},
+     "Cluster memory: rank: one server is filled after the other; interleave: all servers are filled "
+     "evenly."},
     {"TASUKI_DLM_COMPRESS", SettingKind::choice, "none", "none|lz4",
-     "Cluster memory: pages travel, and are kept by servers, compressed; not where rank 0 uses the server's "
-     "memory itself (TASUKI_DLM_WINDOW)."},
+     "Cluster memory: lz4: pages travel compressed, and servers keep them compressed. This does not apply to "
+     "servers whose memory rank 0 uses directly (TASUKI_DLM_WINDOW)."},
     {"TASUKI_DLM_CHECKSUM", SettingKind::flag, "off", nullptr,
-     "Cluster memory: on: a page that comes back is compared with the one that left."},
+     "Cluster memory: on: the checksum of a page that comes back is compared with that of the page that "
+     "left."},
     {"TASUKI_DLM_WINDOW", SettingKind::choice, "auto", "auto|on|off",
      "Cluster memory: rank 0 copies to and from the memory of servers on its own host without messages."},
     {"TASUKI_DLM_TIMEOUT", SettingKind::count, "60", nullptr,
-     "Cluster memory: seconds of silence after which a server is given up, and a server on another host "
-     "gives rank 0 up; 0: never."},
+     "Cluster memory: after so many seconds of silence rank 0 gives a server up, and a server on another "
+     "host gives rank 0 up; 0: never."},
     {"TASUKI_DLM_STATS", SettingKind::text, "off", nullptr,
      "Cluster memory: on: print counters and times at the end; a name ending in .json or .html: write them "
      "there."},
     {"TASUKI_MEM_THRESHOLD", SettingKind::bytes, "1MiB", nullptr,
      "tasuki mem: allocations from this size on go to cluster memory."},
     {"TASUKI_MEM_MMAP", SettingKind::choice, "auto", "auto|on|off",
-     "tasuki mem: does private anonymous memory that the program maps itself go there too? auto: where the "
-     "kernel can serve page faults of its own."},
+     "tasuki mem: does private anonymous memory that the program maps itself go to cluster memory, too? "
+     "auto: yes, if page faults of the kernel can be served."},
 };
 
 const Setting* find(std::string_view name) {

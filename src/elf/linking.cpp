@@ -79,8 +79,8 @@ Status Reader::read_search_path() {
   return {};
 }
 
-// Neither hash table says how many symbols there are: DT_HASH has as many chains, DT_GNU_HASH ends with its last
-// chain.
+// Neither hash table says how many symbols there are: DT_HASH has as many chains, DT_GNU_HASH ends with its
+// last chain.
 Status Reader::count_symbols(uint64_t* count) const {
   *count = 0;
   if (const uint64_t hash = dynamic_.value(DT_HASH); hash != 0) {
@@ -94,7 +94,8 @@ Status Reader::count_symbols(uint64_t* count) const {
 }
 
 // DT_GNU_HASH: number of buckets, first symbol that can be found, words of the filter, its shift; then the
-// filter, the buckets (each the first symbol of a chain) and a word for each symbol, odd at the end of a chain.
+// filter, the buckets (each the first symbol of a chain) and a word for each symbol, odd at the end of a
+// chain.
 Status Reader::count_hashed(uint64_t table, uint64_t* count) const {
   uint32_t head[4];
   if (!value_at(table, &head)) return corrupt("the hash table lies outside the segments");
@@ -192,7 +193,8 @@ Status Reader::read_relative(uint64_t address, uint64_t size) {
   return {};
 }
 
-// .eh_frame_hdr: version, encodings, then where .eh_frame is: relative to here as gcc and clang write it (0x1b).
+// .eh_frame_hdr: version, encodings, then where .eh_frame is: relative to here as gcc and clang write it
+// (0x1b).
 Status Reader::read_unwind_header() {
   if (!image_.unwind_header) return {};
   struct {

@@ -1,5 +1,5 @@
-// What a dynamic linker reads of an ELF file: symbols, relocations, constructors, where to search libraries. As
-// elf/image.h: any bytes give an answer.
+// What a dynamic linker reads of an ELF file: symbols, relocations, constructors, where to search libraries.
+// As elf/image.h: any bytes give an answer.
 #pragma once
 
 #include <cstdint>

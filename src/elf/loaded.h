@@ -1,5 +1,5 @@
-// What the dynamic linker has loaded into this process. It is in memory, and the dynamic linker has judged it:
-// nothing is checked here, and nothing that runs code of the dynamic linker's is called.
+// What the dynamic linker has loaded into this process. It is in memory, and the dynamic linker has judged
+// it: nothing is checked here, and nothing that runs code of the dynamic linker's is called.
 #pragma once
 
 #include <link.h>

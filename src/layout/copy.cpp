@@ -191,8 +191,8 @@ uint64_t grain(const Region& r) {
   return child->block ? child->block : child->child ? child->child_size : 1;
 }
 
-// The whole of one element that is a plain sequence of blocks: straight into the kernel. Half the time of a small
-// pack went into getting there by the general way (16 blocks of 8 bytes: 33 ns, 19 with it).
+// The whole of one element that is a plain sequence of blocks: straight into the kernel. Half the time of a
+// small pack went into getting there by the general way (16 blocks of 8 bytes: 33 ns, 19 with it).
 static inline bool is_whole_sequence(const Region& r, uint64_t from, uint64_t n) {
   const Node& root = r.layout->root;
   return root.block != 0 && r.count == 1 && from == 0 && n == root.size;

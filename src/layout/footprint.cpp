@@ -8,7 +8,8 @@ namespace {
 
 constexpr uint64_t kLine = 64, kPage = 4096;
 
-// Pieces of `size` bytes that the runs touch, each run beginning anywhere in one; no more than lie in the span.
+// Pieces of `size` bytes that the runs touch, each run beginning anywhere in one; no more than lie in the
+// span.
 uint64_t touched(uint64_t size, uint64_t bytes, uint64_t runs, uint64_t span) {
   return std::min(span / size + 1, runs + (bytes - runs) / size);
 }

@@ -139,9 +139,10 @@ inline void with_strides(Block block, const Positions& to, const Positions& from
   with_strided(block, from, [&](auto f) { use(StridedBlocks{to.base, to.stride}, f); });
 }
 
-// ---- wide blocks: by the widest vectors that win. Blocks of 64 to 256 bytes, data in the L2 cache, us by vectors
-// of 16, 32 and 64 bytes (Zen 4): 100 x 128 B 0.26, 0.22, 0.22; 1000 x 92 B 2.39, 2.25, 2.50; 50 x 192 B 0.19, 0.12,
-// 0.13. Vectors of 64 bytes (AVX-512) never won: unaligned, each of them touches two lines. So they are not here.
+// ---- wide blocks: by the widest vectors that win. Blocks of 64 to 256 bytes, data in the L2 cache, us by
+// vectors of 16, 32 and 64 bytes (Zen 4): 100 x 128 B 0.26, 0.22, 0.22; 1000 x 92 B 2.39, 2.25, 2.50; 50 x
+// 192 B 0.19, 0.12, 0.13. Vectors of 64 bytes (AVX-512) never won: unaligned, each of them touches two lines.
+// So they are not here.
 
 template <size_t kBytes>
 struct Vector {

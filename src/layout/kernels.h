@@ -2,17 +2,17 @@
 // another.
 //
 // Performance budget: a loop may cost what a loop written by hand for that element type costs; entering it
-// costs a few nanoseconds (two switches), no allocation, no system call. Block sizes of up to 24 bytes that occur
-// in practice are compiled as constants, other short ones are copied by overlapping pieces, those of up to 1 KiB by
-// overlapping vectors, longer ones by memcpy, its slow case aside (base/copy.h).
+// costs a few nanoseconds (two switches), no allocation, no system call. Block sizes of up to 24 bytes that
+// occur in practice are compiled as constants, other short ones are copied by overlapping pieces, those of up
+// to 1 KiB by overlapping vectors, longer ones by memcpy, its slow case aside (base/copy.h).
 //
-// Measured against hand-written loops that know size and stride, data in cache, one core of a Zen 4, gcc 12 -O2
-// (hand-written time / ours, pack and unpack): random lists of 8-byte blocks 1.1 to 1.7, of 24 and 40 bytes 0.96 to
-// 1.05; 16 x 256 bytes 1.8 to 2.4; grids of 8-byte blocks 0.97 to 1.3, of 92 bytes 0.98 to 1.2; 12-byte vectors 1.6 to
-// 1.8; transposes 2.5 to 9 (see copy_grid); 12 x 40 bytes, where entering counts, 0.7. The slowest: copies between two
-// lists of blocks (0.6: two lists are read, the hand-written loop reads one). When the lines are dirty in another
-// core's cache, fetching them ahead makes scattering 1.5 times and gathering of 40-byte blocks 1.3 times faster, and
-// costs up to 5 % when they are not.
+// Measured against hand-written loops that know size and stride, data in cache, one core of a Zen 4, gcc 12
+// -O2 (hand-written time / ours, pack and unpack): random lists of 8-byte blocks 1.1 to 1.7, of 24 and 40
+// bytes 0.96 to 1.05; 16 x 256 bytes 1.8 to 2.4; grids of 8-byte blocks 0.97 to 1.3, of 92 bytes 0.98 to 1.2;
+// 12-byte vectors 1.6 to 1.8; transposes 2.5 to 9 (see copy_grid); 12 x 40 bytes, where entering counts, 0.7.
+// The slowest: copies between two lists of blocks (0.6: two lists are read, the hand-written loop reads one).
+// When the lines are dirty in another core's cache, fetching them ahead makes scattering 1.5 times and
+// gathering of 40-byte blocks 1.3 times faster, and costs up to 5 % when they are not.
 #pragma once
 
 #include <algorithm>
@@ -58,8 +58,8 @@ inline Positions strided(char* base, int64_t stride) {
   return {base, stride, nullptr, nullptr};
 }
 
-// The instructions that move blocks of more than 24 bytes. AVX2 where the processor has it: see kernels.cpp for what
-// was measured.
+// The instructions that move blocks of more than 24 bytes. AVX2 where the processor has it: see kernels.cpp
+// for what was measured.
 enum class Instructions { sse2, avx2 };
 Instructions instructions();
 // For tests and benchmarks; false if the processor lacks them. Not while another thread copies.

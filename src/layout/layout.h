@@ -62,8 +62,9 @@ inline uint64_t bytes(const Region& r) {
   return r.count * size(r.layout);
 }
 
-// What copying the region touches, about: from counts, sizes and extents only, so in O(1). Runs that happen to touch each other across
-// elements count as several unless the whole region is dense; lines and pages as if the runs lay anywhere within the region's span.
+// What copying the region touches, about: from counts, sizes and extents only, so in O(1). Runs that happen
+// to touch each other across elements count as several unless the whole region is dense; lines and pages as
+// if the runs lay anywhere within the region's span.
 struct Footprint {
   uint64_t bytes, runs;
   uint64_t lines;  // cache lines of 64 bytes

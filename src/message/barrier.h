@@ -1,9 +1,9 @@
 // A barrier between tasks of one space: arrivals are counted in a tree of counters, and the last task to
 // arrive moves on the number that all others poll.
 //
-// Counters and not messages to each other in rounds (dissemination): where ranks outnumber cores every message
-// to a rank that does not run costs a switch, while a task needs to run only twice here. Up to kArity tasks
-// share a counter, so that many tasks on many cores do not queue up for one line.
+// Counters and not messages to each other in rounds (dissemination): where ranks outnumber cores every
+// message to a rank that does not run costs a switch, while a task needs to run only twice here. Up to kArity
+// tasks share a counter, so that many tasks on many cores do not queue up for one line.
 //
 // Cost: one locked instruction for each level of the tree, one line read by all; no system call unless tasks
 // sleep. Barrier of 2 ranks on 2 cores: see docs/performance.md.
@@ -13,8 +13,8 @@
 
 namespace tasuki::message {
 
-// Shared: plain data, mapped for ever. A late poller may still look at `generation` while the structure serves
-// another communicator already: the number only ever grows, so it sees what it waits for.
+// Shared: plain data, mapped for ever. A late poller may still look at `generation` while the structure
+// serves another communicator already: the number only ever grows, so it sees what it waits for.
 struct alignas(kLine) Barrier {
   std::atomic<uint32_t> generation;  // barriers completed
   uint32_t counters;                 // they follow
@@ -40,8 +40,8 @@ class BarrierPool {
   size_t left_ = 0;  // bytes of the slab
 };
 
-// Returns when all `count` tasks of the barrier have called it; `slots` by rank. As other collective operations
-// it is called by one thread of a task at a time.
+// Returns when all `count` tasks of the barrier have called it; `slots` by rank. As other collective
+// operations it is called by one thread of a task at a time.
 void enter_barrier(Engine& engine, Barrier& b, int rank, int count, const int* slots);
 
 }  // namespace tasuki::message

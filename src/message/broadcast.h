@@ -51,7 +51,8 @@ class Broadcaster {
   // The root's part. On return `source` may be changed. False, with nothing sent, when memory is exhausted.
   bool send(const Group& group, const layout::Region& source);
   // The root's part in steps, for data that arrive bit by bit in a dense buffer: tells the receivers, then
-  // tells them how much has come (or kBroken), then waits until all have copied everything. nullptr: as false.
+  // tells them how much has come (or kBroken), then waits until all have copied everything. nullptr: as
+  // false.
   Broadcast* open(const Group& group, const layout::Region& source, uint64_t ready);
   void advance(const Group& group, Broadcast* b, uint64_t ready);
   void close(Broadcast* b);

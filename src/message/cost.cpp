@@ -12,7 +12,8 @@ namespace {
 
 using layout::Footprint;
 
-// A side that joins, or is waited for, costs the other one so many flags: it takes the transfer's lines, claims, and tells the end.
+// A side that joins, or is waited for, costs the other one so many flags: it takes the transfer's lines,
+// claims, and tells the end.
 constexpr double kJoin = 4.5;
 // See move_message() in transfer.cpp.
 constexpr double kUnits = 8, kLargestUnit = 8192;
@@ -78,7 +79,8 @@ size_t format_costs(const Costs& costs, char* text, size_t capacity) {
 
 Thresholds thresholds(const Costs& c) {
   return {
-      // The way through a buffer costs less than to look for a receiver that is elsewhere, and then to wait for it.
+      // The way through a buffer costs less than to look for a receiver that is elsewhere, and then to wait
+      // for it.
       bytes_of(8 * c.handshake / c.staged_byte),
       // Telling takes about two handshakes, a seventh of the time of such a copy.
       bytes_of(13.1 * c.handshake / c.byte),
@@ -106,8 +108,9 @@ double time_of(Way way, const Costs& c, const Footprint& source, const Footprint
 
 Way cheapest(const Costs& c, const Footprint& source, const Footprint& destination) {
   const auto weight = [&](Way way) {
-    // Touched counts twice: applications touch what they send, and there the wrong way is slower than plain MPI (WRF_x_sa 103 KB
-    // direct 0.70 of MPICH, through the buffer 1.7), elsewhere only less fast than it could be.
+    // Touched counts twice: applications touch what they send, and there the wrong way is slower than plain
+    // MPI (WRF_x_sa 103 KB direct 0.70 of MPICH, through the buffer 1.7), elsewhere only less fast than it
+    // could be.
     const double touched = time_of(way, c, source, destination, true);
     return time_of(way, c, source, destination, false) * touched * touched;
   };
@@ -121,7 +124,8 @@ bool pack_at_source(const Costs& c, const Footprint& source) {
   const double copy = loops(c, source) + n * c.byte;
   const double fetched = copy + kThereAndBack * fetch(c, source);
   const double packed = copy + n * c.staged_byte + 2 * c.handshake;
-  // What is as small as this has mostly just been written: touched counts twice (NAS_MG_x 2 KiB, SPECFEM3D_oc 2 KB).
+  // What is as small as this has mostly just been written: touched counts twice (NAS_MG_x 2 KiB, SPECFEM3D_oc
+  // 2 KB).
   return packed * packed * packed < copy * fetched * fetched;
 }
 

@@ -1,14 +1,15 @@
-// The cost model: which way a message should take, from what both sides' layouts touch and from what it costs to move things on
-// this machine. Plain functions of numbers: no state, no MPI.
+// The cost model: which way a message should take, from what both sides' layouts touch and from what it costs
+// to move things on this machine. Plain functions of numbers: no state, no MPI.
 //
 //   alone      the second side copies everything: no waiting for each other
 //   direct     both sides copy a half each: half of the lines on either side belong to the other core
 //   pipelined  the source's side packs, the destination's unpacks: only dense lines cross, but each byte is copied twice
 //
-// A line that its owner has touched since the last message has to be fetched from that core's cache; one that nobody has touched is
-// still in the cache of the core that copied it last, because claims come from fixed ends (job.h). Whether a program touches its
-// buffers between messages the layer cannot know, and the best way differs by that: a way's weight is the product of its times in both
-// cases, the touched one squared, so that what is chosen is never far from the better one in either.
+// A line that its owner has touched since the last message has to be fetched from that core's cache; one that
+// nobody has touched is still in the cache of the core that copied it last, because claims come from fixed
+// ends (job.h). Whether a program touches its buffers between messages the layer cannot know, and the best
+// way differs by that: a way's weight is the product of its times in both cases, the touched one squared, so
+// that what is chosen is never far from the better one in either.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,9 @@
 
 namespace tasuki::message {
 
-// What moving costs, in nanoseconds. `tasuki tune` measures them. The built-in ones lie in the middle of what was measured on a virtual
-// machine whose two cores are now near each other and now far (docs/performance.md); with them the choices are those that were
-// best there, pattern by pattern.
+// What moving costs, in nanoseconds. `tasuki tune` measures them. The built-in ones lie in the middle of what
+// was measured on a virtual machine whose two cores are now near each other and now far
+// (docs/performance.md); with them the choices are those that were best there, pattern by pattern.
 struct Costs {
   double line;         // a cache line of another core's, among many
   double page;         // a page that such lines lie on
@@ -45,8 +46,8 @@ inline double cost_at(const Costs& c, size_t i) {
 // Numbers that a machine can have: finite, positive, below a millisecond.
 bool plausible(const Costs& c);
 
-// "line=4 page=5 ...": how `tasuki run` hands the constants to the shim. Parsing needs all of them, in any order, and sets
-// *costs only when it succeeds. No locale, no allocation.
+// "line=4 page=5 ...": how `tasuki run` hands the constants to the shim. Parsing needs all of them, in any
+// order, and sets *costs only when it succeeds. No locale, no allocation.
 bool parse_costs(const char* text, Costs* costs);
 // Returns the length of the whole text, like snprintf.
 size_t format_costs(const Costs& costs, char* text, size_t capacity);
@@ -61,7 +62,8 @@ struct Thresholds {
 };
 Thresholds thresholds(const Costs& c);
 
-// Each line of a side that its owner has touched goes to the other core and, mostly while its owner does something else, back.
+// Each line of a side that its owner has touched goes to the other core and, mostly while its owner does
+// something else, back.
 inline constexpr double kThereAndBack = 1.5;
 
 enum class Way { alone, direct, pipelined };
@@ -70,8 +72,8 @@ double time_of(Way way, const Costs& c, const layout::Footprint& source, const l
                bool touched);
 Way cheapest(const Costs& c, const layout::Footprint& source, const layout::Footprint& destination);
 
-// A small message whose receiver waits: its bytes lie so thinly that it costs less to have their owner pack them into a buffer than to
-// fetch them from its cache.
+// A small message whose receiver waits: its bytes lie so thinly that it costs less to have their owner pack
+// them into a buffer than to fetch them from its cache.
 bool pack_at_source(const Costs& c, const layout::Footprint& source);
 
 }  // namespace tasuki::message

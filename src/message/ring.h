@@ -1,6 +1,7 @@
 // Messages in the slots of a ring (shared.h): writing them, reading them.
 //
-// Performance budget: 8 bytes are one line written by the sender and read by the receiver; 480 bytes are nine, all asked for at once.
+// Performance budget: 8 bytes are one line written by the sender and read by the receiver; 480 bytes are
+// nine, all asked for at once.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@ inline bool slot_is_full(const Ring& ring) {
   return ring.slots[head % kRingSlots].sequence.load(std::memory_order_acquire) == lap_of(head);
 }
 
-// Asks for all lines of an inline message at once: they otherwise come one by one, each for as long as the first.
+// Asks for all lines of an inline message at once: they otherwise come one by one, each for as long as the
+// first.
 template <typename Fetch>
 void fetch_slots(uint32_t at, uint32_t bytes, Fetch fetch) {
   for (uint32_t i = 1, n = slots_for(bytes); i < n; i++) fetch((at + i) % kRingSlots);

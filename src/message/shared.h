@@ -238,7 +238,8 @@ struct Operation {
 
 struct alignas(kLine) Request : Operation {
   Endpoint* owner;  // the task that issued it
-  // What the code above this layer keeps with it. It means nothing here, and no other task looks at it; zeros in a new request.
+  // What the code above this layer keeps with it. It means nothing here, and no other task looks at it; zeros
+  // in a new request.
   static constexpr size_t kOwnersBytes = 88;
   alignas(8) unsigned char owners[kOwnersBytes];
   Request* part[2];   // of a pair: the receive, the send

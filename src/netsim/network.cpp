@@ -5,9 +5,9 @@
 #include <cmath>
 #include <new>
 
-#include "netsim/clock.h"
-#include "netsim/models.h"
-#include "netsim/partition.h"
+#include "netsim/engine/clock.h"
+#include "netsim/engine/partition.h"
+#include "netsim/models/models.h"
 
 namespace tasuki::netsim {
 

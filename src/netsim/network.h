@@ -1,27 +1,28 @@
-// Simulates messages on a machine. Knows nodes and messages, no ranks and no MPI: who sends what, and when, is a Driver's
-// affair. Two models behind this interface:
+// Simulates messages on a machine. Knows nodes and messages, no ranks and no MPI: who sends what, and when,
+// is a Driver's affair. Two models behind this interface:
 //
 //   packet   every packet in every router: virtual cut-through, credits, virtual channels, pacing
 //   flow     messages share links max-min fairly: coarse, for a quick look and as a cross-check
 //
-// No globals: any number of simulations can run in a process, also side by side. The same machine, driver and seed give the
-// same results to the last bit, on any number of threads.
+// No globals: any number of simulations can run in a process, also side by side. The same machine, driver and
+// seed give the same results to the last bit, on any number of threads.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "netsim/machine.h"
+#include "netsim/machine/machine.h"
 #include "netsim/statistics.h"
-#include "netsim/topology.h"
+#include "netsim/topology/topology.h"
 
 namespace tasuki::netsim {
 
 enum class Model { packet, flow };
 
-// Raised with every change that changes a result: what keeps results (`tasuki sim paper`) does not use those of another
-// version. The test sim.golden holds the hashes of some runs, and fails when it should have been raised.
+// Raised with every change that changes a result: what keeps results (`tasuki sim paper`) does not use those
+// of another version. The test sim.golden holds the hashes of some runs, and fails when it should have been
+// raised.
 inline constexpr uint32_t kResultsVersion = 1;
 
 // What a driver asks a node's NIC to send.
@@ -43,8 +44,8 @@ class Node {
   virtual void send(const Message& message) = 0;
   // Driver::timer will be called at that time (not before now).
   virtual void set_timer(Time at, uint64_t tag) = 0;
-  // Ends the simulation as soon as every thread has noticed; `why` becomes the error of simulate(). The first by
-  // (time, node) counts.
+  // Ends the simulation as soon as every thread has noticed; `why` becomes the error of simulate(). The first
+  // by (time, node) counts.
   virtual void fail(const std::string& why) = 0;
 
  protected:
@@ -53,19 +54,20 @@ class Node {
   Time now_ = 0;
 };
 
-// Reacts to what happens at nodes. Calls for one node come one at a time and in a fixed order: by time; at the same time
-// delivered before sent before timer, each by tag. Calls for different nodes may come from different threads at the same
-// time; so a driver keeps its state by node.
+// Reacts to what happens at nodes. Calls for one node come one at a time and in a fixed order: by time; at
+// the same time delivered before sent before timer, each by tag. Calls for different nodes may come from
+// different threads at the same time; so a driver keeps its state by node.
 class Driver {
  public:
   virtual ~Driver() = default;
-  // Whether the calls for a node may come from one thread now and from another one later. If not, a node has the same thread
-  // for the whole run, and a thread without a core holds up all the others.
+  // Whether the calls for a node may come from one thread now and from another one later. If not, a node has
+  // the same thread for the whole run, and a thread without a core holds up all the others.
   virtual bool any_thread() const { return false; }
   virtual void start(Node& node) = 0;  // once for each node, at time 0
   // All bytes of a message of this node have been read: its buffer may be used again.
   virtual void sent(Node& node, uint64_t tag) = 0;
-  // All bytes of a message from `from` are in this node's memory. Messages with the same `from` may overtake each other.
+  // All bytes of a message from `from` are in this node's memory. Messages with the same `from` may overtake
+  // each other.
   virtual void delivered(Node& node, uint32_t from, uint64_t bytes, uint64_t tag) = 0;
   virtual void timer(Node& node, uint64_t tag) = 0;
 };
@@ -87,16 +89,16 @@ struct Options {
   void* progress_context = nullptr;
 };
 
-// Runs until nothing is left to happen. An error: the driver failed, or packets wait for each other (a deadlock of the
-// network, with the channels that wait), or memory ran out.
+// Runs until nothing is left to happen. An error: the driver failed, or packets wait for each other (a
+// deadlock of the network, with the channels that wait), or memory ran out.
 Result<Results> simulate(const Machine& machine, const Topology& topology, Driver& driver,
                          const Options& options);
 
 // What simulate() and the topology will take before the first message is sent, about.
 uint64_t memory_of(const Machine& machine, const Options& options);
 
-// Time of one message of one packet between two nodes through an empty network, NIC to memory: the closed form that
-// the packet model must meet exactly.
+// Time of one message of one packet between two nodes through an empty network, NIC to memory: the closed
+// form that the packet model must meet exactly.
 Time zero_load_latency(const Machine& machine, uint32_t hops, uint64_t bytes);
 
 }  // namespace tasuki::netsim

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "netsim/machine.h"
+#include "netsim/machine/machine.h"
 
 namespace tasuki::netsim {
 
@@ -71,8 +71,8 @@ struct Results {
   std::vector<std::vector<double>> busy;
   // [link][bin], if asked for: share of the bin during which the link was busy, 0..255.
   std::vector<std::vector<uint8_t>> link_busy;
-  // [class * channels + channel][bin]: bytes in the input buffers at the ends of these links, average over the bin,
-  // summed over links.
+  // [class * channels + channel][bin]: bytes in the input buffers at the ends of these links, average over
+  // the bin, summed over links.
   std::vector<std::vector<double>> buffered;
   uint32_t channels = 0;
   std::vector<Histogram> latency;  // of packets by hops: ready at the NIC until all of it is in memory

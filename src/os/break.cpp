@@ -18,7 +18,8 @@ namespace {
 
 constexpr int kStatFields = 52;
 
-// Numbers of /proc/self/stat, counted as in proc(5) from 1; those before the third are not numbers. False if they cannot be read.
+// Numbers of /proc/self/stat, counted as in proc(5) from 1; those before the third are not numbers. False if
+// they cannot be read.
 bool read_own_stat(uint64_t (&fields)[kStatFields + 1]) {
   const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -39,13 +40,15 @@ bool read_own_stat(uint64_t (&fields)[kStatFields + 1]) {
   return true;
 }
 
-// The calls below are libc's, so that it remembers the break as it becomes: from an older one it would take a refusal for success.
+// The calls below are libc's, so that it remembers the break as it becomes: from an older one it would take a
+// refusal for success.
 uintptr_t current_break() {
   return reinterpret_cast<uintptr_t>(sbrk(0));
 }
 
-// The kernel refuses a break below the place where the heap begins (brk(2), `start_brk`), whoever asks: so the heap begins where the
-// break is. Needs Linux 3.18 with CONFIG_CHECKPOINT_RESTORE, which distributions have, and no privilege.
+// The kernel refuses a break below the place where the heap begins (brk(2), `start_brk`), whoever asks: so
+// the heap begins where the break is. Needs Linux 3.18 with CONFIG_CHECKPOINT_RESTORE, which distributions
+// have, and no privilege.
 bool begin_heap_at_break() {
   uint64_t f[kStatFields + 1];
   if (!read_own_stat(f)) return false;
@@ -64,8 +67,9 @@ bool begin_heap_at_break() {
   return raw_syscall(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, raw_arg(&map), sizeof map, 0) == 0;
 }
 
-// The break goes up, and what lies below it is unmapped. Since Linux 6.1 the kernel refuses to lower it into a range where nothing is
-// mapped; before, the first so many bytes can be taken away, and no memory that anybody uses goes with them.
+// The break goes up, and what lies below it is unmapped. Since Linux 6.1 the kernel refuses to lower it into
+// a range where nothing is mapped; before, the first so many bytes can be taken away, and no memory that
+// anybody uses goes with them.
 void leave_gap_below_break() {
   constexpr size_t kMost = size_t{1} << 30;
   for (size_t length = kMost; length >= kPageSize;

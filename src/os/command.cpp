@@ -70,8 +70,8 @@ long prepare(const Plan& plan) {
   return 0;
 }
 
-// The new process, until it is the program. It shares the memory of its caller, whose thread waits. Raw system
-// calls, because libc and the sanitizers would take what it does for that thread's.
+// The new process, until it is the program. It shares the memory of its caller, whose thread waits. Raw
+// system calls, because libc and the sanitizers would take what it does for that thread's.
 void become(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
   const long rc = prepare(plan);

@@ -13,8 +13,8 @@
 
 namespace tasuki::os {
 
-// `bytes` bytes that read as zeros and take no memory until they are written. EFBIG: above RLIMIT_FSIZE, which
-// counts here.
+// `bytes` bytes that read as zeros and take no memory until they are written. EFBIG: above RLIMIT_FSIZE,
+// which counts here.
 Result<Fd> memory_file(size_t bytes);
 
 // The file behind a descriptor of another process of the same user. EACCES, ENOENT: /proc does not show it
@@ -25,8 +25,8 @@ Result<Fd> open_descriptor_of(pid_t pid, int fd);
 void* map_memory_file(int fd, size_t bytes);
 
 // Writes all of it at `offset`, without going through a mapping: where the file has no memory yet this costs
-// half (no fault, no clearing). Measured at 64 KiB: 2.1 GB/s, against .95 by a copy through a mapping; where it
-// has memory a copy is faster (5.3 against 8). 0, or an errno value: ENOSPC, ENOMEM.
+// half (no fault, no clearing). Measured at 64 KiB: 2.1 GB/s, against .95 by a copy through a mapping; where
+// it has memory a copy is faster (5.3 against 8). 0, or an errno value: ENOSPC, ENOMEM.
 int write_at(int fd, const void* from, size_t bytes, uint64_t offset);
 // Reads all of it. ENODATA: the file ends before.
 int read_at(int fd, void* to, size_t bytes, uint64_t offset);

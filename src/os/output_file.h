@@ -1,4 +1,5 @@
-// Files that a command writes when its work is done: whether they can be written is found out before it begins.
+// Files that a command writes when its work is done: whether they can be written is found out before it
+// begins.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace tasuki::os {
 
-// Can `path` be written? What it has stays, and nothing is left where there was nothing. `option` is what named it,
-// for the message: "--json". An empty path is none, and ok.
+// Can `path` be written? What it has stays, and nothing is left where there was nothing. `option` is what
+// named it, for the message: "--json". An empty path is none, and ok.
 Status check_output(std::string_view option, const std::string& path);
 
 // Replaces what `path` has.

@@ -91,8 +91,8 @@ bool forward_signal(pid_t pid, const Signal& signal);
 // Ends when the process or thread that started this one ends. False if that has happened already.
 bool die_with_parent(pid_t parent);
 
-// Kills every process of these process groups that is in the session, or in the one that its group's leader leads. Groups whose leader
-// has started after `latest` (as of start_time_of) belong to others by now.
+// Kills every process of these process groups that is in the session, or in the one that its group's leader
+// leads. Groups whose leader has started after `latest` (as of start_time_of) belong to others by now.
 void kill_groups(pid_t session, uint64_t latest, const int32_t* groups, size_t count);
 
 // Readable once the process has ended; -1 if there is none.

@@ -1,6 +1,7 @@
-// The program's signals are not for threads that a library starts: handlers would run there, and a handler that waits for what such
-// a thread does (a page, a transfer) would wait for itself. A thread begins with the mask of the one that makes it: it has to be blocked
-// there, since a new thread that blocks signals itself may get one before.
+// The program's signals are not for threads that a library starts: handlers would run there, and a handler
+// that waits for what such a thread does (a page, a transfer) would wait for itself. A thread begins with the
+// mask of the one that makes it: it has to be blocked there, since a new thread that blocks signals itself
+// may get one before.
 #pragma once
 
 #include <pthread.h>

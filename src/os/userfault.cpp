@@ -168,8 +168,9 @@ int UserFault::move(void* to, const void* from, size_t length, size_t* done) {
   return 0;
 }
 
-// Linux 6.18 moves pages and forgets them: where it had to wait for one (the system was migrating it to make room for huge pages), it moves it and those
-// behind it, does not count them, tries again, and finds the destination taken.
+// Linux 6.18 moves pages and forgets them: where it had to wait for one (the system was migrating it to make
+// room for huge pages), it moves it and those behind it, does not count them, tries again, and finds the
+// destination taken.
 bool UserFault::has_moved(const void* to, const void* from) {
   uint8_t there = 0, here = 1;
   return present_pages(to, kPageSize, &there) && present_pages(from, kPageSize, &here) && there != 0 &&

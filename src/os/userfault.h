@@ -1,6 +1,6 @@
-// userfaultfd: page faults of this process as messages. Addresses and lengths are page aligned.
-// The kernel's rights: full (faults of system calls too) needs root, CAP_SYS_PTRACE, vm.unprivileged_userfaultfd=1
-// or a readable /dev/userfaultfd; without them only faults of user code can be served, and a system call on an
+// userfaultfd: page faults of this process as messages. Addresses and lengths are page aligned. The kernel's
+// rights: full (faults of system calls too) needs root, CAP_SYS_PTRACE, vm.unprivileged_userfaultfd=1 or a
+// readable /dev/userfaultfd; without them only faults of user code can be served, and a system call on an
 // absent page fails with EFAULT.
 #pragma once
 

@@ -10,8 +10,8 @@
 //   victim   the next page to evict, as the replacement policy says (replacement.h)
 //
 // Threads: the program's threads call allocate, free, advise, pin and stats, and fault. One thread calls
-// serve(), which does all the work and all calls of the store, until stop(). That thread must have been made with
-// all signals blocked (os/signals.h): a handler that touches cluster memory there would wait for itself.
+// serve(), which does all the work and all calls of the store, until stop(). That thread must have been made
+// with all signals blocked (os/signals.h): a handler that touches cluster memory there would wait for itself.
 // Source: Midorikawa et al., DLM-MPI, section 3; what goes beyond it is said where it stands.
 #pragma once
 
@@ -32,8 +32,8 @@ enum class Protocol {
   ahead,  // evict ahead of need with watermarks, many transfers in flight
   cs,     // conservative serial: request, receive, send, then go on
   cross,  // request, send while the page is on its way, receive, then go on
-  as1,  // aggressive serial: the program goes on when its page is there, then one page is sent away; the next fault
-        // waits for that
+  as1,    // aggressive serial: the program goes on when its page is there, then one page is sent away; the
+          // next fault waits for that
   as2,  // the same, where the thread that catches faults hands them over to the one that makes all MPI calls
 };
 enum class ReplacementPolicy { clock, fifo, address };
@@ -41,7 +41,8 @@ enum class Prefetch { automatic, off, sequential, strided, majority };
 // May a resident page keep its slot? cache: yes (clean pages leave without a transfer); exclusive: no, every
 // byte of the cluster counts; automatic: yes until slots run out.
 enum class Copies { automatic, cache, exclusive };
-// automatic: the first of the following that is permitted. userfault_copy: as userfaultfd works before Linux 6.8.
+// automatic: the first of the following that is permitted. userfault_copy: as userfaultfd works before Linux
+// 6.8.
 enum class Faults { automatic, userfault, userfault_user_mode, signal, userfault_copy };
 
 struct Options {
@@ -54,7 +55,7 @@ struct Options {
   Faults faults = Faults::automatic;
 };
 
-struct Stats {  // the fields of struct dlm_stats, same order and meaning
+struct Stats {  // the fields of struct dlm_counters, same order and meaning
   uint64_t page_bytes = 0, local_bytes = 0, server_bytes = 0, allocated_bytes = 0, resident_bytes = 0;
   uint64_t faults = 0, first_touches = 0, rescues = 0, write_faults = 0;
   uint64_t swaps_in = 0, bytes_in = 0, swaps_out = 0, bytes_out = 0, drops = 0, prefetched = 0;
@@ -94,13 +95,15 @@ class Pager {
   virtual Result<void*> reallocate(void* p, size_t bytes) = 0;
   // The bytes of the allocation that begins at p; 0: none does.
   virtual size_t size_of(const void* p) const = 0;
-  // Any byte of [p, p + bytes) in a region? For the wrappers of system calls, as pin, unpin and size_of: also in signal handlers.
+  // Any byte of [p, p + bytes) in a region? For the wrappers of system calls, as pin, unpin and size_of: also
+  // in signal handlers.
   virtual bool touches(const void* p, size_t bytes) const = 0;
 
   virtual Status advise(void* p, size_t bytes, Advice advice) = 0;
-  // Makes the units of [p, p + bytes) resident, and writable if `write`, and keeps them until unpin: the kernel
-  // may then access them where faults of the kernel cannot be served. Parts that are not in a region are
-  // ignored. All pins together hold at most a quarter of the local memory: returns how many bytes from p on were pinned.
+  // Makes the units of [p, p + bytes) resident, and writable if `write`, and keeps them until unpin: the
+  // kernel may then access them where faults of the kernel cannot be served. Parts that are not in a region
+  // are ignored. All pins together hold at most a quarter of the local memory: returns how many bytes from p
+  // on were pinned.
   virtual size_t pin(const void* p, size_t bytes, bool write) = 0;
   virtual void unpin(const void* p, size_t bytes) = 0;
   // Does the kernel need pin() before it accesses cluster memory?

@@ -33,8 +33,8 @@ class RunSet {
     runs_.emplace_hint(next, first, count);
   }
 
-  // Takes a run of `want` units, or the longest of the few that it looks at; the search goes on where the last ended, so
-  // that freed memory rests a while and its neighbours can join. 0: the set is empty.
+  // Takes a run of `want` units, or the longest of the few that it looks at; the search goes on where the
+  // last ended, so that freed memory rests a while and its neighbours can join. 0: the set is empty.
   uint64_t take(uint64_t want, uint64_t* first) {
     if (runs_.empty()) return 0;
     auto at = runs_.lower_bound(next_);

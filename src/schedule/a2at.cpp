@@ -1,8 +1,8 @@
-// A2AT: all-to-all on a square torus with four messages at a time, one for each injection port, so chosen that
-// all directed links carry the same number of messages. (Shibamura et al., "Optimization and Simulation
-// Evaluation of an All-to-all Communication Using Packet Pacing", section 2 and figure 4; the algorithm is that of
-// its reference 2.) All numbers below are relative coordinates of the destination; n is the extent, m is
-// (n - 1) / 2 rounded down. A message goes x links in one dimension and y in the other.
+// A2AT: all-to-all on a square torus with four messages at a time, one for each injection port, so chosen
+// that all directed links carry the same number of messages. (Shibamura et al., "Optimization and Simulation
+// Evaluation of an All-to-all Communication Using Packet Pacing", section 2 and figure 4; the algorithm is
+// that of its reference 2.) All numbers below are relative coordinates of the destination; n is the extent, m
+// is (n - 1) / 2 rounded down. A message goes x links in one dimension and y in the other.
 //
 //   for i = 1 .. m:      phase 1   (i, 0)     (-i, 0)     (0, i)      (0, -i)      i links
 //                        phase 2   (i, i)     (-i, -i)    (i, -i)     (-i, i)      2 i
@@ -20,14 +20,14 @@
 // The listing of figure 4 is damaged in the copy that we have. Read as it stands,
 //   phase 4 sends (-i, i), (i, -i), (-i, j), (j, -i): the diagonals, which phase 2 has sent already, and half
 //     of the second kind of quadrant; and it stands outside phase 3's condition 0 < j < i <= (n-1)/2;
-//   the even phases stand inside the loop over i, and have i/2 where only n/2 makes sense;
-//   phase 5 sends to negative and positive halves at once, with (-n/2, -k) and (-k, -n/2) for what is the same
+//   the even phases stand inside the loop over i, and have i/2 where only n/2 makes sense; phase 5 sends to
+//   negative and positive halves at once, with (-n/2, -k) and (-k, -n/2) for what is the same
 //     node as (n/2, -k) and (-k, n/2);
 //   phase 6 has four messages, (-n/2, 0) beside (n/2, 0), which is the same node: one destination twice.
 // What stands above is the one reading that sends every other rank its block once, for odd and even n, agrees
-// with the listing wherever that is possible (the NICs of phase 4 follow its order), and has the paper's number
-// of sequences. Receives are those of the messages that all the others send to this rank in the same round, as
-// phases 1 and 2 of the listing have them: from the opposite relative coordinates.
+// with the listing wherever that is possible (the NICs of phase 4 follow its order), and has the paper's
+// number of sequences. Receives are those of the messages that all the others send to this rank in the same
+// round, as phases 1 and 2 of the listing have them: from the opposite relative coordinates.
 #include <array>
 #include <cerrno>
 

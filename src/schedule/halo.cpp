@@ -1,5 +1,5 @@
-// Halo exchange: every rank gives a face to each of its two neighbours in every dimension, all at once. At the
-// border of a mesh there is no neighbour; on a torus of extent 1 a rank is its own.
+// Halo exchange: every rank gives a face to each of its two neighbours in every dimension, all at once. At
+// the border of a mesh there is no neighbour; on a torus of extent 1 a rank is its own.
 #include "schedule/algorithms.h"
 #include "schedule/steps.h"
 

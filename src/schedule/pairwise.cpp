@@ -1,5 +1,6 @@
-// Pairwise exchange: in round k = 1 .. ranks - 1 rank r exchanges with rank r xor k, which pairs the ranks off
-// when their number is a power of two. Otherwise there are no such pairs, and the ranks shift as in `ring`.
+// Pairwise exchange: in round k = 1 .. ranks - 1 rank r exchanges with rank r xor k, which pairs the ranks
+// off when their number is a power of two. Otherwise there are no such pairs, and the ranks shift as in
+// `ring`.
 #include "schedule/algorithms.h"
 #include "schedule/alltoall.h"
 

@@ -1,9 +1,9 @@
 // Ring allreduce: the message is cut into one part a rank; 2 * (ranks - 1) messages of one part each, always
 // to the next rank, so that a rank sends and receives hardly more than twice the message: for long ones.
 //
-// First, in steps t = 0 .. ranks - 2, rank r sends part r - t, receives part r - t - 1 and adds its own to it;
-// then part r + 1 is complete at rank r, and in as many steps the complete parts go round once more.
-// Each part is combined in one order, once: all ranks get the same bits.
+// First, in steps t = 0 .. ranks - 2, rank r sends part r - t, receives part r - t - 1 and adds its own to
+// it; then part r + 1 is complete at rank r, and in as many steps the complete parts go round once more. Each
+// part is combined in one order, once: all ranks get the same bits.
 #include <algorithm>
 
 #include "schedule/algorithms.h"

@@ -25,7 +25,8 @@ constexpr task::MpiAbi kAbi = task::MpiAbi::openmpi;
 constexpr task::MpiAbi kAbi = task::MpiAbi::mpich;
 #endif
 
-// Programs that a task executes inherit what is preloaded into it (task/object/outside.cpp), but not the task's memory.
+// Programs that a task executes inherit what is preloaded into it (task/object/outside.cpp), but not the
+// task's memory.
 bool executed_by_a_task() {
   return task::loaded_for() == nullptr && dlsym(RTLD_DEFAULT, "tasuki_task_object") != nullptr;
 }
@@ -53,7 +54,8 @@ bool speaks(const task::TaskSlot* slot, message::Board* board, const task::Job& 
   return number != nullptr ? atoi(number) == 0 : job.world_rank <= 0;
 }
 
-// Programs of one rank each where several were started: the launcher is none that this MPI library can speak to.
+// Programs of one rank each where several were started: the launcher is none that this MPI library can speak
+// to.
 void say_alone(const task::TaskSlot* slot, message::Board* board) {
   const task::Job job = task::read_job(os::environment_of_self());
   if (job.abi != task::MpiAbi::none && job.abi != kAbi)

@@ -8,14 +8,14 @@
 // handled here.
 #include "shim/process.h"
 
-#include <time.h>
-
 #include <cstdio>
 #include <cstdlib>
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "generated/pmpi.h"
+#include "os/clock.h"
+#include "os/cpu.h"
 #include "os/mapping.h"
 #include "shim/hosts/promise.h"
 #include "shim/objects/requests.h"
@@ -38,9 +38,9 @@ constexpr uint32_t kFamily = 2;
 // Waits for something that other tasks do soon; false after the time limit.
 template <typename Done>
 bool wait_at_most(int64_t milliseconds, Done done) {
-  const int64_t end = now_ms() + milliseconds;
+  const int64_t end = os::monotonic_ms() + milliseconds;
   while (!done()) {
-    if (now_ms() > end) return false;
+    if (os::monotonic_ms() > end) return false;
     os::cpu_yield();
   }
   return true;
@@ -141,8 +141,7 @@ int teardown(MPI_Comm, int, void*, void*) {
   g_on = false;
   Process& p = g_process;
   p.helpers.stop();
-  leave_detached();
-  free_placeholders();
+  p.requests.close();
   p.messages.close();
   pmpi().Comm_free(&p.quiet_comm);
   pmpi().Grequest_complete(p.never_done);
@@ -201,15 +200,14 @@ void activate(const task::TaskSlot* slot) {
   pmpi().Query_thread(&level);
   p.threads = level == MPI_THREAD_MULTIPLE;
   p.statistics = setting_flag("TASUKI_STATS");
-  if (formats_agree()) p.remote = static_cast<RemotePolicy>(setting_choice("TASUKI_REMOTE"));
-  p.requests.set_threads(p.threads);
-  p.detached.set_threads(p.threads);
+  if (formats_agree()) p.remote.open(static_cast<RemotePolicy>(setting_choice("TASUKI_REMOTE")));
+  p.requests.open(p.world_rank, p.threads);
   p.attached.set_threads(p.threads);
   p.engine.set_options(engine_options(slot, p.threads));
   int* upper_bound = nullptr;
   int found = 0;
   pmpi().Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &upper_bound, &found);
-  p.tag_upper_bound = found != 0 ? *upper_bound : 32767;
+  p.targets.set_tag_upper_bound(found != 0 ? *upper_bound : 32767);
   pmpi().Comm_dup(MPI_COMM_SELF, &p.quiet_comm);
   pmpi().Comm_set_errhandler(p.quiet_comm, MPI_ERRORS_RETURN);
   p.messages.open(p.quiet_comm, p.threads);
@@ -239,7 +237,7 @@ void print_statistics() {
       p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered, s.rendezvous,
       s.found_receive, s.ring_full, s.transfer.alone_bytes, s.transfer.direct_bytes,
       s.transfer.pipelined_bytes, s.transfer.claims_helped, s.transfer.others_bytes, p.helpers.bytes(),
-      s.broadcasts, s.broadcast_bytes, s.spanning, p.remote_bytes, p.external_bytes, s.barriers);
+      s.broadcasts, s.broadcast_bytes, s.spanning, p.remote.bytes(), p.external_bytes, s.barriers);
   if (n > 0) fwrite(line, 1, static_cast<size_t>(n), stderr);
 }
 
@@ -259,25 +257,6 @@ void nothing_found() {
     p.engine.help_others();
   else if (n % 64 == 0)
     os::cpu_yield();
-}
-
-int raise(MPI_Comm comm, int code) {
-  pmpi().Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
-  return code;
-}
-
-int64_t now_ms() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000 + t.tv_nsec / 1'000'000;
-}
-
-void end_job() {
-  // Hydra ends a job without reading what ranks have just written to its proxies.
-  constexpr timespec kUntilRead{0, 500'000'000};
-  nanosleep(&kUntilRead, nullptr);
-  pmpi().Abort(MPI_COMM_WORLD, 1);
-  abort();
 }
 
 namespace delegate {

@@ -52,7 +52,8 @@ class [[nodiscard]] Resolved {
     return Unresolved(outcome_);
   }
 
-  // The same for two: use(what, other's), or pass if one of the two does, or the error of the first that failed.
+  // The same for two: use(what, other's), or pass if one of the two does, or the error of the first that
+  // failed.
   template <typename Other, typename Use>
   auto and_then(const Resolved<Other>& other, Use&& use) const
       -> decltype(use(std::declval<const What&>(), std::declval<const Other&>())) {

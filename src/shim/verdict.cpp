@@ -27,14 +27,15 @@ bool is_fatal(MPI_Comm comm) {
 
 }  // namespace
 
-void refuse_part_of_element(Request* r, TypeInfo* t) {
+void refuse_part_of_element(Request* r, TypeInfo* t, TypeTable& types) {
 #if defined(OPEN_MPI)
   static_cast<void>(r);
   static_cast<void>(t);
+  static_cast<void>(types);
 #else
   const MPI_Datatype type = handle_of<MPI_Datatype>(t->handle);
   if (r->kind != RequestKind::receive || r->truncated != 0 || r->cancelled != 0 || t->opaque) return;
-  if (g_process.types.known(type) != t) return;  // freed meanwhile: nobody can tell
+  if (types.known(type) != t) return;  // freed meanwhile: nobody can tell
   const layout::Elements* elements = elements_of(type, t);
   if (elements == nullptr || !ends_inside(r->status_bytes, *elements)) return;
   r->truncated = 1;
@@ -42,8 +43,8 @@ void refuse_part_of_element(Request* r, TypeInfo* t) {
 #endif
 }
 
-void tell_of_truncation(const Request* r, MPI_Comm comm) {
-  if (r->kind == RequestKind::pair) return tell_of_truncation(r->part[0], comm);
+void tell_of_truncation(const Request* r, MPI_Comm comm, int world_rank) {
+  if (r->kind == RequestKind::pair) return tell_of_truncation(r->part[0], comm, world_rank);
   // A communicator of MPICH that has no handler of its own says that its errors are fatal, and means those of
   // MPI_COMM_WORLD.
   if (r->truncated == 0 || !is_fatal(comm) || !is_fatal(MPI_COMM_WORLD)) return;
@@ -52,13 +53,13 @@ void tell_of_truncation(const Request* r, MPI_Comm comm) {
         "rank %d: message truncated: the %lu bytes that rank %d of the communicator sent with tag %d end "
         "inside an "
         "element of the receive's datatype",
-        g_process.world_rank, r->status_bytes, r->status_source, r->status_tag);
+        world_rank, r->status_bytes, r->status_source, r->status_tag);
   else
     log(LogLevel::error,
         "rank %d: message truncated: rank %d of the communicator sent %lu bytes with tag %d, and the receive "
         "has "
         "room for %lu",
-        g_process.world_rank, r->status_source, r->envelope.bytes, r->status_tag, r->status_bytes);
+        world_rank, r->status_source, r->envelope.bytes, r->status_tag, r->status_bytes);
 }
 
 }  // namespace tasuki::shim

@@ -85,7 +85,8 @@ class AbiCache {
   std::map<std::tuple<std::string, MpiAbi, MpiAbi>, MpiAbi> known_;
 };
 
-// Processes that another MPI's launcher has started find nobody; as without Tasuki each runs alone. Empty: it is theirs, or nobody can tell.
+// Processes that another MPI's launcher has started find nobody; as without Tasuki each runs alone. Empty: it
+// is theirs, or nobody can tell.
 std::string wrong_launcher(const TaskRequest& r, MpiAbi abi) {
   const auto name = [](MpiAbi of) -> std::string {
     return of == MpiAbi::openmpi ? "Open MPI" : of == MpiAbi::mpich ? "MPICH" : "";

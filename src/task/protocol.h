@@ -12,8 +12,9 @@ inline constexpr uint32_t kProtocolVersion = 2;
 enum class Say : uint32_t {
   // proxy to host
   hello = 1,  // a struct Hello: this rank wants to join
-  absent,  // the same: this rank runs as a plain process, do not wait for it; answered by `absent`, number 1: the first with this reason
-  signal,  // signal: to be delivered to the task
+  absent,     // the same: this rank runs as a plain process, do not wait for it; answered by `absent`, number
+              // 1: the first with this reason
+  signal,     // signal: to be delivered to the task
   // host to proxy
   send_request,  // now send the request
   started,       // number: pid of the task

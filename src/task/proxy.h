@@ -12,7 +12,8 @@ namespace tasuki::task {
 // program must run as a plain process.
 Status run_as_proxy(const Job& job, TaskRequest request, const HostOptions& options);
 
-// Tells the ranks of this node not to wait for this one. False if another one has stayed away for the same reason: the user is told once.
+// Tells the ranks of this node not to wait for this one. False if another one has stayed away for the same
+// reason: the user is told once.
 bool stay_away(const Job& job, const std::string& why);
 
 }  // namespace tasuki::task

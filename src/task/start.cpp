@@ -93,8 +93,8 @@ void run_child(void* argument) {
   ChildPlan* plan = static_cast<ChildPlan*>(argument);
   raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
   if (raw_syscall(SYS_getppid) != plan->host) raw_syscall(SYS_exit_group, 128 + SIGKILL);
-  // As the launcher did it: a session is one scheduler autogroup (sched(7)), and ranks that have one each get as many shares of a busy
-  // machine.
+  // As the launcher did it: a session is one scheduler autogroup (sched(7)), and ranks that have one each get
+  // as many shares of a busy machine.
   if (plan->own_group && plan->inherited.leads_session != 0)
     raw_syscall(SYS_setsid);
   else if (plan->own_group)
@@ -311,8 +311,9 @@ static void avoid_fixed_addresses(const StartOptions& options, std::vector<std::
   if (pmix != nullptr && strtol(pmix, nullptr, 10) >= 5 &&
       os::variable(*environment, "PMIX_MCA_gds") == nullptr)
     os::set_variable(environment, "PMIX_MCA_gds", "hash");
-  // So do MPICH's shared windows with a part for each rank. MPICH 4.0 tries a hundred addresses before it does without, 5 s and a file
-  // in /dev/shm that stays for each. All ranks of the job must try equally often: only where all are known to be tasks.
+  // So do MPICH's shared windows with a part for each rank. MPICH 4.0 tries a hundred addresses before it
+  // does without, 5 s and a file in /dev/shm that stays for each. All ranks of the job must try equally
+  // often: only where all are known to be tasks.
   const char *ranks = os::variable(*environment, "PMI_SIZE"),
              *promise = os::variable(*environment, "TASUKI_EVERYWHERE");
   bool all = ranks != nullptr && strtoul(ranks, nullptr, 10) == options.node_tasks;

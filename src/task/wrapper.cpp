@@ -17,7 +17,8 @@ struct Wrapper {
   bool assigns = false;  // words NAME=VALUE stand before the program
 };
 
-// Any other option ends the search: with it the command does something else (taskset -p), or nothing is known about it.
+// Any other option ends the search: with it the command does something else (taskset -p), or nothing is known
+// about it.
 constexpr Wrapper kWrappers[] = {
     {"taskset", "ac", "", {"all-tasks", "cpu-list"}, {}, 1},
     {"numactl",

@@ -13,7 +13,7 @@ WAYS = ["rma_us", "host_us", "window_us", "run_us"]
 
 def measured_coarray(*arguments):
     m, text, html = measured("coarray", *SHORT, *arguments)
-    check("geomean" in m and "<svg" in html, "no mean, or no chart", m.keys())
+    check("geomean" in m and '"charts": [{' in html, "no mean, or no chart", m.keys())
     for r in m["rows"]:
         check(all(r[way] > 0 for way in WAYS) and r["verified"], "no time", r)
         alone = r["operation"] in ("put", "get")
@@ -84,7 +84,7 @@ def programs():
     check(len(lines) == 12 and all(l["own"] > 5 and l["shared"] > 50 for l in lines.values()), "no source lines", m["lines"])
     check(lines["himeno", "mpi"]["paper"] == 398 and "paper" not in lines["cg", "mpi_get"], "the paper's lines", lines)
     check(lines["himeno", "global"]["shared"] < lines["himeno", "mpi"]["shared"], "kernels that are not compiled count", lines)
-    check(html.count("<svg") == 5, "not two charts a program and one of lines", html[:300])
+    check(html.count('"stacked": ') == 5, "not two charts a program and one of lines", html[:300])
     with tempfile.TemporaryDirectory() as folder:
         a = pathlib.Path(folder, "a.json")
         a.write_text(json.dumps(m))

@@ -30,15 +30,15 @@ class Failure(Exception):
 
 
 class Case:
-    """command; local: MiB of pages; swaps: must pages have been sent away?; code: the exit code where it is not the plain
+    """command; local: MiB of pages; swaps: must pages have been sent away?; counters: what --stats must say; code: the exit code where it is not the plain
     one; says: what standard error must hold; files: name -> content; out: a file that the command writes; same: is the output that of the plain run?"""
 
     def __init__(self, command, local=8, memory=400, swaps=True, code=None, says="", files=None, out=None, same=True, settings=(),
-                 double_local=None, timeout=150, stdout=None):
+                 double_local=None, timeout=150, stdout=None, counters=None):
         self.command, self.local, self.memory, self.swaps, self.code, self.says = command, local, memory, swaps, code, says
         self.files, self.out, self.same, self.settings, self.timeout = files or {}, out, same, list(settings), timeout
         self.double_local = double_local if double_local is not None else local
-        self.stdout = stdout
+        self.stdout, self.counters = stdout, counters or {}
 
 
 def need(name):
@@ -126,6 +126,17 @@ def bad_setting(options):
     return Case(["/bin/true"], swaps=False, same=False, settings=["--page-size", "5000"], says='"5000": accepted is auto, or a multiple of 4KiB', code=[1])
 
 
+def settings_file(options):
+    return Case([f"{options.programs}/mem_allocations", "io", "24"], settings=["--config", "settings.toml"],
+                files={"settings.toml": b'protocol = "cs"\npage-size = "16KiB"\n'}, counters={"protocol": "cs", "page_size": "16 KiB"})
+
+
+def bad_settings_file(options):
+    """said once, though two programs could read the file"""
+    return Case(["/bin/true"], swaps=False, same=False, settings=["--config", "settings.toml"], files={"settings.toml": b'fill = "odd"\n'},
+                says=re.compile(r'\A(?!.*accepted is.*accepted is).*settings.toml:1: fill = "odd": accepted is one of rank', re.S), code=[1])
+
+
 def value_as_program(options):
     return Case(["off", "/bin/true"], swaps=False, same=False, settings=["--checksum"], says="off is no program; as the value of --checksum: --checksum=off",
                 code=[2])
@@ -174,7 +185,7 @@ def says_in_child(options):
     return "" if options.faults == "signal" or options.launcher == "double" else "a forked child has no cluster memory"
 
 
-CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, static, mpi_program, bad_setting, bad_choice, value_as_program, fixed_address, script,
+CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, static, mpi_program, bad_setting, bad_choice, settings_file, bad_settings_file, value_as_program, fixed_address, script,
                                  script_exec, threads, loading, preload)}
 CASES.update({
     "sizes": allocations("sizes"),
@@ -259,6 +270,9 @@ def under_tasuki(options, case):
         counters = json.load(open(stats, encoding="utf-8"))
         away = counters["swaps"]["bytes_out"] > 0
         print("mechanism:", counters["mechanism"], "swaps:", counters["swaps"])
+        for name, value in case.counters.items():
+            if counters[name] != value:
+                err += f"\ntasuki: the counters say {name} {counters[name]}, not {value}"
     if options.faults and "not permitted" in err:
         raise Skip(err.strip())
     return directory, code, out, err, away

@@ -19,8 +19,8 @@ def python_with_numpy():
 
 
 def fields_of_header(path):
-    """the names in struct dlm_stats, in order"""
-    text = re.search(r"struct dlm_stats \{(.*?)\n\};", open(path, encoding="utf-8").read(), re.S).group(1)
+    """the names in struct dlm_counters, in order"""
+    text = re.search(r"struct dlm_counters \{(.*?)\n\};", open(path, encoding="utf-8").read(), re.S).group(1)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     return [name for line in re.findall(r"(?:uint64_t|double) ([^;]*);", text) for name in re.split(r",\s*", line)]
 
@@ -73,7 +73,7 @@ def main():
                             f"{options.home}/lib/tasuki/python/dlm/__init__.py"], capture_output=True, text=True, check=True)
     expected = fields_of_header(f"{options.home}/include/tasuki/dlm.h")
     if eval(check.stdout) != expected:  # a list of strings
-        print(f"struct dlm_stats: {expected}\n_Stats: {check.stdout}")
+        print(f"struct dlm_counters: {expected}\n_Stats: {check.stdout}")
         return 1
     return 0
 

@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-#include "dlm/pinning.h"
+#include "cluster/wrappers/pinning.h"
 #include "os/raw.h"
 #include "tasuki/dlm.h"
 
@@ -218,7 +218,7 @@ TEST_F(WrappersTest, PipeTakesWhatOneWriteWouldPutIn) {
   char* p = take(2 * room, true);
   // All but a few pages of what may be pinned, so that writes go in parts.
   const char* others = take(1 << 20);
-  const size_t pinned = tasuki::dlm::pin(others, 250 * 4096, false);
+  const size_t pinned = tasuki::cluster::pin(others, 250 * 4096, false);
   ASSERT_EQ(pinned, 250u * 4096);
   std::string got(room, ' ');
   for (size_t less = 0; less < 4096; less += 97) {
@@ -233,7 +233,7 @@ TEST_F(WrappersTest, PipeTakesWhatOneWriteWouldPutIn) {
     EXPECT_EQ(read(ends[0], got.data(), room), static_cast<ssize_t>(bytes));
     EXPECT_EQ(memcmp(got.data() + third, p + room - 77, third), 0);
   }
-  tasuki::dlm::unpin(others, pinned);
+  tasuki::cluster::unpin(others, pinned);
   close(ends[0]);
   close(ends[1]);
 }
@@ -250,13 +250,13 @@ TEST_F(WrappersTest, BlocksOfDirectFilesStayWhole) {
   constexpr size_t kMost = 4 << 20, kEnds = 2 * kBlock;  // kEnds: counted once for each pinned piece
   const char* others = take(kMost);
   const size_t most =
-      tasuki::dlm::pin(others, kMost, false);  // the double's limit, half of the budget of pinning.cpp
-  tasuki::dlm::unpin(others, most);
+      tasuki::cluster::pin(others, kMost, false);  // the double's limit, half of the budget of pinning.cpp
+  tasuki::cluster::unpin(others, most);
   ASSERT_GT(most, 64 * kBlock);
   for (size_t left = 100; left < 3 * kBlock; left += 700) {
     // The same pages three times, so that the budget comes to an end and not the double's limit.
     const size_t pinned[] = {most / 2, most / 2, most - 4 * kEnds - left};
-    for (const size_t bytes : pinned) ASSERT_EQ(tasuki::dlm::pin(others, bytes, false), bytes);
+    for (const size_t bytes : pinned) ASSERT_EQ(tasuki::cluster::pin(others, bytes, false), bytes);
     const size_t half = kBytes / 2;
     const iovec parts[] = {{p, half}, {p + half, kBytes - half}};
     const auto all = static_cast<ssize_t>(kBytes);
@@ -269,7 +269,7 @@ TEST_F(WrappersTest, BlocksOfDirectFilesStayWhole) {
     memset(p, 0, kBytes);
     EXPECT_EQ(pread(fd, p, kBytes, 0), all) << strerror(errno) << ", left " << left;
     EXPECT_EQ(memcmp(p, expected.data(), kBytes), 0);
-    for (const size_t bytes : pinned) tasuki::dlm::unpin(others, bytes);
+    for (const size_t bytes : pinned) tasuki::cluster::unpin(others, bytes);
   }
   close(fd);
 }

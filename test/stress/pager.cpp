@@ -25,7 +25,7 @@
 #include <string>
 #include <thread>
 
-#include "dlm/wrappers/faults.h"
+#include "cluster/wrappers/faults.h"
 #include "pager/stores/ram_store.h"
 #include "pager/test/fake_memory.h"
 #include "pager_stress.h"
@@ -152,7 +152,7 @@ void attach(pager::Pager* pager, bool cramped) {
   getrlimit(RLIMIT_AS, &before);
   const rlimit none = {64 << 20, before.rlim_max};
   if (cramped) setrlimit(RLIMIT_AS, &none);
-  dlm::attach_pager(pager);
+  cluster::attach_pager(pager);
   setrlimit(RLIMIT_AS, &before);
 }
 
@@ -202,9 +202,9 @@ int run(const Arguments& arguments, const Mode& mode) {
         slots, pager::SlowStore::Behaviour{.run = 1000, .patience = static_cast<uint32_t>(1 + random() % 4)},
         arguments.seed);
   }
-  dlm::before_pager_handler();
+  cluster::before_pager_handler();
   Result<std::unique_ptr<pager::Pager>> made = pager::Pager::create(options, store.get());
-  dlm::after_pager_handler();
+  cluster::after_pager_handler();
   if (!made.ok()) {
     printf("mode %s is not permitted here: %s\n", mode.name, made.status().message().c_str());
     return 77;
@@ -212,7 +212,7 @@ int run(const Arguments& arguments, const Mode& mode) {
   pager::Pager& p = *made.value();
   w.pager = &p;
   std::thread serving = without_signals([&] {
-    const dlm::InternalScope internal;
+    const cluster::InternalScope internal;
     const Status served = p.serve();
     if (!served.ok()) wrong("the pager ended: %s", served.message().c_str());
   });
@@ -220,11 +220,11 @@ int run(const Arguments& arguments, const Mode& mode) {
 
   const size_t bytes = units * kPage;
   auto* at = static_cast<std::byte*>(p.allocate(bytes, 4096, 0).value());
-  dlm::note_allocation(at, bytes);
+  cluster::note_allocation(at, bytes);
   w.counters = static_cast<uint64_t*>(p.allocate(World::kCounters * kPage, 4096, 0).value());
-  dlm::note_allocation(w.counters, World::kCounters * kPage);
+  cluster::note_allocation(w.counters, World::kCounters * kPage);
   of_the_handler = static_cast<std::byte*>(p.allocate(kHandlers, 64, 0).value());
-  dlm::note_allocation(of_the_handler, kHandlers);
+  cluster::note_allocation(of_the_handler, kHandlers);
   if (random() % 2 == 0) storm();
   std::byte* copy = plain_memory(bytes);
   std::vector<Thread> threads(static_cast<size_t>(arguments.threads));
@@ -283,7 +283,7 @@ int run(const Arguments& arguments, const Mode& mode) {
          (unsigned long long)stats.faults, (unsigned long long)stats.swaps_out,
          (unsigned long long)stats.swaps_in);
   fflush(stdout);
-  dlm::detach_pager();
+  cluster::detach_pager();
   p.stop();
   serving.join();
   return 0;

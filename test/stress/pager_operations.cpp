@@ -320,13 +320,13 @@ void allocate(World& w, Thread& t, Block&) {
   Result<void*> got = w.pager->allocate(bytes, 64, 0);
   if (!got.ok()) return;  // full
   auto* at = static_cast<std::byte*>(got.value());
-  dlm::note_allocation(at, bytes);
+  cluster::note_allocation(at, bytes);
   fill(t, t.local, bytes);
   for (size_t i = 0; i < bytes; i += 1000)
     if (at[i] != std::byte{0}) wrong("thread %d: new memory is not zero", t.id);
   memcpy(at, t.local, bytes);
   if (memcmp(at, t.local, bytes) != 0) wrong("thread %d: wrong bytes in new memory", t.id);
-  dlm::forget_allocation(at, bytes);
+  cluster::forget_allocation(at, bytes);
   const Status freed = w.pager->free(at);
   if (!freed.ok()) wrong("free: %s", freed.message().c_str());
 }

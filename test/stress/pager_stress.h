@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "dlm/pinning.h"
+#include "cluster/wrappers/pinning.h"
 #include "os/signals.h"
 #include "pager/pager.h"
 

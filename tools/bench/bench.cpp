@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "bench/driver/ddt.h"
-#include "bench/driver/report.h"
+#include "bench/driver/benchmarks/ddt.h"
+#include "bench/driver/reports/report.h"
 #include "os/output_file.h"
 #include "tools/bench/common.h"
 
@@ -33,21 +33,23 @@ int run_ddt(DdtCommand* c) {
 void add_ddt(CLI::App* bench, int* exit_code) {
   CLI::App* cmd = bench->add_subcommand("ddt",
                                         "Ping-pong of the halo, transpose and index-list patterns of "
-                                        "applications: plain MPI and Tasuki, in turns.");
+                                        "applications, by plain MPI and by Tasuki in turns.");
   auto c = std::make_shared<DdtCommand>();
   bench::DdtOptions& o = c->options;
   add_common(cmd, &c->common);
-  cmd->add_option("--pattern", o.pattern,
-                  "Rows whose PATTERN/BYTES this regular expression finds, e.g. 'MG_x|FFT2/1048576'");
-  cmd->add_option("--seconds", o.seconds, "Time for all rows together (default: 1.1 a row)")
+  cmd->add_option(
+      "--pattern", o.pattern,
+      "Measure only the rows whose PATTERN/BYTES this regular expression finds, e.g. 'MG_x|FFT2/1048576'");
+  cmd->add_option("--seconds", o.seconds, "Seconds for all rows together (default: 1.1 for each row)")
       ->check(CLI::PositiveNumber);
-  cmd->add_option("--iters", o.iterations, "Round trips of each row and job, instead of what the time allows")
+  cmd->add_option("--iters", o.iterations,
+                  "Round trips of each row and job, instead of as many as the time allows")
       ->check(CLI::PositiveNumber);
-  cmd->add_option("--rounds", o.rounds, "Turns of each job in a row")
+  cmd->add_option("--rounds", o.rounds, "How many turns each job gets in a row")
       ->check(CLI::Range(5, 1000))
       ->capture_default_str();
   cmd->add_flag("--touch", o.touch,
-                "Write what is sent before, and read what was received after each message");
+                "Write the data before each message and read them after it, as applications do");
   cmd->callback([c, exit_code] { *exit_code = run_ddt(c.get()); });
 }
 
@@ -58,10 +60,10 @@ std::string family(const nlohmann::json& measurement) {
 }
 
 void add_plot(CLI::App* bench, int* exit_code) {
-  CLI::App* cmd = bench->add_subcommand("plot", "A page of figures from measurements.");
+  CLI::App* cmd = bench->add_subcommand("plot", "Make a page of figures from measurements.");
   auto files = std::make_shared<std::vector<std::string>>();
   auto html = std::make_shared<std::string>();
-  cmd->add_option("json", *files, "Files of --json")->required();
+  cmd->add_option("json", *files, "Files that --json wrote")->required();
   cmd->add_option("--html", *html, "The page to write")->required();
   cmd->callback([files, html, exit_code] {
     if (Status s = os::check_output("--html", *html); !s.ok()) {
@@ -88,7 +90,7 @@ void add_plot(CLI::App* bench, int* exit_code) {
 }
 
 void add_compare(CLI::App* bench, int* exit_code) {
-  CLI::App* cmd = bench->add_subcommand("compare", "Two measurements, row by row.");
+  CLI::App* cmd = bench->add_subcommand("compare", "Compare two measurements row by row.");
   auto files = std::make_shared<std::pair<std::string, std::string>>();
   cmd->add_option("old", files->first, "JSON file of the earlier run")->required();
   cmd->add_option("new", files->second, "JSON file of the later run")->required();
@@ -112,7 +114,8 @@ void add_compare(CLI::App* bench, int* exit_code) {
 }  // namespace
 
 void add_bench(CLI::App& app, int* exit_code) {
-  CLI::App* cmd = app.add_subcommand("bench", "Measure, plot and compare.");
+  CLI::App* cmd =
+      app.add_subcommand("bench", "Measure Tasuki beside plain MPI, plot measurements, compare them.");
   cmd->require_subcommand(1);
   add_ddt(cmd, exit_code);
   add_bench_sweeps(cmd, exit_code);

@@ -7,8 +7,8 @@
 #include <regex>
 
 #include "base/log.h"
-#include "bench/driver/report.h"
-#include "bench/driver/sweep.h"
+#include "bench/driver/benchmarks/sweep.h"
+#include "bench/driver/reports/report.h"
 #include "bench/plot/page.h"
 #include "os/command.h"
 #include "os/output_file.h"
@@ -100,24 +100,21 @@ std::string default_mpi() {
 }
 
 void add_files(CLI::App* cmd, BenchCommon* c) {
-  cmd->add_option("--json", c->json_file, "Write the measurement here");
-  cmd->add_option("--csv", c->csv_file, "Write the rows here, as comma-separated values");
-  cmd->add_option("--html", c->html_file, "Write a page of figures here");
+  cmd->add_option("--json", c->json_file, "Write the measurement to this file");
+  cmd->add_option("--csv", c->csv_file, "Write the rows to this file, as comma-separated values");
+  cmd->add_option("--html", c->html_file, "Write a page of figures to this file");
   cmd->add_option("--launch-args", c->launch_args,
-                  "Further arguments of mpirun, for all jobs of that library, e.g. '--mca pml ucx'");
+                  "Further arguments for mpirun in all jobs of that library, e.g. '--mca pml ucx'");
 }
 
 void add_common(CLI::App* cmd, BenchCommon* c) {
   c->mpi = default_mpi();
-  cmd->add_option("--mpi", c->mpi, "The MPI library")
-      ->check(CLI::IsMember(mpi_names()))
-      ->capture_default_str();
+  cmd->add_option("--mpi", c->mpi, "MPI library")->check(CLI::IsMember(mpi_names()))->capture_default_str();
   add_files(cmd, c);
-  cmd->add_option("--mpirun", c->mpirun, "The launcher (default: mpirun.openmpi or mpirun.mpich)");
+  cmd->add_option("--mpirun", c->mpirun, "Launcher (default: mpirun.openmpi or mpirun.mpich)");
   c->has_runner = cmd->add_option("--runner", c->runner,
-                                  "What Tasuki's programs are started with instead of 'tasuki run'; '' gives "
-                                  "plain MPI twice, which shows "
-                                  "the noise of the measurement");
+                                  "Start Tasuki's programs with this command instead of 'tasuki run'; '' "
+                                  "runs plain MPI twice, which shows the noise of the measurement");
 }
 
 Result<MpiProgram> find_mpi(const std::string& name, const std::string& mpirun, const std::string& program) {

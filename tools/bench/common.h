@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/driver/ddt.h"
+#include "bench/driver/benchmarks/ddt.h"
 #include "tools/command.h"
 
 namespace tasuki::tool {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/settings.h"
-#include "bench/driver/memory.h"
+#include "bench/driver/benchmarks/memory.h"
 #include "tools/bench/common.h"
 
 namespace tasuki::tool {
@@ -59,10 +59,10 @@ int run(MemoryCommand* c) {
 }  // namespace
 
 void add_bench_memory(CLI::App* bench, int* exit_code) {
-  CLI::App* cmd = bench->add_subcommand(
-      "memory",
-      "Programs with more data than local memory: cluster memory, and what a user would pick instead, beside "
-      "plain malloc in the same run.");
+  CLI::App* cmd =
+      bench->add_subcommand("memory",
+                            "Programs with more data than local memory, in cluster memory and in what a user "
+                            "would choose instead, beside plain malloc in the same run.");
   auto c = std::make_shared<MemoryCommand>();
   bench::MemoryChoice& choice = c->choice;
   bench::MemoryOptions& o = c->options;
@@ -75,13 +75,14 @@ void add_bench_memory(CLI::App* bench, int* exit_code) {
       ->capture_default_str();
   add_files(cmd, &c->common);
   cmd->add_flag("--full", choice.full,
-                "The paper's whole evaluation, for hours; with other choices: more local memory ratios");
+                "Run the whole evaluation of the DLM-MPI paper, which takes hours; with other options: "
+                "measure more ratios of local memory");
   cmd->add_option("--kernels", choice.kernels,
                   "Kernels, NAME, NAME:SIZE or NAME:SIZE:PART+PART: stream, himeno, himeno-double, matvec, "
                   "is, cg, mg, "
                   "ft, bt, sp, random-update, random-read")
       ->delimiter(',');
-  cmd->add_option("--ratios", choice.ratios, "Local memory, per cent of the data")
+  cmd->add_option("--ratios", choice.ratios, "Sizes of local memory, in per cent of the data")
       ->delimiter(',')
       ->check(CLI::Range(0.1, 100.0));
   cmd->add_option("--page-sizes", c->pages, "Page sizes: auto, or multiples of 4 KiB up to 2 MiB")
@@ -96,37 +97,39 @@ void add_bench_memory(CLI::App* bench, int* exit_code) {
                              "node: servers on this host; hosts: on another one, made of network namespaces")
                  ->delimiter(',')
                  ->check(CLI::IsMember({"node", "hosts"}));
-  cmd->add_option("--threads", choice.threads, "Numbers of threads of the programs")
+  cmd->add_option("--threads", choice.threads, "Numbers of threads that the programs use")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
-  cmd->add_option(
-         "--settings", choice.settings,
-         "Further settings of the pager, e.g. 'prefetch=off replacement=fifo'; each list is one more case")
+  cmd->add_option("--settings", choice.settings,
+                  "Further settings of the pager, e.g. 'prefetch=off replacement=fifo'; each list is "
+                  "measured as a case of its own")
       ->delimiter(',');
   std::vector<std::string> peers(std::begin(bench::kMemoryPeers), std::end(bench::kMemoryPeers));
-  cmd->add_option(
-         "--peers", choice.peers,
-         "What else is measured: swap space under a limit of memory (swap-disk, swap-zram), a mapped "
-         "file under such a limit (file-ram, file-disk), LLNL UMap (umap)")
+  cmd->add_option("--peers", choice.peers,
+                  "Measure these, too: swap space under a limit of memory (swap-disk, swap-zram), a mapped "
+                  "file under such a limit (file-ram, file-disk), LLNL UMap (umap)")
       ->delimiter(',')
       ->check(CLI::IsMember(peers));
-  cmd->add_flag("--no-peers", choice.no_peers, "Nothing else");
+  cmd->add_flag("--no-peers", choice.no_peers, "Measure cluster memory and plain memory only");
   cmd->add_option("--reps", choice.repetitions, "Timed repetitions of each start")->check(CLI::Range(1, 500));
-  cmd->add_option("--warm", choice.warm, "Repetitions before them")->check(CLI::Range(0, 500));
-  cmd->add_option("--rounds", o.rounds, "Starts of each measurement, in turns")
+  cmd->add_option("--warm", choice.warm, "Repetitions before the timed ones")->check(CLI::Range(0, 500));
+  cmd->add_option("--rounds", o.rounds, "How often each measurement is started, in turns")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  cmd->add_option("--limit", o.limit_seconds, "Seconds after which a start is given up, which is a failure")
+  cmd->add_option("--limit", o.limit_seconds,
+                  "Seconds after which a run is given up, which counts as a failure")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  cmd->add_option("--peer-limit", o.peer_limit_seconds, "The same of what is not cluster memory; no failure")
+  cmd->add_option(
+         "--peer-limit", o.peer_limit_seconds,
+         "Seconds after which a run without cluster memory is given up, which does not count as a failure")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   cmd->add_option("--transport-seconds", o.transport_seconds,
-                  "Time for each of the 30 rates at which the MPI library and memory move pages")
+                  "Seconds for each of the 30 measurements of how fast the MPI library and memory move pages")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  cmd->add_option("--folder", o.folder, "Where the files of swap-disk and file-disk go")
+  cmd->add_option("--folder", o.folder, "Folder for the files of swap-disk and file-disk")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();
   cmd->callback([c, exit_code] { *exit_code = run(c.get()); });

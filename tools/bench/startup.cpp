@@ -98,19 +98,21 @@ bool measure_memory(int count, Memory* task, Memory* plain) {
   Result<os::Child> space = os::start({.argv = tasuki_command(count, sleeper)});
   const auto deadline = Clock::now() + std::chrono::seconds(20);
   const bool started = single.ok() && space.ok();
-  while (started && children_of(space.value().pid()) < count && Clock::now() < deadline)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const bool complete = started && children_of(space.value().pid()) == count;
-  std::this_thread::sleep_for(std::chrono::milliseconds(200 + count));  // until they sleep
-  if (started) {
+  // All of them, and asleep: on a busy machine one may only be about to replace itself by the program, and
+  // has no memory to speak of for a moment.
+  bool complete = false;
+  while (started && !complete && Clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200 + count));
+    if (children_of(space.value().pid()) != count) continue;
     *plain = memory_of(single.value().pid());
     *task = memory_of(space.value().pid());
+    complete = plain->private_kib > 0 && task->private_kib > 0;
   }
   task->private_kib /= count;
   task->page_table_kib /= count;
   for (Result<os::Child>* child : {&single, &space})
     if (child->ok()) child->value().end(std::chrono::seconds(60));
-  return complete && plain->private_kib > 0 && task->private_kib > 0;
+  return complete;
 }
 
 int measure(const StartupOptions& options) {
@@ -163,10 +165,11 @@ int measure(const StartupOptions& options) {
 
 void add_bench_startup(CLI::App* bench, int* exit_code) {
   CLI::App* cmd =
-      bench->add_subcommand("startup", "Time and memory that a task costs, beside plain processes.");
+      bench->add_subcommand("startup", "What a task costs in time and memory, beside a plain process.");
   static StartupOptions options;
   cmd->add_option("--tasks", options.counts, "Numbers of tasks")->delimiter(',')->check(CLI::Range(1, 4096));
-  cmd->add_option("--rounds", options.rounds, "Measurements of each")->check(CLI::Range(1, 1000));
+  cmd->add_option("--rounds", options.rounds, "How often each number is measured")
+      ->check(CLI::Range(1, 1000));
   cmd->add_option("--json", options.json, "Write the rows to this file");
   cmd->callback([exit_code] { *exit_code = measure(options); });
 }

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "bench/driver/sweep.h"
+#include "bench/driver/benchmarks/sweep.h"
 #include "tools/bench/common.h"
 
 namespace tasuki::tool {
@@ -75,16 +75,16 @@ std::shared_ptr<SweepCommand> add_sweep(CLI::App* bench, int* exit_code, const c
   add_common(*cmd, &c->common);
   (*cmd)
       ->add_option("--threads", c->options.helpers,
-                   "Numbers of helper threads of a rank (TASUKI_THREADS; default: 0 and as many as each rank "
-                   "has cores for)")
+                   "Numbers of helper threads of a rank, TASUKI_THREADS (default: 0, and as many as there "
+                   "are cores for)")
       ->delimiter(',')
       ->check(CLI::Range(0, 256));
   (*cmd)
       ->add_option("--seconds", c->options.seconds,
-                   "Time for everything (default: a quarter of a second a cell)")
+                   "Seconds for the whole measurement (default: a quarter of a second for each cell)")
       ->check(CLI::PositiveNumber);
   (*cmd)
-      ->add_option("--rounds", c->options.rounds, "Turns of each job in a cell")
+      ->add_option("--rounds", c->options.rounds, "How many turns each job gets in a cell")
       ->check(CLI::Range(3, 1000))
       ->capture_default_str();
   (*cmd)->callback([c, exit_code] { *exit_code = run_sweep(c.get()); });
@@ -97,28 +97,29 @@ void add_cells(CLI::App* cmd, SweepCommand* c, const Sizes& blocks, const Sizes&
   c->options.max_bytes = max_bytes;
   add_list(cmd, "--blocks", &c->options.blocks, "Bytes of a block (default: powers of 4 up to 1 MiB)");
   add_list(cmd, "--counts", &c->options.counts, "Numbers of blocks (default: powers of 4 up to 1 Mi)");
-  cmd->add_option("--strides", c->options.strides, "Distances of blocks, in block lengths")
+  cmd->add_option("--strides", c->options.strides, "Distances from block to block, in block lengths")
       ->delimiter(',')
       ->check(CLI::Range(2, 4096))
       ->capture_default_str();
-  cmd->add_option("--max-bytes", c->options.max_bytes,
-                  "No cell carries more (default: " + std::to_string(max_bytes >> 20) + " MiB)")
+  cmd->add_option(
+         "--max-bytes", c->options.max_bytes,
+         "Leave out cells with more data than this (default: " + std::to_string(max_bytes >> 20) + " MiB)")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 30));
 }
 
 void add_patterns(CLI::App* cmd, SweepCommand* c, const std::string& flag, const std::string& help) {
   cmd->add_flag(flag, c->patterns, help);
-  cmd->add_option("--pattern", c->ddt.pattern,
-                  "With " + flag + ": rows whose PATTERN/BYTES this regular expression finds");
+  cmd->add_option(
+      "--pattern", c->ddt.pattern,
+      "With " + flag + ": measure only the rows whose PATTERN/BYTES this regular expression finds");
   cmd->add_option(
          "--peer", c->peers,
          "With " + flag +
              ": a further MPI library, NAME=MPIRUN,PROGRAM; PROGRAM is bench/measure/ddt built for it")
       ->take_all();
-  cmd->add_flag(
-      "--touch", c->ddt.touch,
-      "With " + flag + ": write what is sent before, and read what was received after each message");
+  cmd->add_flag("--touch", c->ddt.touch,
+                "With " + flag + ": write the data before each message and read them after it");
   cmd->add_option("--iters", c->ddt.iterations, "With " + flag + ": repetitions of each row and job")
       ->check(CLI::PositiveNumber);
 }
@@ -133,9 +134,9 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
       "memcpy.",
       bench::Sweep::pack, &cmd);
   add_cells(cmd, pack.get(), powers_of(4, 1, 1 << 20), powers_of(4, 1, 1 << 20), 16 << 20);
-  add_patterns(
-      cmd, pack.get(), "--ddt",
-      "The patterns of applications instead, against hand-written loops and the best of all MPI libraries");
+  add_patterns(cmd, pack.get(), "--ddt",
+               "Measure the patterns of applications instead, beside hand-written loops and the best of all "
+               "MPI libraries");
 
   auto typed = add_sweep(
       bench, exit_code, "typed",
@@ -144,8 +145,10 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
       bench::Sweep::typed, &cmd);
   add_cells(cmd, typed.get(), powers_of(4, 4, 1 << 20), powers_of(4, 1, 1 << 18), 4 << 20);
   add_patterns(cmd, typed.get(), "--peers",
-               "The patterns of applications instead, against the best of all MPI libraries");
-  CLI::Option* where = cmd->add_option("--where", typed->options.where, "node, hosts, or both")
+               "Measure the patterns of applications instead, beside the best of all MPI libraries");
+  CLI::Option* where = cmd->add_option("--where", typed->options.where,
+                                       "Where the two ranks are: on this node, on two hosts made of network "
+                                       "namespaces, or both in turn")
                            ->delimiter(',')
                            ->check(CLI::IsMember({"node", "hosts"}));
   typed->options.where = {"node", "hosts"};

@@ -87,9 +87,9 @@ std::string human_bytes(uint64_t bytes) {
 }
 
 void add_doctor(CLI::App& app, int* exit_code) {
-  CLI::App* cmd = app.add_subcommand(
-      "doctor",
-      "Say what this machine, its MPI libraries and a program mean for Tasuki, and what to change.");
+  CLI::App* cmd = app.add_subcommand("doctor",
+                                     "Say whether Tasuki works with this machine, its MPI libraries and a "
+                                     "program, and what to change if it does not.");
   struct Options {
     std::string program;
     bool json = false;
@@ -97,8 +97,9 @@ void add_doctor(CLI::App& app, int* exit_code) {
     std::string library;
   };
   auto options = std::make_shared<Options>();
-  cmd->add_option("PROGRAM", options->program, "Would its ranks share an address space, and with which MPI?");
-  cmd->add_flag("--json", options->json, "The same as JSON");
+  cmd->add_option("PROGRAM", options->program,
+                  "A program: would its ranks share an address space, and which MPI library does it use?");
+  cmd->add_flag("--json", options->json, "Print the findings as JSON");
   cmd->add_flag("--trial", options->trial)->group("");        // what examine_machine starts as a task
   cmd->add_option("--library", options->library)->group("");  // what ask_mpi_library starts
   cmd->footer("Exit code: 0 when tasks can share an address space here, 1 when a problem prevents it.");

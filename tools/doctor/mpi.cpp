@@ -116,7 +116,8 @@ std::vector<std::string> libraries(const std::vector<std::string>& launchers) {
 }  // namespace
 
 void speak_for_mpi_library(const std::string& path) {
-  // MPI libraries start helpers and print when they are loaded in odd surroundings: what they print is no answer.
+  // MPI libraries start helpers and print when they are loaded in odd surroundings: what they print is no
+  // answer.
   const int answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(null, STDOUT_FILENO);

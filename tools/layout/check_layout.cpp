@@ -108,16 +108,18 @@ int check(const CheckOptions& options) {
 }  // namespace
 
 void add_check_layout(CLI::App& app, int* exit_code) {
-  CLI::App* cmd = app.add_subcommand(
-      "check-layout",
-      "Run a program with its tasks loaded at different places and compare: finds stray writes.");
+  CLI::App* cmd = app.add_subcommand("check-layout",
+                                     "Run a program several times with its tasks loaded at different "
+                                     "addresses, and compare the output: this finds stray writes.");
   static CheckOptions options;
   cmd->add_option("-n", options.tasks, "Number of tasks")->check(CLI::Range(1, kMostTasks));
-  cmd->add_option("--runs", options.runs, "Number of runs")->check(CLI::Range(2, 1000000));
-  cmd->add_option("--first-seed", options.first_seed, "Seed of the first run with random places")
+  cmd->add_option("--runs", options.runs, "Number of runs, the one at the usual addresses included")
+      ->check(CLI::Range(2, 1000000));
+  cmd->add_option("--first-seed", options.first_seed,
+                  "Seed of the first run at random addresses; later runs use the following numbers")
       ->check(CLI::PositiveNumber);
   cmd->add_option("--launcher", options.launcher,
-                  "Start the ranks with this, e.g. \"mpirun -n 4\", instead of -n");
+                  "Start the ranks with this command instead of -n, e.g. \"mpirun -n 4\"");
   cmd->prefix_command();
   cmd->callback([cmd, exit_code] {
     if (!take_program(*cmd, "tasuki check-layout -n N PROGRAM [arguments]", &options.command)) {

@@ -135,12 +135,12 @@ int show(const LayoutCommand& c) {
 
 void add_layout(CLI::App& app, int* exit_code) {
   CLI::App* cmd = app.add_subcommand(
-      "layout", "The normal form of a datatype, its size, bounds, runs and what copying it costs.");
+      "layout", "Print the normal form of a datatype, its size, bounds and runs, and what copying it costs.");
   auto c = std::make_shared<LayoutCommand>();
   cmd->add_option("what", c->words,
                   "PATTERN [SIZES...], a pattern of `tasuki bench ddt`, or a C-like EXPRESSION such as "
                   "'struct{int[3]@0; vector(4, 2, 8, double)@16}'; none lists the patterns");
-  cmd->add_flag("--json", c->json, "As JSON");
+  cmd->add_flag("--json", c->json, "Print the result as JSON");
   cmd->callback([c, exit_code] { *exit_code = show(*c); });
 }
 

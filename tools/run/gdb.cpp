@@ -60,11 +60,13 @@ int gdb(const GdbOptions& options) {
 
 void add_gdb(CLI::App& app, int* exit_code) {
   CLI::App* cmd = app.add_subcommand(
-      "gdb", "Debug a task of tasuki run: gdb with the symbols of its program and libraries.");
+      "gdb", "Attach gdb to a task of tasuki run, with the symbols of the task's program and libraries.");
   static GdbOptions options;
-  cmd->add_option("pid", options.pid, "Process number of the task")->required()->check(CLI::PositiveNumber);
+  cmd->add_option("pid", options.pid, "Process number (pid) of the task")
+      ->required()
+      ->check(CLI::PositiveNumber);
   cmd->add_flag("--print", options.print, "Print the commands instead of starting gdb");
-  cmd->add_option("more", options.more, "More arguments of gdb, after --");
+  cmd->add_option("more", options.more, "Further arguments for gdb, after --");
   cmd->callback([exit_code] { *exit_code = gdb(options); });
 }
 

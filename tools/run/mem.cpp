@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "cluster/settings/command_line.h"
 #include "os/command.h"
 #include "os/environment.h"
 #include "task/launcher.h"
@@ -34,7 +35,8 @@ struct MemOptions {
   std::vector<std::string> command;
 };
 
-// "page-size" for TASUKI_DLM_PAGE_SIZE, "threshold" for TASUKI_MEM_THRESHOLD; empty: not a setting of this command.
+// "page-size" for TASUKI_DLM_PAGE_SIZE, "threshold" for TASUKI_MEM_THRESHOLD; empty: not a setting of this
+// command.
 std::string option_name(const Setting& setting) {
   std::string_view name = setting.name;
   for (const std::string_view prefix : {"TASUKI_DLM_", "TASUKI_MEM_"}) {
@@ -62,7 +64,8 @@ std::string library_for(const std::string& mpi) {
   return prefix() + "/lib/tasuki/" + mpi + "/libtasuki-mem.so";
 }
 
-// The MPI library that the ranks speak: as asked for, as the launcher says, else the first one that is installed.
+// The MPI library that the ranks speak: as asked for, as the launcher says, else the first one that is
+// installed.
 std::string choose_mpi(const MemOptions& options, const task::Job& job) {
   if (options.mpi != "auto") return options.mpi;
   if (const char* name = directory_of(job.abi)) return name;
@@ -98,7 +101,8 @@ int execute(const task::Job& job, const std::string& path, const std::vector<std
 int dismiss(const task::Job& job, const std::string& server, int code, std::vector<std::string> environment) {
   if (job.launcher == nullptr || access(server.c_str(), X_OK) != 0) return code;
   fflush(stderr);
-  os::set_variable(&environment, "TASUKI_DLM_STATS", "off");
+  // It reads settings, too, and would complain of the same ones.
+  std::erase_if(environment, [](const std::string& v) { return v.starts_with(cluster::kSettingsPrefix); });
   return execute(job, server, {server, std::to_string(code)}, environment);
 }
 
@@ -125,6 +129,25 @@ bool take_settings(MemOptions* options, std::vector<std::string>* environment) {
   return true;
 }
 
+// The settings of cluster memory are checked here, and those of a file put into the environment: the library
+// that is preloaded reads nothing else.
+Status resolve_settings(std::vector<std::string>* environment) {
+  cluster::Values values;
+  cluster::add_environment(&values, [&](const char* name) { return os::variable(*environment, name); });
+  const auto config = values.find("config");
+  if (config != values.end()) {
+    const Status read = cluster::add_file(config->second.text, &values);
+    if (!read.ok()) return read;
+  }
+  const Result<cluster::Options> checked = cluster::make_options(values, 0);
+  if (!checked.ok()) return checked.status();
+  for (const Setting* setting : cluster::cluster_settings()) {
+    const auto value = values.find(cluster::short_name(*setting));
+    if (value != values.end()) os::set_variable(environment, setting->name, value->second.text);
+  }
+  return {};
+}
+
 // A word that was meant as the value of an option which may stand alone, and would be taken for the program.
 bool is_value(const Given& given, const std::string& word) {
   bool on;
@@ -143,6 +166,10 @@ int run(MemOptions* options) {
   const std::string server = prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
   if (job.world_rank > 0) return execute(job, server, {server}, environment);
 
+  if (const Status settings = resolve_settings(&environment); !settings.ok()) {
+    log(LogLevel::error, "%s", settings.message().c_str());
+    return dismiss(job, server, 1, environment);
+  }
   const task::Program program = task::find_program(options->command, getenv("PATH"));
   for (const Given& given : options->settings) {
     if (program.error == 0 || !is_value(given, options->command[0])) continue;
@@ -170,8 +197,9 @@ int run(MemOptions* options) {
   const char* users = os::variable(environment, "LD_PRELOAD");
   os::set_variable(&environment, "LD_PRELOAD",
                    library + (users != nullptr && *users != 0 ? std::string(":") + users : ""));
-  // MPI libraries catch signals to print where they came from, and patch mmap and its relatives to learn when memory goes:
-  // both are in the way of the program and of its memory. The library takes these variables out of its sight again.
+  // MPI libraries catch signals to print where they came from, and patch mmap and its relatives to learn when
+  // memory goes: both are in the way of the program and of its memory. The library takes these variables out
+  // of its sight again.
   std::string hidden;
   for (const auto& [name, value] :
        {std::pair("OMPI_MCA_opal_signal", ""), std::pair("UCX_HANDLE_ERRORS", "none"),
@@ -189,9 +217,9 @@ int run(MemOptions* options) {
 }  // namespace
 
 void add_mem(CLI::App& app, int* exit_code) {
-  CLI::App* cmd = app.add_subcommand(
-      "mem",
-      "Run a program with its large allocations in cluster memory: mpirun -n 4 tasuki mem ./program args...");
+  CLI::App* cmd = app.add_subcommand("mem",
+                                     "Run a program whose large allocations are in the memory of all ranks: "
+                                     "mpirun -n 4 tasuki mem ./program args...");
   auto options = std::make_shared<MemOptions>();
   for (const Setting& setting : settings()) {
     const std::string name = option_name(setting);
@@ -207,7 +235,7 @@ void add_mem(CLI::App& app, int* exit_code) {
           ->default_str(setting.default_value);
     }
   }
-  cmd->add_option("--mpi", options->mpi, "The MPI library of the job; auto: the launcher's")
+  cmd->add_option("--mpi", options->mpi, "MPI library of the job; auto: the one of the launcher")
       ->check(CLI::IsMember({"auto", "openmpi", "mpich"}));
   cmd->footer("Rank 0 runs the program, the other ranks lend their memory.");
   cmd->prefix_command();

@@ -163,12 +163,14 @@ int exec_failure(const char* launcher, const std::string& name, int error) {
 
 void add_run(CLI::App& app, int* exit_code) {
   CLI::App* cmd = app.add_subcommand(
-      "run", "Run a program's ranks in one address space per node: mpirun -n 4 tasuki run ./app args...");
+      "run",
+      "Run the ranks of a program in one address space on each node: mpirun -n 4 tasuki run ./app args...");
   static RunOptions options;
   cmd->add_option("-n", options.tasks,
-                  "Without a launcher: number of tasks (TASUKI_RANK tells each its number)")
+                  "Without an MPI launcher: start so many tasks (TASUKI_RANK tells each task its number)")
       ->check(CLI::Range(1, kMostTasks));
-  cmd->add_flag("--require", options.require, "A program that cannot share the address space is an error");
+  cmd->add_flag("--require", options.require,
+                "Treat a program that cannot share the address space as an error");
   cmd->add_option("--layout-seed", options.layout_seed,
                   "Load the tasks at random addresses derived from this number (see tasuki check-layout)");
   cmd->add_flag(kBehindWrapper)->group("");  // what run_behind_wrapper starts

@@ -52,9 +52,10 @@ void print_markdown() {
 }  // namespace
 
 void add_settings(CLI::App& app, int* exit_code) {
-  CLI::App* cmd = app.add_subcommand("settings", "Print every setting, its default and its value here.");
+  CLI::App* cmd =
+      app.add_subcommand("settings", "Print every setting, its default, and its value in this environment.");
   auto markdown = std::make_shared<bool>(false);
-  cmd->add_flag("--markdown", *markdown, "As the manual's table");
+  cmd->add_flag("--markdown", *markdown, "Print them as the table of the manual");
   cmd->callback([markdown, exit_code] {
     if (*markdown) {
       print_markdown();

@@ -9,14 +9,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "os/clock.h"
 #include "tools/command.h"
 
 namespace tasuki::tool {
 namespace {
-
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string machine_directory() {
   return prefix() + "/share/tasuki/machines";
@@ -31,31 +28,33 @@ void progress_line(const netsim::Progress& p, void*) {
 
 void add_machine_options(CLI::App* cmd, SimOptions* o) {
   cmd->add_option("--machine", o->machine, "Machine file (TOML), or the name of one that comes with Tasuki");
-  cmd->add_option(
-         "--set", o->settings,
-         "KEY=VALUE in place of the machine file's, e.g. router.arbitration=round-robin; may be repeated")
+  cmd->add_option("--set", o->settings,
+                  "KEY=VALUE replaces a value of the machine file, e.g. router.arbitration=round-robin; may "
+                  "be repeated")
       ->allow_extra_args(false);
-  cmd->add_option("--model", o->model,
-                  "packet: every packet in every router; flow: messages share links max-min fairly")
+  cmd->add_option(
+         "--model", o->model,
+         "packet: follow every packet through every router; flow: let messages share links max-min fairly")
       ->check(CLI::IsMember({"packet", "flow"}))
       ->capture_default_str();
-  cmd->add_option("--threads", o->threads, "Threads; the results are the same on any number")
+  cmd->add_option("--threads", o->threads, "Number of threads; it does not change the results")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  cmd->add_option("--seed", o->seed, "Of random numbers: routing that uses them, start skew")
+  cmd->add_option("--seed", o->seed, "Seed of the random numbers that routing and --skew use")
       ->capture_default_str();
 }
 
 void add_schedule_options(CLI::App* cmd, SimOptions* o) {
-  cmd->add_option("--schedule", o->schedule, "Collective schedule on all nodes, e.g. a2at, pairwise, ring");
+  cmd->add_option("--schedule", o->schedule,
+                  "Collective schedule that all nodes carry out, e.g. a2at, pairwise, ring");
   cmd->add_option("--bytes", o->bytes,
-                  "Of a block (all-to-all), a message (broadcast), a contribution (allreduce)")
+                  "Size of a block (all-to-all), of the message (broadcast), of a contribution (allreduce)")
       ->capture_default_str();
-  cmd->add_option("--segment", o->segment, "Bytes of a segment of pipelined schedules; 0: whole messages")
+  cmd->add_option("--segment", o->segment, "Size of a segment in pipelined schedules; 0: send whole messages")
       ->capture_default_str();
-  cmd->add_option("--root", o->root, "Root of a broadcast")->capture_default_str();
-  cmd->add_flag("--barriers", o->barriers, "A dissemination barrier between the schedule's rounds");
-  cmd->add_option("--skew", o->skew, "Ranks start at times spread over this, e.g. '3 us'")
+  cmd->add_option("--root", o->root, "Root of the broadcast")->capture_default_str();
+  cmd->add_flag("--barriers", o->barriers, "Put a dissemination barrier between the rounds of the schedule");
+  cmd->add_option("--skew", o->skew, "Let the ranks start at random times within this time, e.g. '3 us'")
       ->capture_default_str();
 }
 
@@ -81,8 +80,8 @@ Result<netsim::Machine> find_machine(const SimOptions& o) {
   return netsim::load_machine(path, o.settings);
 }
 
-Result<simmpi::ScheduleSpec> schedule_spec(const SimOptions& o) {
-  simmpi::ScheduleSpec spec;
+Result<experiment::ScheduleSpec> schedule_spec(const SimOptions& o) {
+  experiment::ScheduleSpec spec;
   spec.algorithm = o.schedule;
   spec.root = o.root;
   spec.barriers = o.barriers;
@@ -93,8 +92,8 @@ Result<simmpi::ScheduleSpec> schedule_spec(const SimOptions& o) {
   return spec;
 }
 
-Result<simmpi::RunOptions> run_options(const SimOptions& o) {
-  simmpi::RunOptions r;
+Result<experiment::RunOptions> run_options(const SimOptions& o) {
+  experiment::RunOptions r;
   r.network.threads = o.threads;
   r.network.seed = o.seed;
   r.network.model = o.model == "flow" ? netsim::Model::flow : netsim::Model::packet;
@@ -112,11 +111,11 @@ void end_progress() {
   if (isatty(STDERR_FILENO) != 0) fputs("\r\033[K", stderr);
 }
 
-PointProgress::PointProgress(size_t count) : count_(count), start_(seconds()) {}
+PointProgress::PointProgress(size_t count) : count_(count), start_(os::monotonic_seconds()) {}
 
 void PointProgress::operator()(size_t finished) const {
   if (isatty(STDERR_FILENO) == 0) return;
-  const double passed = seconds() - start_;
+  const double passed = os::monotonic_seconds() - start_;
   fprintf(stderr, "\r\033[K%zu of %zu, about %.0f s left", finished, count_,
           passed / static_cast<double>(finished) * static_cast<double>(count_ - finished));
   if (finished == count_) end_progress();
@@ -136,6 +135,18 @@ std::string command_line() {
     text += (text.empty() ? "" : " ") + (quote ? "'" + word + "'" : word);
   }
   return text;
+}
+
+report::Facts about_page() {
+  return {"This page",
+          {{"Ideal",
+            "the longer of two times. In one the links carry the bytes, each class of links sharing its load "
+            "evenly "
+            "and never pausing; in the other the busiest node moves its own bytes through its NICs. Nothing "
+            "on the "
+            "machine is faster."},
+           {"Command", command_line()},
+           {"Version", std::string("Tasuki ") + TASUKI_VERSION}}};
 }
 
 int sim_error(const Status& status) {

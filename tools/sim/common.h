@@ -1,12 +1,14 @@
-// What `tasuki sim` and its subcommands share: the options that name a machine and a schedule, and progress lines.
+// What `tasuki sim` and its subcommands share: the options that name a machine and a schedule, and progress
+// lines.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "experiment/experiment.h"
 #include "netsim/network.h"
-#include "simmpi/experiment/experiment.h"
+#include "report/page.h"
 
 namespace tasuki::tool {
 
@@ -25,8 +27,8 @@ void add_schedule_options(CLI::App* cmd, SimOptions* o);
 Result<netsim::Machine> find_machine(const SimOptions& o);
 std::vector<std::string> shipped_machines();
 
-Result<simmpi::ScheduleSpec> schedule_spec(const SimOptions& o);
-Result<simmpi::RunOptions> run_options(const SimOptions& o);
+Result<experiment::ScheduleSpec> schedule_spec(const SimOptions& o);
+Result<experiment::RunOptions> run_options(const SimOptions& o);
 
 // "simulated 12.3 ms, 4.1 M events/s", on a terminal.
 void show_progress(netsim::Options* options);
@@ -46,6 +48,8 @@ int sim_error(const Status& status);
 // What the user typed: words, and a line to show.
 std::vector<std::string> own_words();
 std::string command_line();
+// What a page says of itself: the meaning of "ideal", the command, the version.
+report::Facts about_page();
 
 void add_sim_machines(CLI::App* sim, int* exit_code);
 void add_sim_sweep(CLI::App* sim, int* exit_code);

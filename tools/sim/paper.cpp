@@ -1,5 +1,5 @@
-// `tasuki sim paper`: every experiment of the paper on packet pacing (Shibamura et al., IPSJ 2011), its figures and, beside
-// each number of its text, ours. docs/simulator-paper.md says what differs and why.
+// `tasuki sim paper`: every experiment of the paper on packet pacing (Shibamura et al., IPSJ 2011), its
+// figures and, beside each number of its text, ours. docs/simulator-paper.md says what differs and why.
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -8,9 +8,9 @@
 #include <memory>
 #include <thread>
 
-#include "bench/plot/chart_page.h"
+#include "experiment/tune.h"
 #include "os/output_file.h"
-#include "simmpi/experiment/tune.h"
+#include "report/chart_page.h"
 #include "tools/command.h"
 #include "tools/sim/common.h"
 #include "tools/sim/paper_points.h"
@@ -18,8 +18,8 @@
 namespace tasuki::tool {
 namespace {
 
-using bench::Chart;
-using bench::Comparison;
+using report::Chart;
+using report::Comparison;
 
 struct PaperCommand : SimOptions {
   std::vector<uint32_t> sizes{8, 9, 10, 11, 12, 13, 14, 15, 16};
@@ -116,7 +116,7 @@ class Paper {
   void chart_of_time(const std::string& title, const PaperPoint& p, const std::string& note) {
     const PaperResult& r = points_.at(over_time(p));
     Chart chart{title, "time, ms", "throughput of a link, GB/s", {}, note, true, false, {}};
-    bench::Curve mean{"mean", {}};
+    report::Curve mean{"mean", {}};
     for (size_t c = 0; c < r.throughput.size(); c++) {
       chart.series.push_back({r.classes[c], {}});
       for (size_t b = 0; b < r.throughput[c].size(); b++) {
@@ -362,23 +362,23 @@ class Paper {
     if (!machine.ok()) return machine.status();
     machine.value().extents = {9, 9};
     machine.value().wraps = {true, true};
-    simmpi::TuneOptions options;
+    experiment::TuneOptions options;
     options.workers = c_.threads;
     options.high = 2;
     options.fine = c_.step;
     options.skew = 30000;  // 30 ns: no machine starts its ranks more exactly
     const PointProgress progress(options.rounds * kSequences);
     options.progress = [&progress](size_t finished, size_t) { progress(finished); };
-    simmpi::ScheduleSpec spec;
+    experiment::ScheduleSpec spec;
     spec.algorithm = "a2at";
     if (!std::filesystem::exists(file)) {
-      Result<simmpi::Tuned> tuned =
-          simmpi::tune(std::make_shared<const netsim::Machine>(machine.value()), spec, options);
+      Result<experiment::Tuned> tuned =
+          experiment::tune(std::make_shared<const netsim::Machine>(machine.value()), spec, options);
       if (!tuned.ok()) return tuned.status();
-      Status status = simmpi::save(tuned.value().schedule, file);
+      Status status = experiment::save(tuned.value().schedule, file);
       if (!status.ok()) return status;
     }
-    Result<simmpi::SavedSchedule> saved = simmpi::load(file);
+    Result<experiment::SavedSchedule> saved = experiment::load(file);
     if (!saved.ok()) return saved.status();
     std::vector<double> bias;
     for (const int32_t b : saved.value().pace.per_sequence)
@@ -459,12 +459,13 @@ int run(const PaperCommand& c) {
     printf("%-70s %18s %18s  %s\n", n.what.c_str(), n.paper.c_str(), n.ours.c_str(), n.remark.c_str());
     rows.push_back({{"what", n.what}, {"paper", n.paper}, {"here", n.ours}, {"remark", n.remark}});
   }
-  const std::string page =
-      bench::chart_page("All-to-all with packet pacing on a 2-D torus: the paper's experiments",
-                        "Shibamura et al., IPSJ Transactions on Advanced Computing Systems, 2011, "
-                        "re-created by `tasuki sim paper`.",
-                        paper.numbers, paper.charts);
-  status = os::write_output("--out", c.out + "/paper.html", page);
+  report::ChartPage page{.about = {}, .tiles = {}, .numbers = paper.numbers, .charts = paper.charts};
+  page.about.title = "All-to-all with packet pacing on a 2-D torus: the paper's experiments";
+  page.about.lead =
+      "Shibamura et al., IPSJ Transactions on Advanced Computing Systems, 2011, re-created by `tasuki sim "
+      "paper`; figures have the paper's numbers.";
+  page.about.facts = {about_page()};
+  status = os::write_output("--out", c.out + "/paper.html", report::chart_page(page));
   if (status.ok())
     status =
         os::write_output("--out", c.out + "/paper.json", nlohmann::json{{"numbers", rows}}.dump(1) + "\n");
@@ -477,32 +478,34 @@ int run(const PaperCommand& c) {
 
 void add_sim_paper(CLI::App* sim, int* exit_code) {
   CLI::App* cmd = sim->add_subcommand("paper",
-                                      "The paper's experiments 1 to 4: its numbers beside ours, its figures. "
-                                      "Interrupted, it goes on next time.");
+                                      "Repeat experiments 1 to 4 of the paper on packet pacing, and print "
+                                      "its numbers beside ours. An interrupted run continues next time.");
   auto c = std::make_shared<PaperCommand>();
   c->machine = "torus2d-9x9";
   c->threads = std::max(1u, std::thread::hardware_concurrency());
-  cmd->add_option("--machine", c->machine, "Machine whose extents are replaced")->capture_default_str();
-  cmd->add_option("--set", c->settings, "KEY=VALUE in place of the machine file's")->allow_extra_args(false);
-  cmd->add_option("--experiments", c->experiments, "Which")
+  cmd->add_option("--machine", c->machine, "Machine; the experiments replace its extents")
+      ->capture_default_str();
+  cmd->add_option("--set", c->settings, "KEY=VALUE replaces a value of the machine file")
+      ->allow_extra_args(false);
+  cmd->add_option("--experiments", c->experiments, "Which experiments to run")
       ->delimiter(',')
       ->check(CLI::Range(1, 4))
       ->capture_default_str();
-  cmd->add_option("--sizes", c->sizes, "Extents of experiment 2")
+  cmd->add_option("--sizes", c->sizes, "Extents of the torus in experiment 2")
       ->delimiter(',')
       ->check(CLI::Range(2, 64))
       ->capture_default_str();
-  cmd->add_option("--big-sizes", c->big_sizes, "Extents of experiment 1")
+  cmd->add_option("--big-sizes", c->big_sizes, "Extents of the torus in experiment 1")
       ->delimiter(',')
       ->check(CLI::Range(2, 64))
       ->capture_default_str();
   cmd->add_option("--step", c->step, "Step of the bias")
       ->check(CLI::Range(0.03125, 1.0))
       ->capture_default_str();
-  cmd->add_option("--threads", c->threads, "Runs side by side")
+  cmd->add_option("--threads", c->threads, "How many simulations run side by side")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  cmd->add_option("--out", c->out, "Directory for the page, the numbers and what has been computed so far")
+  cmd->add_option("--out", c->out, "Folder for the page, the numbers, and what has been computed so far")
       ->capture_default_str();
   cmd->callback([c, exit_code] { *exit_code = run(*c); });
 }

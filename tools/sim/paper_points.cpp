@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "base/log.h"
+#include "experiment/experiment.h"
+#include "experiment/tune.h"
 #include "netsim/network.h"
-#include "simmpi/experiment/experiment.h"
-#include "simmpi/experiment/tune.h"
 #include "tools/sim/common.h"
 
 namespace tasuki::tool {
@@ -122,23 +122,23 @@ Result<PaperResult> PaperPoints::attempt(const PaperPoint& p) const {
   auto machine = std::make_shared<netsim::Machine>(machine_);
   machine->extents = {p.extent, p.extent};
   machine->wraps = {true, true};
-  simmpi::ScheduleSpec spec;
+  experiment::ScheduleSpec spec;
   spec.algorithm = p.algorithm;
   spec.bytes = p.bytes;
   spec.barriers = p.barriers;
   if (!p.bias.empty())
     spec.gap = [&p](uint32_t sequence, uint32_t hops) {
-      return simmpi::gap_of_bias(
+      return experiment::gap_of_bias(
           p.bias[p.bias.size() == 1 ? 0 : std::min<size_t>(sequence, p.bias.size() - 1)], hops);
     };
-  Result<simmpi::Experiment> e = simmpi::make_experiment(machine, spec);
+  Result<experiment::Experiment> e = experiment::make_experiment(machine, spec);
   if (!e.ok()) return e.status();
   e.value().options.skew = p.skew;
   if (p.sequence >= 0) {
     e.value().options.first_sequence = static_cast<uint32_t>(p.sequence);
     e.value().options.end_sequence = static_cast<uint32_t>(p.sequence) + 1;
   }
-  Result<simmpi::RunOutcome> run = simmpi::run(e.value());
+  Result<experiment::RunOutcome> run = experiment::run(e.value());
   if (!run.ok()) return run.status();
   const netsim::Results& r = run.value().results;
   PaperResult result;
@@ -148,7 +148,7 @@ Result<PaperResult> PaperPoints::attempt(const PaperPoint& p) const {
   for (const netsim::LinkTotals& l : r.links) busy += static_cast<double>(l.busy);
   for (const uint32_t n : r.class_links) links += n;
   result.link_busy = busy / links / static_cast<double>(std::max<netsim::Time>(1, r.end));
-  for (const simmpi::SequenceTimes& t : run.value().sequences)
+  for (const experiment::SequenceTimes& t : run.value().sequences)
     result.worst_imbalance = std::max(result.worst_imbalance, static_cast<double>(t.imbalance()) * 1e-12);
   if (!p.timeline) return result;
   result.classes = r.classes;
@@ -182,7 +182,7 @@ Status PaperPoints::run(const std::vector<PaperPoint>& wanted, uint32_t workers)
   const PointProgress progress(todo.size());
   Status failed;
   size_t kept = 0;
-  simmpi::side_by_side(
+  experiment::side_by_side(
       todo.size(), workers, [&](size_t i) { results[i] = attempt(todo[i]); },
       [&](size_t finished) {
         progress(finished);

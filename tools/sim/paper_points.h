@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "netsim/machine.h"
+#include "netsim/machine/machine.h"
 
 namespace tasuki::tool {
 
@@ -39,8 +39,8 @@ struct PaperResult {
 
 class PaperPoints {
  public:
-  // `machine`: the paper's, whose extents are replaced. `file`: where results are kept, each under all that it depends on:
-  // the version of the simulator's results, every value of the machine, the point.
+  // `machine`: the paper's, whose extents are replaced. `file`: where results are kept, each under all that
+  // it depends on: the version of the simulator's results, every value of the machine, the point.
   PaperPoints(netsim::Machine machine, std::string file);
   Status load();
   // Runs those that have no result yet, cheap ones first, so many side by side.

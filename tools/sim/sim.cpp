@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <memory>
 
+#include "experiment/memory_check.h"
+#include "experiment/schedule_file.h"
 #include "os/output_file.h"
 #include "schedule/schedule.h"
-#include "simmpi/experiment/schedule_file.h"
 #include "simmpi/report/report.h"
-#include "simmpi/run/memory_check.h"
 #include "simmpi/run/run_program.h"
 #include "tools/command.h"
 #include "tools/sim/common.h"
@@ -25,7 +25,7 @@ struct SimCommand : SimOptions {
 };
 
 // "3:7": sequences 3, 4, 5, 6; "14": that one. Counted from 1, as the paper does.
-Status take_sequences(const std::string& text, simmpi::RunOptions* options) {
+Status take_sequences(const std::string& text, experiment::RunOptions* options) {
   if (text.empty()) return Status();
   unsigned first = 0, end = 0;
   char rest = 0;
@@ -39,7 +39,7 @@ Status take_sequences(const std::string& text, simmpi::RunOptions* options) {
 }
 
 // A file's gaps go by hops in its own shape.
-Status fits_machine(const simmpi::SavedSchedule& saved, const netsim::Machine& machine,
+Status fits_machine(const experiment::SavedSchedule& saved, const netsim::Machine& machine,
                     const std::string& file) {
   const schedule::Parameters& p = saved.parameters;
   const auto text = [](const std::vector<uint32_t>& shape) {
@@ -49,37 +49,37 @@ Status fits_machine(const simmpi::SavedSchedule& saved, const netsim::Machine& m
   };
   schedule::Parameters here;
   if (p.shape.empty()) return Status();
-  if (Status status = simmpi::take_shape(machine, true, &here); !status.ok()) return status;
+  if (Status status = experiment::take_shape(machine, true, &here); !status.ok()) return status;
   if (here.shape == p.shape && here.wraps == p.wraps) return Status();
   return Status::error(EINVAL, file + ": is for a " + (p.wraps ? "torus" : "mesh") + " of " + text(p.shape) +
                                    " nodes; machine '" + machine.name + "' is a " +
                                    (here.wraps ? "torus" : "mesh") + " of " + text(here.shape));
 }
 
-Result<simmpi::Experiment> experiment_of(const SimCommand& c) {
+Result<experiment::Experiment> experiment_of(const SimCommand& c) {
   Result<netsim::Machine> machine = find_machine(c);
   if (!machine.ok()) return machine.status();
   auto shared = std::make_shared<const netsim::Machine>(std::move(machine.value()));
-  Result<simmpi::RunOptions> options = run_options(c);
+  Result<experiment::RunOptions> options = run_options(c);
   if (!options.ok()) return options.status();
   Status status = take_sequences(c.sequences, &options.value());
   if (!status.ok()) return status;
-  Result<simmpi::Experiment> e = Status::error(EINVAL, "");
+  Result<experiment::Experiment> e = Status::error(EINVAL, "");
   if (!c.replay.empty()) {
-    Result<simmpi::SavedSchedule> saved = simmpi::load(c.replay);
+    Result<experiment::SavedSchedule> saved = experiment::load(c.replay);
     if (!saved.ok()) return saved.status();
-    Result<schedule::Schedule> s = simmpi::replay(saved.value());
+    Result<schedule::Schedule> s = experiment::replay(saved.value());
     if (!s.ok()) return s.status();
     if (status = fits_machine(saved.value(), *shared, c.replay); !status.ok()) return status;
-    if (Status fits = simmpi::check_memory(*shared, options.value().network); !fits.ok()) return fits;
-    e = simmpi::Experiment{shared, netsim::make_topology(*shared), std::move(s.value()), {}};
+    if (Status fits = experiment::check_memory(*shared, options.value().network); !fits.ok()) return fits;
+    e = experiment::Experiment{shared, netsim::make_topology(*shared), std::move(s.value()), {}};
   } else {
-    Result<simmpi::ScheduleSpec> spec = schedule_spec(c);
+    Result<experiment::ScheduleSpec> spec = schedule_spec(c);
     if (!spec.ok()) return spec.status();
-    Result<simmpi::PaceExpression> pace = simmpi::PaceExpression::parse(c.pace);
+    Result<experiment::PaceExpression> pace = experiment::PaceExpression::parse(c.pace);
     if (!pace.ok()) return pace.status();
     if (c.pace != "0") spec.value().gap = [p = pace.value()](uint32_t, uint32_t hops) { return p.gap(hops); };
-    e = simmpi::make_experiment(shared, spec.value());
+    e = experiment::make_experiment(shared, spec.value());
   }
   if (e.ok()) e.value().options = options.value();
   return e;
@@ -131,15 +131,15 @@ void add_settings(const SimCommand& c, simmpi::SimulationReport* report) {
 }
 
 int run_schedule(const SimCommand& c) {
-  Result<simmpi::Experiment> experiment = experiment_of(c);
+  Result<experiment::Experiment> experiment = experiment_of(c);
   if (!experiment.ok()) return sim_error(experiment.status());
-  simmpi::Experiment& e = experiment.value();
+  experiment::Experiment& e = experiment.value();
   e.options.network.link_bins = !c.out.empty();
   show_progress(&e.options.network);
-  Result<simmpi::RunOutcome> outcome = simmpi::run(e);
+  Result<experiment::RunOutcome> outcome = experiment::run(e);
   if (!outcome.ok()) return sim_error(outcome.status());
   end_progress();
-  const simmpi::RunOutcome& x = outcome.value();
+  const experiment::RunOutcome& x = outcome.value();
   simmpi::SimulationReport report;
   report.machine = e.machine.get();
   report.topology = e.topology.get();
@@ -177,11 +177,11 @@ Status take_collectives(const SimCommand& c, simmpi::ProgramOptions* options) {
 int run_program(const SimCommand& c) {
   Result<netsim::Machine> machine = find_machine(c);
   if (!machine.ok()) return sim_error(machine.status());
-  Result<simmpi::RunOptions> options = run_options(c);
+  Result<experiment::RunOptions> options = run_options(c);
   if (!options.ok()) return sim_error(options.status());
-  Result<simmpi::PaceExpression> pace = simmpi::PaceExpression::parse(c.pace);
+  Result<experiment::PaceExpression> pace = experiment::PaceExpression::parse(c.pace);
   if (!pace.ok()) return sim_error(pace.status());
-  if (Status fits = simmpi::check_memory(machine.value(), options.value().network); !fits.ok())
+  if (Status fits = experiment::check_memory(machine.value(), options.value().network); !fits.ok())
     return sim_error(fits);
   const auto topology = netsim::make_topology(machine.value());
   simmpi::ProgramOptions o;
@@ -235,37 +235,38 @@ int run_program(const SimCommand& c) {
 }  // namespace
 
 void add_sim(CLI::App& app, int* exit_code) {
-  CLI::App* cmd =
-      app.add_subcommand("sim", "Schedules and MPI programs on an interconnect that you don't have.");
+  CLI::App* cmd = app.add_subcommand(
+      "sim", "Simulate MPI programs and collective schedules on a network that you do not own.");
   auto c = std::make_shared<SimCommand>();
   add_machine_options(cmd, c.get());
   add_schedule_options(cmd, c.get());
   cmd->add_option("--pace", c->pace,
-                  "Gap between the packets of a message in packet times: 0 or an expression of hops such as "
-                  "hops-1+1.25")
+                  "Time between two packets of a message, in packet times: 0, or an expression of hops such "
+                  "as hops-1+1.25")
       ->capture_default_str();
   cmd->add_option("--sequences", c->sequences,
-                  "Only these rounds of the schedule: N or FIRST:END, counted from 1");
-  cmd->add_option("--replay", c->replay,
-                  "A schedule file that `tasuki sim tune` wrote, in place of --schedule");
-  cmd->add_option("-n", c->ranks, "Ranks of the program; a rank on each node otherwise")
+                  "Simulate only these sequences of the schedule: N or FIRST:END, counted from 1");
+  cmd->add_option(
+      "--replay", c->replay,
+      "Carry out the schedule of this file, which `tasuki sim tune` wrote, in place of --schedule");
+  cmd->add_option("-n", c->ranks, "Number of ranks of the program (default: one on each node)")
       ->check(CLI::Range(1, 16 << 20));
-  cmd->add_flag("--no-payload", c->no_payload,
-                "Messages have size and time, but no content: the program's results are wrong");
-  cmd->add_option("--stack", c->stack, "Of a program's rank; what is not touched takes no memory")
-      ->capture_default_str();
-  cmd->add_option("--patience", c->patience,
-                  "Ends a program in which nobody has sent, received or ended for so long, by the wall's "
-                  "clock; '0 s': "
-                  "never")
+  cmd->add_flag(
+      "--no-payload", c->no_payload,
+      "Move no data in messages: they take the same time, but the results of the program are wrong");
+  cmd->add_option("--stack", c->stack,
+                  "Stack size of a rank of the program; untouched parts of it take no memory")
       ->capture_default_str();
   cmd->add_option(
-         "--collective", c->collectives,
-         "OPERATION=SCHEDULE: how a program's collectives are done, e.g. alltoall=a2at; may be repeated")
+         "--patience", c->patience,
+         "End the run if no rank has sent, received or ended for so long by the wall's clock; '0 s': never")
+      ->capture_default_str();
+  cmd->add_option("--collective", c->collectives,
+                  "OPERATION=SCHEDULE: carry out a collective operation of the program by this schedule, "
+                  "e.g. alltoall=a2at; may be repeated")
       ->allow_extra_args(false);
-  cmd->add_option("--json", c->json, "Writes all results to this file");
-  cmd->add_option("--out", c->out,
-                  "Writes a report to this directory: report.html, JSON, CSV, a Perfetto trace");
+  cmd->add_option("--json", c->json, "Write all results to this file");
+  cmd->add_option("--out", c->out, "Write a report to this folder: report.html, JSON, CSV, a Perfetto trace");
   add_sim_machines(cmd, exit_code);
   add_sim_sweep(cmd, exit_code);
   add_sim_paper(cmd, exit_code);

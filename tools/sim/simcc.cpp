@@ -66,11 +66,12 @@ int compile(std::vector<std::string> arguments, bool cxx) {
 }  // namespace
 
 void add_simcc(CLI::App& app, int* exit_code) {
-  CLI::App* cmd = app.add_subcommand(
-      "simcc", "Compile an MPI program for the simulator, and for any MPI with the standard ABI");
+  CLI::App* cmd = app.add_subcommand("simcc",
+                                     "Compile an MPI program for the simulator. The program also runs on any "
+                                     "MPI library with the standard ABI.");
   cmd->prefix_command();
   auto cxx = std::make_shared<bool>(false);
-  cmd->add_flag("--cxx", *cxx, "Use the C++ compiler (the default where a source is C++)");
+  cmd->add_flag("--cxx", *cxx, "Use the C++ compiler (the default if a source is C++)");
   cmd->callback([cmd, cxx, exit_code] {
     std::vector<std::string> arguments = words_after_options(*cmd);
     if (arguments.empty()) {

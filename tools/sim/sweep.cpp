@@ -13,9 +13,9 @@
 #include <thread>
 #include <tuple>
 
-#include "bench/plot/chart_page.h"
 #include "os/command.h"
 #include "os/output_file.h"
+#include "report/chart_page.h"
 #include "task/launcher.h"
 #include "tools/command.h"
 #include "tools/sim/common.h"
@@ -85,7 +85,7 @@ double busy_ratio(const netsim::Results& r) {
   return r.end == 0 || links == 0 ? 0 : busy / links / static_cast<double>(r.end);
 }
 
-json row_of(const Point& p, const simmpi::RunOutcome& outcome) {
+json row_of(const Point& p, const experiment::RunOutcome& outcome) {
   const netsim::Results& r = outcome.results;
   char hash[20];
   snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(r.hash));
@@ -110,44 +110,61 @@ Status attempt(const SweepCommand& c, Point* p) {
   o.bytes = p->bytes;
   Result<netsim::Machine> machine = find_machine(o);
   if (!machine.ok()) return machine.status();
-  Result<simmpi::ScheduleSpec> spec = schedule_spec(o);
+  Result<experiment::ScheduleSpec> spec = schedule_spec(o);
   if (!spec.ok()) return spec.status();
-  Result<simmpi::PaceExpression> pace = simmpi::PaceExpression::parse(p->pace);
+  Result<experiment::PaceExpression> pace = experiment::PaceExpression::parse(p->pace);
   if (!pace.ok()) return pace.status();
   if (p->pace != "0") spec.value().gap = [e = pace.value()](uint32_t, uint32_t hops) { return e.gap(hops); };
-  Result<simmpi::RunOptions> options = run_options(o);
+  Result<experiment::RunOptions> options = run_options(o);
   if (!options.ok()) return options.status();
   options.value().network.threads = 1;
-  Result<simmpi::Experiment> e = simmpi::make_experiment(
+  Result<experiment::Experiment> e = experiment::make_experiment(
       std::make_shared<const netsim::Machine>(std::move(machine.value())), spec.value());
   if (!e.ok()) return e.status();
   e.value().options = options.value();
-  Result<simmpi::RunOutcome> r = simmpi::run(e.value());
+  Result<experiment::RunOutcome> r = experiment::run(e.value());
   if (!r.ok()) return r.status();
   p->row = row_of(*p, r.value());
   return Status();
 }
 
-std::string page_of(const std::vector<Point>& points) {
-  bench::Chart time{"Time", "value of the range in the pace", "ms", {}, "", true, false, {}};
-  bench::Chart busy{"Share of the time in which a link is busy, mean over links",
-                    "value of the range in the pace",
-                    "%",
-                    {},
-                    "",
-                    true,
-                    false,
-                    {}};
+// The axis: what the range in the paces stands for; without a range there is one point a pace.
+std::string axis_of(const SweepCommand& c) {
+  std::string paces;
+  for (const std::string& pace : c.paces) paces += (paces.empty() ? "" : ", ") + pace;
+  return paces.find(':') == std::string::npos ? "pace " + paces : "value of the range in the pace " + paces;
+}
+
+std::string page_of(const SweepCommand& c, const std::vector<Point>& points) {
+  using report::Chart;
+  Chart time, ideal, busy;
+  time.title = "Time";
+  time.y_label = "ms";
+  ideal.title = "Time compared with the ideal";
+  ideal.y_label = "time / ideal time";
+  ideal.note = "1 is the ideal time: no run on this machine is faster.";
+  ideal.ratio = true;
+  busy.title = "Share of the time in which a link is busy, mean over links";
+  busy.y_label = "%";
+  std::string last;
   for (const Point& p : points) {
     const std::string name = p.machine + " " + p.schedule + " " + p.bytes;
-    if (time.series.empty() || time.series.back().name != name) {
-      time.series.push_back({name, {}});
-      busy.series.push_back({name, {}});
-    }
-    time.series.back().points.push_back({p.value, 1e3 * p.row.at("time_s").get<double>()});
-    busy.series.back().points.push_back({p.value, 100 * p.row.at("link_busy").get<double>()});
+    if (name != last)
+      for (Chart* chart : {&time, &ideal, &busy}) chart->series.push_back({name, {}});
+    last = name;
+    const double seconds = p.row.at("time_s"), least = p.row.at("ideal_s");
+    time.series.back().points.emplace_back(p.value, 1e3 * seconds);
+    if (least > 0) ideal.series.back().points.emplace_back(p.value, seconds / least);
+    busy.series.back().points.emplace_back(p.value, 100 * p.row.at("link_busy").get<double>());
   }
-  return bench::chart_page("tasuki sim sweep", "", {}, {time, busy});
+  std::erase_if(ideal.series, [](const report::Curve& curve) { return curve.points.empty(); });
+  report::ChartPage page{.about = {}, .tiles = {}, .numbers = {}, .charts = {time, ideal, busy}};
+  if (ideal.series.empty()) std::swap(page.charts[1], page.charts[2]), page.charts.pop_back();
+  for (Chart& chart : page.charts) chart.x_label = axis_of(c);
+  page.about.title = "Schedules on simulated machines";
+  page.about.lead = std::to_string(points.size()) + " runs of tasuki sim sweep, " + c.model + " model.";
+  page.about.facts = {about_page()};
+  return report::chart_page(page);
 }
 
 // The MPI whose launcher started this process as one of several; none: it stands alone.
@@ -216,7 +233,7 @@ int run(const SweepCommand& c) {
     if (abi != task::MpiAbi::none && getenv("TASUKI_FARMED") == nullptr)
       return become_farm(c, points.size(), abi);
     const PointProgress progress(points.size());
-    simmpi::side_by_side(
+    experiment::side_by_side(
         points.size(), c.threads, [&](size_t i) { points[i].status = attempt(c, &points[i]); },
         [&](size_t finished) { progress(finished); });
   }
@@ -238,7 +255,7 @@ int run(const SweepCommand& c) {
   for (const auto& [option, name, text] :
        {std::tuple{"--json", c.json_file, json{{"points", rows}}.dump(1) + "\n"},
         {"--csv", c.csv_file, csv},
-        {"--html", c.html_file, c.html_file.empty() ? std::string() : page_of(points)}}) {
+        {"--html", c.html_file, c.html_file.empty() ? std::string() : page_of(c, points)}}) {
     if (name.empty()) continue;
     Status status = os::write_output(option, name, text);
     if (!status.ok()) return sim_error(status);
@@ -249,29 +266,33 @@ int run(const SweepCommand& c) {
 }  // namespace
 
 void add_sim_sweep(CLI::App* sim, int* exit_code) {
-  CLI::App* cmd = sim->add_subcommand("sweep", "Many runs of schedules on all cores: one table and plot.");
+  CLI::App* cmd = sim->add_subcommand("sweep",
+                                      "Simulate schedules with many values of pace and size, on all cores; "
+                                      "prints one table and draws one plot.");
   auto c = std::make_shared<SweepCommand>();
   c->threads = std::max(1u, std::thread::hardware_concurrency());
   cmd->add_option("--machine", c->machines, "Machine files or names")->required();
   cmd->add_option("--schedule", c->schedules, "Schedules")->required();
-  cmd->add_option("--bytes", c->sizes, "Sizes")->capture_default_str();
-  cmd->add_option(
-         "--pace", c->paces,
-         "Gaps: expressions of hops, in which FIRST:LAST:STEP stands for all its values: hops-1+0:6:0.125")
+  cmd->add_option("--bytes", c->sizes, "Sizes of a block or message")->capture_default_str();
+  cmd->add_option("--pace", c->paces,
+                  "Times between two packets, as expressions of hops; FIRST:LAST:STEP stands for each of its "
+                  "values: hops-1+0:6:0.125")
       ->capture_default_str();
-  cmd->add_option("--set", c->settings, "KEY=VALUE in place of the machine files'")->allow_extra_args(false);
+  cmd->add_option("--set", c->settings, "KEY=VALUE replaces a value of the machine files")
+      ->allow_extra_args(false);
   cmd->add_option("--model", c->model, "packet or flow")
       ->check(CLI::IsMember({"packet", "flow"}))
       ->capture_default_str();
-  cmd->add_option("--threads", c->threads, "Points side by side")
+  cmd->add_option("--threads", c->threads, "How many points are simulated side by side")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  cmd->add_option("--seed", c->seed, "Of random numbers")->capture_default_str();
-  cmd->add_option("--skew", c->skew, "Start skew of the ranks")->capture_default_str();
-  cmd->add_flag("--barriers", c->barriers, "A barrier between the schedule's rounds");
-  cmd->add_option("--json", c->json_file, "Writes all points to this file");
-  cmd->add_option("--csv", c->csv_file, "");
-  cmd->add_option("--html", c->html_file, "A page with the plots");
+  cmd->add_option("--seed", c->seed, "Seed of the random numbers")->capture_default_str();
+  cmd->add_option("--skew", c->skew, "Let the ranks start at random times within this time")
+      ->capture_default_str();
+  cmd->add_flag("--barriers", c->barriers, "Put a barrier between the rounds of the schedule");
+  cmd->add_option("--json", c->json_file, "Write all points to this file");
+  cmd->add_option("--csv", c->csv_file, "Write all points to this file, as comma-separated values");
+  cmd->add_option("--html", c->html_file, "Write a page with the plots to this file");
   cmd->add_option("--point", c->point)->group("");
   cmd->add_option("--results", c->results)->group("");
   cmd->callback([c, exit_code] {
@@ -281,7 +302,7 @@ void add_sim_sweep(CLI::App* sim, int* exit_code) {
 }
 
 void add_sim_machines(CLI::App* sim, int* exit_code) {
-  CLI::App* cmd = sim->add_subcommand("machines", "Lists the machines that come with Tasuki.");
+  CLI::App* cmd = sim->add_subcommand("machines", "List the machines that come with Tasuki.");
   cmd->callback([exit_code] {
     *exit_code = 0;
     for (const std::string& name : shipped_machines()) {

@@ -5,17 +5,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "netsim/topology.h"
+#include "experiment/memory_check.h"
+#include "experiment/traffic.h"
+#include "netsim/topology/topology.h"
 #include "os/output_file.h"
-#include "simmpi/experiment/traffic.h"
-#include "simmpi/run/memory_check.h"
 #include "tools/command.h"
 #include "tools/sim/common.h"
 
 namespace tasuki::tool {
 namespace {
 
-using simmpi::TrafficPattern;
+using experiment::TrafficPattern;
 
 const std::map<std::string, TrafficPattern> kPatterns{{"uniform", TrafficPattern::uniform},
                                                       {"transpose", TrafficPattern::transpose},
@@ -30,10 +30,10 @@ struct TrafficCommand : SimOptions {
   uint32_t hot_node = 0;
 };
 
-Result<simmpi::TrafficOptions> traffic_options(const TrafficCommand& c) {
-  Result<simmpi::RunOptions> common = run_options(c);
+Result<experiment::TrafficOptions> traffic_options(const TrafficCommand& c) {
+  Result<experiment::RunOptions> common = run_options(c);
   if (!common.ok()) return common.status();
-  simmpi::TrafficOptions o;
+  experiment::TrafficOptions o;
   o.network = common.value().network;
   o.pattern = kPatterns.at(c.pattern);
   o.hot_node = c.hot_node;
@@ -61,9 +61,9 @@ int run(const TrafficCommand& c, const CLI::App& cmd) {
   if (Status status = os::check_output("--json", c.json); !status.ok()) return sim_error(status);
   Result<netsim::Machine> machine = find_machine(c);
   if (!machine.ok()) return sim_error(machine.status());
-  Result<simmpi::TrafficOptions> options = traffic_options(c);
+  Result<experiment::TrafficOptions> options = traffic_options(c);
   if (!options.ok()) return sim_error(options.status());
-  if (Status fits = simmpi::check_memory(machine.value(), options.value().network); !fits.ok())
+  if (Status fits = experiment::check_memory(machine.value(), options.value().network); !fits.ok())
     return sim_error(fits);
   const auto topology = netsim::make_topology(machine.value());
   printf("%s, %s traffic, %s model; loads are shares of a link's bandwidth\n", machine.value().name.c_str(),
@@ -73,9 +73,10 @@ int run(const TrafficCommand& c, const CLI::App& cmd) {
   const PointProgress progress(c.loads.size());
   for (const double load : c.loads) {
     options.value().load = load;
-    const Result<simmpi::TrafficOutcome> r = simmpi::run_traffic(machine.value(), *topology, options.value());
+    const Result<experiment::TrafficOutcome> r =
+        experiment::run_traffic(machine.value(), *topology, options.value());
     if (!r.ok()) return sim_error(r.status());
-    const simmpi::TrafficOutcome& t = r.value();
+    const experiment::TrafficOutcome& t = r.value();
     const double mean = t.latency.mean() * 1e-3, most = static_cast<double>(t.latency.quantile(0.99)) * 1e-3;
     progress(points.size() + 1);
     end_progress();
@@ -101,9 +102,9 @@ int run(const TrafficCommand& c, const CLI::App& cmd) {
 }  // namespace
 
 void add_sim_traffic(CLI::App* sim, int* exit_code) {
-  CLI::App* cmd = sim->add_subcommand("traffic",
-                                      "Synthetic traffic: what the network delivers of each load that is "
-                                      "offered to it, and how long it takes.");
+  CLI::App* cmd = sim->add_subcommand(
+      "traffic",
+      "Offer synthetic traffic to the network: how much of each load it delivers, and with which latency.");
   auto c = std::make_shared<TrafficCommand>();
   add_machine_options(cmd, c.get());
   std::vector<std::string> names;
@@ -112,21 +113,21 @@ void add_sim_traffic(CLI::App* sim, int* exit_code) {
       ->check(CLI::IsMember(names))
       ->capture_default_str();
   cmd->add_option("--load", c->loads,
-                  "Offered loads, bytes on the wire of a node as shares of a link's bandwidth")
+                  "Offered loads: bytes that a node puts on the wire, as shares of a link's bandwidth")
       ->delimiter(',')
       ->check(CLI::Range(1e-6, 1e3))
       ->capture_default_str();
   cmd->add_option("--message", c->message, "Payload of a message; 0: one full packet")->capture_default_str();
-  cmd->add_option("--gap", c->gap, "Pacing between the packets of a message, in packet times")
+  cmd->add_option("--gap", c->gap, "Time between two packets of a message, in packet times")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  cmd->add_option("--hot-node", c->hot_node, "Of hot-spot: the node")->capture_default_str();
-  cmd->add_option("--hot-share", c->hot_share, "Of hot-spot: its share of all messages")
+  cmd->add_option("--hot-node", c->hot_node, "With hot-spot: the node")->capture_default_str();
+  cmd->add_option("--hot-share", c->hot_share, "With hot-spot: share of all messages that go to the node")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  cmd->add_option("--warm-up", c->warm_up, "Simulated time before measuring")->capture_default_str();
+  cmd->add_option("--warm-up", c->warm_up, "Simulated time before the measurement")->capture_default_str();
   cmd->add_option("--measure", c->measure, "Simulated time of the measurement")->capture_default_str();
-  cmd->add_option("--json", c->json, "Writes the results to this file");
+  cmd->add_option("--json", c->json, "Write the results to this file");
   cmd->callback([c, cmd, exit_code] { *exit_code = run(*c, *cmd); });
 }
 

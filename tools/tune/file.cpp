@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "bench/driver/machine.h"
+#include "bench/driver/jobs/machine.h"
 #include "tools/tune/tune.h"
 
 namespace tasuki::tool {

@@ -1,5 +1,5 @@
-// What `tasuki tune` measures. The ways of a message are timed on the engine itself, as ping-pong of two threads; the constants are
-// what makes the model's formulas (src/message/cost.cpp) agree with these times.
+// What `tasuki tune` measures. The ways of a message are timed on the engine itself, as ping-pong of two
+// threads; the constants are what makes the model's formulas (src/message/cost.cpp) agree with these times.
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "bench/driver/job.h"
-#include "bench/driver/launch.h"
-#include "bench/driver/stats.h"
+#include "bench/driver/figures/stats.h"
+#include "bench/driver/jobs/job.h"
+#include "bench/driver/jobs/launch.h"
 #include "message/engine.h"
 #include "tools/tune/tune.h"
 
@@ -23,7 +23,8 @@ namespace {
 
 using message::Way;
 
-// Each figure is the lower quartile of so many, taken in turns with the others: other programs only make it longer.
+// Each figure is the lower quartile of so many, taken in turns with the others: other programs only make it
+// longer.
 constexpr int kRounds = 9;
 double calm(std::vector<double> rounds) {
   std::sort(rounds.begin(), rounds.end());
@@ -33,7 +34,8 @@ double calm(std::vector<double> rounds) {
 constexpr double kSeconds = 0.02;
 // Round trips of a block.
 constexpr int kTrips = 8;
-// Blocks in which a thread lost its core do not count; where too few are left, one figure takes up to so many times as long.
+// Blocks in which a thread lost its core do not count; where too few are left, one figure takes up to so many
+// times as long.
 constexpr size_t kFewestBlocks = 3;
 constexpr double kPatience = 8;
 constexpr uint64_t kLine = 64;
@@ -95,9 +97,9 @@ double time_ns(Body body) {
   std::vector<double> rounds;
   for (int r = 0; r < kRounds; r++) {
     long n = 0;
-    const double start = bench::now();
+    const double start = os::monotonic_seconds();
     double end = start;
-    for (; end - start < kSeconds / 4; end = bench::now())
+    for (; end - start < kSeconds / 4; end = os::monotonic_seconds())
       for (int i = 0; i < 16; i++, n++) body();
     rounds.push_back((end - start) * 1e9 / static_cast<double>(n));
   }
@@ -157,14 +159,14 @@ double TunePair::handshake_ns() const {
   on_both([&](int me) {
     uint64_t trip = 0;
     for (uint64_t block = 0; block < kBlocks; block++) {
-      const double start = bench::now();
+      const double start = os::monotonic_seconds();
       for (uint64_t i = 0; i < kInBlock; i++) {
         trip++;
         if (me == 0) there.value.store(trip, std::memory_order_release);
         await(me == 0 ? back : there, trip);
         if (me == 1) back.value.store(trip, std::memory_order_release);
       }
-      if (me == 0) blocks.push_back((bench::now() - start) * 1e9 / (2.0 * kInBlock));
+      if (me == 0) blocks.push_back((os::monotonic_seconds() - start) * 1e9 / (2.0 * kInBlock));
     }
   });
   return bench::median(blocks);
@@ -209,13 +211,13 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
       e.give_request(r);
       if (touch) in.read();
     };
-    // Rank 0 decides when it ends, before a message that both still exchange. The median of the calm blocks is the time. Rank 1 says how
-    // often it was displaced before the last message of a block.
+    // Rank 0 decides when it ends, before a message that both still exchange. The median of the calm blocks
+    // is the time. Rank 1 says how often it was displaced before the last message of a block.
     Blocks blocks;
-    const double begin = bench::now();
+    const double begin = os::monotonic_seconds();
     long before = 0;
     for (bool last = false; !last;) {
-      const double start = bench::now();
+      const double start = os::monotonic_seconds();
       const double spent = start - begin;
       for (int trip = 1; trip <= kTrips; trip++) {
         if (me == 0) {
@@ -233,7 +235,7 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
           send();
         }
       }
-      const double time = (bench::now() - start) * 1e6 / (2 * kTrips);
+      const double time = (os::monotonic_seconds() - start) * 1e6 / (2 * kTrips);
       if (me == 1) continue;
       const long after =
           times_displaced() + static_cast<long>(displaced.value.load(std::memory_order_acquire));
@@ -281,7 +283,8 @@ message::Costs TunePair::costs(const std::function<void(const std::string&)>& pr
       t.pipelined_touched.push_back(way_us(Way::pipelined, t.pattern, true));
     }
   }
-  // What touching costs by itself is in both ways; what the direct way pays on top is the lines that come and go.
+  // What touching costs by itself is in both ways; what the direct way pays on top is the lines that come and
+  // go.
   const auto crossing = [](const Times& t) {
     return 1e3 / message::kThereAndBack *
            (calm(t.direct_touched) - calm(t.direct) - calm(t.pipelined_touched) + calm(t.pipelined));

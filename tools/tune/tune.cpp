@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "bench/driver/launch.h"
+#include "bench/driver/jobs/launch.h"
 #include "layout/expression.h"
 #include "message/cost_doubt.h"
 #include "tools/bench/common.h"
@@ -166,12 +166,13 @@ int tune(const std::string& output, bool dry) {
 
 void add_tune(CLI::App& app, int* exit_code) {
   CLI::App* cmd = app.add_subcommand("tune",
-                                     "Measure what moving data between two cores costs here, and keep it for "
-                                     "the choice how messages are copied.");
+                                     "Measure what moving data between two cores costs here. Tasuki uses the "
+                                     "result to choose how it copies a message.");
   auto output = std::make_shared<std::string>();
   auto dry = std::make_shared<bool>(false);
-  cmd->add_option("--output", *output,
-                  "The file to write (default: ~/.config/tasuki/tune.toml, or under $XDG_CONFIG_HOME)");
+  cmd->add_option(
+      "--output", *output,
+      "Write the result to this file (default: ~/.config/tasuki/tune.toml, or under $XDG_CONFIG_HOME)");
   cmd->add_flag("--dry-run", *dry, "Write nothing");
   cmd->callback([output, dry, exit_code] { *exit_code = tune(*output, *dry); });
 }

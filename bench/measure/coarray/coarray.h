@@ -1,5 +1,5 @@
-// coarray-<mpi>: a section of a three-dimensional array of double goes from rank 0 to rank 1 and back, by messages, by MPI's
-// windows or by coarrays; see main.c.
+// coarray-<mpi>: a section of a three-dimensional array of double goes from rank 0 to rank 1 and back, by
+// messages, by MPI's windows or by coarrays; see main.c.
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,8 @@
 enum { kGap = 0xa5, kMargin = 8 };  // doubles on either side of an array
 enum way { kMessages, kWindow, kCoarrays };
 
-// The array is double[extent[0]][extent[1]][extent[2]]; of dimension i the section has `length[i]` elements from `lower[i]` on.
+// The array is double[extent[0]][extent[1]][extent[2]]; of dimension i the section has `length[i]` elements
+// from `lower[i]` on.
 struct section {
   size_t extent[3], lower[3], length[3];
 };
@@ -26,7 +27,8 @@ extern size_t g_room;  // elements that each of the four has
 void pack(double* dense, const double* array);
 void unpack(double* array, const double* dense);
 
-// Memory of a way: `elements` doubles, reachable for the other rank by that way; NULL if there is none. Collective.
+// Memory of a way: `elements` doubles, reachable for the other rank by that way; NULL if there is none.
+// Collective.
 double* window_memory(size_t elements);
 void window_end(void);
 double* coarray_memory(size_t elements);

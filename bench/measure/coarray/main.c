@@ -1,5 +1,5 @@
-// coarray-<mpi>: what puts and gets take. Told by its driver (`tasuki bench coarray`), one line a command, and answers as the other
-// programs of measure/ do:
+// coarray-<mpi>: what puts and gets take. Told by its driver (`tasuki bench coarray`), one line a command,
+// and answers as the other programs of measure/ do:
 //
 //   open <way> <elements>          once: messages, window or coarrays; arrays of so many doubles
 //   shape <n0> <n1> <n2> <l0> <c0> <l1> <c1> <l2> <c2>     the array and its section
@@ -7,8 +7,9 @@
 //   time <operation> <warm> <n> <blocks>     `warm` times, then `blocks` timed blocks of n times
 //   quit
 //
-// Operations of two ranks are round trips and their times halves of them: rank 0's source goes to rank 1's target, and that
-// to rank 0's target. put_alone and get_alone are rank 0's, from its source to rank 1's target and from rank 1's source to its target.
+// Operations of two ranks are round trips and their times halves of them: rank 0's source goes to rank 1's
+// target, and that to rank 0's target. put_alone and get_alone are rank 0's, from its source to rank 1's
+// target and from rank 1's source to its target.
 #include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-// By MPI_Put and MPI_Get on a window of MPI_Win_allocate, each followed by MPI_Win_flush; an empty message tells the other rank.
+// By MPI_Put and MPI_Get on a window of MPI_Win_allocate, each followed by MPI_Win_flush; an empty message
+// tells the other rank.
 #include <mpi.h>
 
 #include "measure/coarray/coarray.h"

@@ -1,6 +1,6 @@
-/* A task farm: farm COUNT COMMAND... runs `COMMAND --point I` for I = 0 .. COUNT - 1 on all ranks and hands the outputs, a line
- * each, in order, to `COMMAND --results FILE` on rank 0. Rank 0 hands out numbers and runs none itself, unless it is alone.
- * Exit code: that of the last command; 1 if a point failed.
+/* A task farm: farm COUNT COMMAND... runs `COMMAND --point I` for I = 0 .. COUNT - 1 on all ranks and hands
+ * the outputs, a line each, in order, to `COMMAND --results FILE` on rank 0. Rank 0 hands out numbers and
+ * runs none itself, unless it is alone. Exit code: that of the last command; 1 if a point failed.
  *
  * `tasuki sim sweep` becomes this program when it is started by an MPI launcher. */
 #include <mpi.h>

@@ -38,7 +38,8 @@ static void NAME(step)(int part, int repetition) {
   const size_t column = 1, row = g_columns, plane = (size_t)g_rows * g_columns, n = plane * g_planes;
   const REAL omega = (REAL)0.8;
   REAL* restrict p = NAME(g_p), * restrict wrk2 = NAME(g_wrk2);
-  const REAL* restrict a = NAME(g_a), * restrict b = NAME(g_b), * restrict c = NAME(g_c), * restrict bnd = NAME(g_bnd), * restrict wrk1 = NAME(g_wrk1);
+  const REAL* restrict a = NAME(g_a), * restrict b = NAME(g_b), * restrict c = NAME(g_c);
+  const REAL* restrict bnd = NAME(g_bnd), * restrict wrk1 = NAME(g_wrk1);
 #pragma omp parallel for schedule(static)
   for (int i = 1; i < g_imax - 1; i++) {
     double gosa = 0;
@@ -70,8 +71,8 @@ static void NAME(step)(int part, int repetition) {
     }
 }
 
-// What one point is after `repetitions` steps, from the start and the points that it depends on: a cube, computed
-// here with the coefficients' values in place of their arrays.
+// What one point is after `repetitions` steps, from the start and the points that it depends on: a cube,
+// computed here with the coefficients' values in place of their arrays.
 static REAL NAME(point)(const int at[3], int repetitions) {
   const int limits[3] = {g_imax, g_jmax, g_kmax}, width = 2 * repetitions + 1;
   REAL* old = malloc((size_t)width * width * width * sizeof(REAL));

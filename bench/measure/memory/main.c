@@ -3,14 +3,14 @@
 //   kernel, size, kind, threads, warm, repetitions
 //   bytes          that the kernel allocated
 //   parts          [{name, seconds: one of each timed repetition, bytes, operations, counters}]
-//   counters       {before, after} the timed repetitions (cluster memory): the fields of struct dlm_stats
+//   counters       {before, after} the timed repetitions (cluster memory): the fields of struct dlm_counters
 //   faults         {minor, major} of the timed repetitions, as the system counts them
 //   resident       {anonymous, file, shared} bytes of this process after the timed repetitions
 //   checksum, verified, failure
 //   setup_seconds, check_seconds
 //
-// TASUKI_BENCH_CORRUPT=KIND or KIND:low (for tests): a program of that kind changes a byte of its results before
-// it checks them: the highest of a word, which every kernel must notice, or the lowest.
+// TASUKI_BENCH_CORRUPT=KIND or KIND:low (for tests): a program of that kind changes a byte of its results
+// before it checks them: the highest of a word, which every kernel must notice, or the lowest.
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// y = A x, the program of DLM-MPI's figures 1 and 3. Its numbers are whole and small enough for the sums to be
-// exact, so the result has a closed form: a(i,j) = i + j and x(j) = j + r, r the repetition.
+// y = A x, the program of DLM-MPI's figures 1 and 3. Its numbers are whole and small enough for the sums to
+// be exact, so the result has a closed form: a(i,j) = i + j and x(j) = j + r, r the repetition.
 #include <stdlib.h>
 
 #include "measure/memory/memory.h"

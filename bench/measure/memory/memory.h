@@ -23,7 +23,8 @@ void memory_kind_start(int* argc, char*** argv);
 // `folder` is for files, NULL if none was named.
 const char* memory_kind(const char* folder);
 void* memory_kind_get(const char* folder, size_t bytes);  // NULL and errno
-// Counters so far, as doubles in the order of memory_kind_counter(); returns how many there are, 0 without any.
+// Counters so far, as doubles in the order of memory_kind_counter(); returns how many there are, 0 without
+// any.
 int memory_kind_counters(double* values, int most);
 const char* memory_kind_counter(int i, bool* level);  // its name; is it a level rather than a count?
 int memory_kind_end(int code);                        // last call; returns the exit code

@@ -16,7 +16,7 @@ void* memory_kind_get(const char* folder, size_t bytes) {
   return dlm_alloc(bytes);
 }
 
-// The fields of struct dlm_stats.
+// The fields of struct dlm_counters.
 #define FIELDS(X)          \
   X(page_bytes, true)      \
   X(local_bytes, true)     \
@@ -40,8 +40,8 @@ void* memory_kind_get(const char* folder, size_t bytes) {
   X(map_seconds, false)
 
 int memory_kind_counters(double* values, int most) {
-  struct dlm_stats s;
-  if (dlm_stats(&s) != 0) return 0;
+  struct dlm_counters s;
+  if (dlm_stats(&s, sizeof s) != 0) return 0;
   int n = 0;
 #define VALUE(field, level) \
   if (n < most) values[n++] = (double)s.field;

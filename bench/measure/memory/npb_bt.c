@@ -1,6 +1,7 @@
 // Block tridiagonal systems along the three directions of a cube: the access pattern of NPB's BT (RNR-94-007,
-// section 3; arrays as in its version 2.3: 140 numbers a point, 75 of them the blocks of the whole cube). Lines are
-// eliminated together, plane after plane of the direction, so that along z every step touches all of the array.
+// section 3; arrays as in its version 2.3: 140 numbers a point, 75 of them the blocks of the whole cube).
+// Lines are eliminated together, plane after plane of the direction, so that along z every step touches all
+// of the array.
 //
 // A step makes the right side from a solution that is known, and must find it again:
 // M_x M_y M_z w = f, where M_d has a 5x5 block for a point and each of its two neighbours along d.

@@ -1,9 +1,9 @@
-// Conjugate gradients: the access pattern of NPB's CG (RNR-94-007, section 2.3.2): a sparse symmetric matrix with
-// its numbers at random columns, so that a product reads the vector through an array of indices. The sizes are
-// those of the classes; the matrix is one of our own, with a solution that is known:
+// Conjugate gradients: the access pattern of NPB's CG (RNR-94-007, section 2.3.2): a sparse symmetric matrix
+// with its numbers at random columns, so that a product reads the vector through an array of indices. The
+// sizes are those of the classes; the matrix is one of our own, with a solution that is known:
 //
-// row i has numbers w(i, k) at column P_k(i) and, for symmetry, w(j, k) at each j with P_k(j) = i, where every P_k
-// is a permutation that can be computed both ways; and more than their sum on its diagonal.
+// row i has numbers w(i, k) at column P_k(i) and, for symmetry, w(j, k) at each j with P_k(j) = i, where
+// every P_k is a permutation that can be computed both ways; and more than their sum on its diagonal.
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-// Integer sort: the access pattern of NPB's IS (RNR-94-007, section 2.3.6; with buckets). Keys are scattered into
-// 1024 buckets, and counted bucket by bucket; what comes out is the rank of each key's value.
+// Integer sort: the access pattern of NPB's IS (RNR-94-007, section 2.3.6; with buckets). Keys are scattered
+// into 1024 buckets, and counted bucket by bucket; what comes out is the rank of each key's value.
 #include <stdlib.h>
 #ifdef _OPENMP
 #include <omp.h>

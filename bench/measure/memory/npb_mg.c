@@ -1,6 +1,6 @@
 // Multigrid: NPB's MG (RNR-94-007, section 2.3.3), a V-cycle for Poisson's equation on a periodic cube with
-// 27-point stencils, from its definition. The norm of the residual after the iterations of a class is published
-// with the benchmark; it must come out.
+// 27-point stencils, from its definition. The norm of the residual after the iterations of a class is
+// published with the benchmark; it must come out.
 #include <math.h>
 #include <stdlib.h>
 

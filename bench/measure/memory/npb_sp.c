@@ -1,6 +1,6 @@
-// Pentadiagonal systems along the three directions of a cube: the access pattern of NPB's SP (RNR-94-007, section
-// 3; arrays as in its version 2.3): 35 arrays of the whole cube, of which an elimination walks through 20 in three
-// planes at once.
+// Pentadiagonal systems along the three directions of a cube: the access pattern of NPB's SP (RNR-94-007,
+// section 3; arrays as in its version 2.3): 35 arrays of the whole cube, of which an elimination walks
+// through 20 in three planes at once.
 //
 // A step makes the right side from a solution that is known, and must find it again, as in npb_bt.c.
 #include <math.h>
@@ -148,8 +148,8 @@ static inline void substitute(double* const* l, double* const* rhs, int from, in
   }
 }
 
-// Plane after plane of the direction where that leaves the innermost loop to neighbours in memory, else line by
-// line. The same thread has the same lines in every plane: static schedules of as many iterations.
+// Plane after plane of the direction where that leaves the innermost loop to neighbours in memory, else line
+// by line. The same thread has the same lines in every plane: static schedules of as many iterations.
 static void solve(int d, double* const* rhs) {
   static const int components[3][2] = {{0, 3}, {3, 4}, {4, 5}};
   const struct direction k = direction(d);

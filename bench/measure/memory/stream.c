@@ -1,8 +1,9 @@
 // STREAM's four kernels (McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance
-// Computers", 1995): a(i) = b(i) and so on over three arrays of doubles, counted as the benchmark counts bytes.
+// Computers", 1995): a(i) = b(i) and so on over three arrays of doubles, counted as the benchmark counts
+// bytes.
 //
-// Unlike there, elements differ (a page of equal words would be no page for a system that compresses), and the
-// factor depends on the repetition: a write that is lost then shows.
+// Unlike there, elements differ (a page of equal words would be no page for a system that compresses), and
+// the factor depends on the repetition: a write that is lost then shows.
 #include <math.h>
 
 #include "measure/memory/memory.h"

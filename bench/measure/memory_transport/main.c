@@ -1,6 +1,6 @@
-// memory-transport-<mpi> [--sizes BYTES,...] [--seconds S] [--area BYTES] [--out FILE]: what moving a page costs
-// here without any pager: the limit that `tasuki bench memory` compares with. Rank 0 asks, rank 1 (or each of
-// the others in turns) has the pages. For each size, in bytes per second of pages:
+// memory-transport-<mpi> [--sizes BYTES,...] [--seconds S] [--area BYTES] [--out FILE]: what moving a page
+// costs here without any pager: the limit that `tasuki bench memory` compares with. Rank 0 asks, rank 1 (or
+// each of the others in turns) has the pages. For each size, in bytes per second of pages:
 //
 //   fetch     a request of 32 bytes, the page comes
 //   fetch4    the same with four on their way

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "compiler/meaning/node_sets.h"
+#include "compiler/lower/global/node_sets.h"
+#include "compiler/meaning/coarray_operand.h"
 #include "compiler/text/declarator.h"
 
 namespace tasuki::cc {
@@ -23,21 +24,22 @@ struct Term {
 
 class Lowering {
  public:
-  Lowering(const CoarrayText& in, const GlobalNames& names, const GlobalArrays& arrays,
-           const GlobalDirective& d, const TokenRange& statement)
+  Lowering(const Unit& in, const GlobalArrays& arrays, const ArrayDirective& d, const TokenRange& statement)
       : in_(in),
         text_(in.text),
-        names_(names),
+        names_(in.global),
         arrays_(arrays),
         d_(d),
+        on_(d.on.value_or(NodesReference{})),
         first_(statement.first),
-        end_(text_.previous(statement.last)),
-        space_(find_space(in, names, d.on)) {}
+        end_(text_.previous(statement.last)) {}
 
   std::string run() {
-    if (!space_) return "";
+    if (d_.on) space_ = find_space(in_, on_);
+    if (d_.on && !space_) return "";
     if (space_.template_ == nullptr) {
-      error(d_.on.name, "an array assignment is divided over a template", "write array on t[0:n]");
+      error(d_.on ? on_.name : d_.name, "an array assignment is divided over a template",
+            "write array on t[0:n]");
       return "";
     }
     const size_t left_end = operand_end(in_, first_), op = text_.skip_directives(left_end);
@@ -151,11 +153,12 @@ class Lowering {
   }
 
   bool is_range(int dimension) const {
-    return d_.on.subscripts.empty() || d_.on.subscripts[static_cast<size_t>(dimension)].is_range;
+    return on_.subscripts.empty() || on_.subscripts[static_cast<size_t>(dimension)].is_range;
   }
 
-  // Which of the left side's sections go with which ranges of the template: as the left side is aligned with it, else as what is read is.
-  // Sections that are aligned with no range are executed as a whole, and ranges that no section is aligned with only say who executes.
+  // Which of the left side's sections go with which ranges of the template: as the left side is aligned with
+  // it, else as what is read is. Sections that are aligned with no range are executed as a whole, and ranges
+  // that no section is aligned with only say who executes.
   bool pair() {
     const auto pairs = [&](const Term& p) {
       return p.array != kNone && p.sections() > 0 && names_.arrays[p.array].template_ == space_.template_;
@@ -187,7 +190,7 @@ class Lowering {
     return ranges;
   }
   void shapes_differ(size_t sections) {
-    error(d_.on.name,
+    error(on_.name,
           "the template has " + counted(open_ranges().size(), "range") + " here, and the left side " +
               counted(sections, "section"),
           "write a range of the template for each section");
@@ -297,7 +300,7 @@ class Lowering {
     std::string lower = field + "lower", stride = "1", count = field + "upper - " + field + "lower + 1";
     const bool aligned = left.array != kNone && names_.arrays[left.array].template_ == space_.template_ &&
                          names_.arrays[left.array].dimensions[bracket].with == k;
-    const NodeSubscript* s = d_.on.subscripts.empty() ? nullptr : &d_.on.subscripts[static_cast<size_t>(k)];
+    const NodeSubscript* s = on_.subscripts.empty() ? nullptr : &on_.subscripts[static_cast<size_t>(k)];
     if (aligned && (s == nullptr || (s->lower.empty() && s->upper.empty() && s->stride.empty()))) {
       // All of the template: the part of it that the section is aligned with.
       lower = part_of("f", left_, bracket) + " + " + names_.arrays[left.array].record() + ".offset[" +
@@ -310,9 +313,9 @@ class Lowering {
       const std::string upper = s->upper.empty()
                                     ? "(" + step + " > 0 ? " + field + "upper : " + field + "lower)"
                                     : text_of(s->upper);
-      count = !s->upper.empty() && d_.on.brackets
+      count = !s->upper.empty() && on_.brackets
                   ? upper
-                  : "__tasuki_range(" + begin + ", " + upper + ", " + step + ")";
+                  : "__tasuki_range_count(" + begin + ", " + upper + ", " + step + ")";
     }
     return "const long long " + begin + " = " + lower + ", " + step + " = " + stride +
            "; struct __tasuki_xmp_iterations " + number("l", loop) + "; tasuki_xmp_divide(&" +
@@ -320,10 +323,10 @@ class Lowering {
            count + ", " + step + ", " + elements + ", " + in_.place(d_.name) + "); ";
   }
 
-  // All of a dimension that no section goes with: all nodes, also those that have none of its elements, and all copies of what is replicated;
-  // but of an array that is with one element of it, the node of that.
+  // All of a dimension that no section goes with: all nodes, also those that have none of its elements, and
+  // all copies of what is replicated; but of an array that is with one element of it, the node of that.
   NodesReference executing(const std::set<int>& paired) const {
-    NodesReference on = d_.on;
+    NodesReference on = on_;
     NodeSubscript whole;
     whole.is_range = true;
     if (on.subscripts.empty()) on.subscripts.assign(static_cast<size_t>(space_.dimensions()), whole);
@@ -340,7 +343,8 @@ class Lowering {
     return on;
   }
 
-  // Ends with if (..): has this node anything to do? All operands are looked at before the first element is changed.
+  // Ends with if (..): has this node anything to do? All operands are looked at before the first element is
+  // changed.
   std::string begin(size_t left_terms) {
     std::string result, loops, accesses;
     for (size_t i = 0; i < terms_.size(); i++) result += sections_of(i);
@@ -430,8 +434,9 @@ class Lowering {
     return result;
   }
 
-  // Could the right side read what the left side changes, at another place? Other names may stand for the same memory only where they are
-  // pointers; a distributed array's memory begins with the same element under all of its names.
+  // Could the right side read what the left side changes, at another place? Other names may stand for the
+  // same memory only where they are pointers; a distributed array's memory begins with the same element under
+  // all of its names.
   bool is_shifted(size_t left_terms) const {
     if (is_one_value(left_terms)) return false;
     const Term& left = terms_[left_];
@@ -457,11 +462,12 @@ class Lowering {
            text_.is_any(text_.previous(p.begin), ".", "->");
   }
 
-  const CoarrayText& in_;
+  const Unit& in_;
   const Text& text_;
   const GlobalNames& names_;
   const GlobalArrays& arrays_;
-  const GlobalDirective& d_;
+  const ArrayDirective& d_;
+  const NodesReference on_;
   size_t first_, end_;  // the assignment, and its semicolon
   NodeSpace space_;
   std::vector<Term> terms_;  // in their order
@@ -472,9 +478,9 @@ class Lowering {
 
 }  // namespace
 
-std::string lower_array_directive(const CoarrayText& in, const GlobalNames& names, const GlobalArrays& arrays,
-                                  const GlobalDirective& directive, const TokenRange& statement) {
-  return Lowering(in, names, arrays, directive, statement).run();
+std::string lower_array_directive(const Unit& in, const GlobalArrays& arrays, const ArrayDirective& directive,
+                                  const TokenRange& statement) {
+  return Lowering(in, arrays, directive, statement).run();
 }
 
 }  // namespace tasuki::cc

@@ -8,12 +8,12 @@
 
 #include <string>
 
-#include "compiler/meaning/global_arrays.h"
+#include "compiler/lower/global/arrays.h"
 
 namespace tasuki::cc {
 
 // The assignment that the tokens of `statement` are. Empty after an error.
-std::string lower_array_directive(const CoarrayText& in, const GlobalNames& names, const GlobalArrays& arrays,
-                                  const GlobalDirective& directive, const TokenRange& statement);
+std::string lower_array_directive(const Unit& in, const GlobalArrays& arrays, const ArrayDirective& directive,
+                                  const TokenRange& statement);
 
 }  // namespace tasuki::cc

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "compiler/meaning/node_sets.h"
+#include "compiler/lower/global/node_sets.h"
+#include "compiler/meaning/coarray_operand.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {
@@ -10,11 +11,10 @@ namespace {
 
 class Gmove {
  public:
-  Gmove(const CoarrayText& in, const GlobalNames& names, const GlobalDirective& d,
-        const TokenRange& statement)
+  Gmove(const Unit& in, const GmoveDirective& d, const TokenRange& statement)
       : in_(in),
         text_(in.text),
-        names_(names),
+        names_(in.global),
         d_(d),
         first_(statement.first),
         end_(text_.previous(statement.last)) {}
@@ -161,19 +161,18 @@ class Gmove {
            call(left_.section, variable("__tasuki_v"), false) + " }";
   }
 
-  const CoarrayText& in_;
+  const Unit& in_;
   const Text& text_;
   const GlobalNames& names_;
-  const GlobalDirective& d_;
+  const GmoveDirective& d_;
   size_t first_, end_;  // the assignment, and its semicolon
   Side left_, right_;
 };
 
 }  // namespace
 
-std::string lower_gmove(const CoarrayText& in, const GlobalNames& names, const GlobalDirective& directive,
-                        const TokenRange& statement) {
-  return Gmove(in, names, directive, statement).run();
+std::string lower_gmove(const Unit& in, const GmoveDirective& directive, const TokenRange& statement) {
+  return Gmove(in, directive, statement).run();
 }
 
 }  // namespace tasuki::cc

@@ -8,12 +8,11 @@
 
 #include <string>
 
-#include "compiler/meaning/global_names.h"
+#include "compiler/meaning/unit.h"
 
 namespace tasuki::cc {
 
 // The assignment that the tokens of `statement` are. Empty after an error.
-std::string lower_gmove(const CoarrayText& in, const GlobalNames& names, const GlobalDirective& directive,
-                        const TokenRange& statement);
+std::string lower_gmove(const Unit& in, const GmoveDirective& directive, const TokenRange& statement);
 
 }  // namespace tasuki::cc

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/lower/global/omp_acc_names.h"
+#include "compiler/lower/global/node_sets.h"
+#include "compiler/lower/global/omp_acc_lines.h"
 #include "compiler/lower/global/reductions.h"
 #include "compiler/meaning/for_header.h"
-#include "compiler/meaning/node_sets.h"
 #include "compiler/text/declarator.h"
+#include "compiler/tokens/statements.h"
 #include "tasuki/xmp_global.h"
 
 namespace tasuki::cc {
@@ -27,24 +28,29 @@ struct Loop {
 
 class Lowering {
  public:
-  Lowering(const CoarrayText& in, const GlobalNames& names, const Statements& statements,
-           const GlobalDirective& d, const std::vector<const GlobalDirective*>& outer)
-      : in_(in), text_(in.text), names_(names), statements_(statements), d_(d), outer_(outer) {}
+  Lowering(const Unit& in, const LoopDirective& d, const std::vector<const LoopDirective*>& outer)
+      : in_(in),
+        text_(in.text),
+        names_(in.global),
+        statements_(in.text, in.tokens),
+        d_(d),
+        on_(d.on.value_or(NodesReference{})),
+        outer_(outer) {}
 
   LoweredLoop run(const std::string& locals) {
-    if (!d_.has_on) {
+    if (!d_.on) {
       error(d_.name, "a loop is divided over a template or node array", "write loop on t(i)");
       return {};
     }
-    space_ = find_space(in_, names_, d_.on);
+    space_ = find_space(in_, on_);
     first_ = text_.skip_directives(d_.end + 1);
     if (!text_.is(first_, "for")) {
       error(d_.name, "'#pragma xmp loop' stands before a loop", "write for (i = 0; i < n; i++) behind it");
       return {};
     }
     end_ = statements_.end_of(first_);
-    if (!space_ || d_.on.subscripts.empty()) {
-      if (space_) error(d_.on.name, "a loop needs subscripts with its variables", "write loop (i) on t(i)");
+    if (!space_ || on_.subscripts.empty()) {
+      if (space_) error(on_.name, "a loop needs subscripts with its variables", "write loop (i) on t(i)");
       return {};
     }
     if (!check_widths() || !find_loops() || !classify()) return {};
@@ -63,7 +69,7 @@ class Lowering {
   std::string text_of(const TokenRange& r) const { return in_.c(r.first, r.last); }
 
   bool check_widths() {
-    if (d_.widths.empty() || d_.widths.size() == d_.on.subscripts.size()) return true;
+    if (d_.widths.empty() || d_.widths.size() == on_.subscripts.size()) return true;
     error(d_.name,
           std::string(d_.is_margin ? "margin" : "expand") + " needs a width for each subscript behind on",
           "write 0 where there is nothing more");
@@ -81,8 +87,8 @@ class Lowering {
     return false;
   }
   int subscript_with(size_t variable) const {
-    for (size_t k = 0; k < d_.on.subscripts.size(); k++) {
-      const NodeSubscript& s = d_.on.subscripts[k];
+    for (size_t k = 0; k < on_.subscripts.size(); k++) {
+      const NodeSubscript& s = on_.subscripts[k];
       for (const TokenRange& r : {s.lower, s.upper, s.stride})
         if (!r.empty() && has_word(r, variable)) return static_cast<int>(k);
     }
@@ -122,7 +128,7 @@ class Lowering {
     for (Loop& l : loops_) {
       l.dimension = subscript_with(l.head.variable);
       if (l.dimension < 0) continue;
-      const NodeSubscript& s = d_.on.subscripts[static_cast<size_t>(l.dimension)];
+      const NodeSubscript& s = on_.subscripts[static_cast<size_t>(l.dimension)];
       const auto is_variable = [&](size_t token) { return same(token, l.head.variable); };
       if (space_.nodes != nullptr || s.is_range || !used.insert(l.dimension).second ||
           !read_shifted(text_, s.lower, is_variable, &l.shift))
@@ -228,7 +234,7 @@ class Lowering {
   // What is behind `on` and no variable of these loops, unless a loop around this one has divided it already.
   bool needs_condition() const {
     for (int k = 0; k < space_.dimensions(); k++) {
-      const NodeSubscript& s = d_.on.subscripts[static_cast<size_t>(k)];
+      const NodeSubscript& s = on_.subscripts[static_cast<size_t>(k)];
       if ((dimensions_ & 1U << k) != 0 || s.own || !space_.is_distributed(k)) continue;
       if (s.is_range && s.lower.empty() && s.upper.empty()) continue;
       if (!divided_outside(k, s)) return true;
@@ -238,12 +244,12 @@ class Lowering {
 
   bool divided_outside(int dimension, const NodeSubscript& s) const {
     if (s.is_range || space_.template_ == nullptr) return false;
-    return std::any_of(outer_.begin(), outer_.end(), [&](const GlobalDirective* o) {
-      if (!o->has_on || names_.find_template(text_.spelling(o->on.name), o->on.name) != space_.template_)
+    return std::any_of(outer_.begin(), outer_.end(), [&](const LoopDirective* o) {
+      if (!o->on || names_.find_template(text_.spelling(o->on->name), o->on->name) != space_.template_)
         return false;
       const size_t k = static_cast<size_t>(dimension);
-      return k < o->on.subscripts.size() && !o->on.subscripts[k].is_range && !o->on.subscripts[k].own &&
-             joined(text_, o->on.subscripts[k].lower.first, o->on.subscripts[k].lower.last) ==
+      return k < o->on->subscripts.size() && !o->on->subscripts[k].is_range && !o->on->subscripts[k].own &&
+             joined(text_, o->on->subscripts[k].lower.first, o->on->subscripts[k].lower.last) ==
                  joined(text_, s.lower.first, s.lower.last);
     });
   }
@@ -257,9 +263,10 @@ class Lowering {
 
   // ---- firstmax and its kin: which of equal values comes first in the user's nest
   //
-  // Where an iteration is in the sequential order is told by a number for each divided loop around it, its variable, growing in the
-  // loop's direction; before it comes, where the loop does not stand alone in the one around, how often such a loop has been arrived at in that
-  // one's iteration. Nodes agree on these numbers, for all of them execute what is not divided. They are compared from the outermost on.
+  // Where an iteration is in the sequential order is told by a number for each divided loop around it, its
+  // variable, growing in the loop's direction; before it comes, where the loop does not stand alone in the
+  // one around, how often such a loop has been arrived at in that one's iteration. Nodes agree on these
+  // numbers, for all of them execute what is not divided. They are compared from the outermost on.
 
   // Threads and devices execute iterations in an order of their own: ties go by nodes.
   bool is_ordered() const {
@@ -302,7 +309,8 @@ class Lowering {
     return result;
   }
 
-  // Expressions, each with a comma, that note it if a value was taken in this iteration of a loop; nullptr: behind all loops.
+  // Expressions, each with a comma, that note it if a value was taken in this iteration of a loop; nullptr:
+  // behind all loops.
   std::string note(const LoopReduction& reduction, const Loop* of) const {
     std::string result;
     for (const LoopReduction::Taken& t : reduction.taken) {
@@ -346,12 +354,12 @@ class Lowering {
 
   // The user's loop, and in it a condition.
   LoweredLoop conditional(const std::string& locals) {
-    const LoopReduction reduction = reduce_loop(in_, names_, d_, space_.record(), dimensions_, positions());
+    const LoopReduction reduction = reduce_loop(in_, d_, space_.record(), dimensions_, positions());
     const Loop* inner = &loops_.front();
     for (const Loop& l : loops_)
       if (l.dimension >= 0) inner = &l;
     LoweredLoop result{"{" + locals + " " + counters() + reduction.before};
-    const std::string set = node_set(in_, space_, d_.on) + ", " + in_.place(d_.name);
+    const std::string set = node_set(in_, space_, on_) + ", " + in_.place(d_.name);
     std::string condition = " if (tasuki_xmp_executes(" + set + "))";
     if (space_.nodes != nullptr && !d_.no_communication)
       condition = " for (int __tasuki_in = tasuki_xmp_task_begin_on(" + set +
@@ -365,14 +373,14 @@ class Lowering {
   }
 
   LoweredLoop divide(const std::string& locals) {
-    const LoopReduction reduction = reduce_loop(in_, names_, d_, space_.record(), dimensions_, positions());
+    const LoopReduction reduction = reduce_loop(in_, d_, space_.record(), dimensions_, positions());
     const auto divided = std::count_if(loops_.begin(), loops_.end(), [](const Loop& l) { return l.divided; });
     LoweredLoop result{"{" + locals + " "};
     result.known_before = !needs_condition() && std::all_of(loops_.begin(), loops_.end(), [](const Loop& l) {
       return !l.divided || (l.hoisted && !l.several);
     });
     if (needs_condition())
-      result.before += "if (tasuki_xmp_executes(" + node_set(in_, space_, d_.on, loop_dimensions()) + ", " +
+      result.before += "if (tasuki_xmp_executes(" + node_set(in_, space_, on_, loop_dimensions()) + ", " +
                        in_.place(d_.name) + ")) ";
     result.before += "{ " + counters() + reduction.before;
     const std::string part = "__tasuki_m" + std::to_string(d_.word);
@@ -405,7 +413,7 @@ class Lowering {
     std::string below = "0", above = "0", flags = "0";
     if (!d_.widths.empty()) {
       const size_t n = d_.widths.size(), dimension = static_cast<size_t>(l.dimension);
-      const Width& w = d_.widths[d_.on.brackets ? n - 1 - dimension : dimension];
+      const Width& w = d_.widths[on_.brackets ? n - 1 - dimension : dimension];
       below = text_of(w.below);
       above = text_of(w.above);
       flags = std::to_string(w.modified ? TASUKI_XMP_UNBOUND : 0);
@@ -451,12 +459,13 @@ class Lowering {
            "--, " + variable + " += " + step + ")";
   }
 
-  const CoarrayText& in_;
+  const Unit& in_;
   const Text& text_;
   const GlobalNames& names_;
-  const Statements& statements_;
-  const GlobalDirective& d_;
-  const std::vector<const GlobalDirective*>& outer_;
+  const Statements statements_;
+  const LoopDirective& d_;
+  const NodesReference on_;
+  const std::vector<const LoopDirective*>& outer_;
   NodeSpace space_;
   size_t first_ = kNone, end_ = kNone;  // the loop behind the directive
   std::vector<Loop> loops_;
@@ -467,10 +476,9 @@ class Lowering {
 
 }  // namespace
 
-LoweredLoop lower_loop(const CoarrayText& in, const GlobalNames& names, const Statements& statements,
-                       const GlobalDirective& directive, const std::vector<const GlobalDirective*>& outer,
-                       const std::string& locals) {
-  return Lowering(in, names, statements, directive, outer).run(locals);
+LoweredLoop lower_loop(const Unit& in, const LoopDirective& directive,
+                       const std::vector<const LoopDirective*>& outer, const std::string& locals) {
+  return Lowering(in, directive, outer).run(locals);
 }
 
 }  // namespace tasuki::cc

@@ -5,18 +5,18 @@
 //     for (int i = 1; i < n; i++)               for (int i = b; i < e; i++)
 //       x[i] = 0;                                 x[i] = 0; }
 //
-// The parts of all loops of a nest are computed before it, unless an inner one's bounds change in it. A cyclic distribution has
-// several runs of iterations, with a loop over them. What has no such form, such as on t(2*i) or on a node array, becomes a
-// condition in the user's own loop. Reductions begin with the operation's identity on each node, and are joined with the
-// variable's old value behind the loop. For firstmax and its kin the heads of the loops note in which iteration a value was taken, so
-// that of equal values on several nodes the one that is chosen is that of the user's loops.
+// The parts of all loops of a nest are computed before it, unless an inner one's bounds change in it. A
+// cyclic distribution has several runs of iterations, with a loop over them. What has no such form, such as
+// on t(2*i) or on a node array, becomes a condition in the user's own loop. Reductions begin with the
+// operation's identity on each node, and are joined with the variable's old value behind the loop. For
+// firstmax and its kin the heads of the loops note in which iteration a value was taken, so that of equal
+// values on several nodes the one that is chosen is that of the user's loops.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "compiler/meaning/global_names.h"
-#include "compiler/tokens/statements.h"
+#include "compiler/meaning/unit.h"
 
 namespace tasuki::cc {
 
@@ -34,8 +34,7 @@ struct LoweredLoop {
 };
 
 // `outer`: the loop directives around it. `locals` stand at its beginning.
-LoweredLoop lower_loop(const CoarrayText& in, const GlobalNames& names, const Statements& statements,
-                       const GlobalDirective& directive, const std::vector<const GlobalDirective*>& outer,
-                       const std::string& locals);
+LoweredLoop lower_loop(const Unit& in, const LoopDirective& directive,
+                       const std::vector<const LoopDirective*>& outer, const std::string& locals);
 
 }  // namespace tasuki::cc

@@ -6,11 +6,11 @@
 #include "compiler/checks/loop_exits.h"
 #include "compiler/checks/thread_regions.h"
 #include "compiler/lower/global/array_loop.h"
+#include "compiler/lower/global/arrays.h"
 #include "compiler/lower/global/gmove.h"
 #include "compiler/lower/global/loop.h"
+#include "compiler/lower/global/node_sets.h"
 #include "compiler/lower/global/reductions.h"
-#include "compiler/meaning/global_arrays.h"
-#include "compiler/meaning/node_sets.h"
 #include "compiler/tokens/omp_acc_line.h"
 #include "compiler/tokens/statements.h"
 #include "tasuki/xmp_global.h"
@@ -21,17 +21,12 @@ namespace {
 // Shared by the replacements, which are made while the text is put together.
 class Lowering {
  public:
-  Lowering(const CoarrayText& in, const std::function<void(const Replacement&)>& add)
-      : add_(add),
-        in_(in),
-        text_(in.text),
-        statements_(in.text, in.tokens),
-        names_(find_global_names(in)),
-        arrays_(in, names_) {}
+  Lowering(const Unit& in, const std::function<void(const Replacement&)>& add)
+      : add_(add), in_(in), text_(in.text), statements_(in.text, in.tokens), names_(in.global), arrays_(in) {}
 
   GlobalLowered run(const std::shared_ptr<Lowering>& self) {
     find_loops();
-    GlobalPragmas pragmas = lower_global_pragmas(in_, names_, statements_, &arrays_);
+    GlobalPragmas pragmas = lower_global_pragmas(in_, &arrays_);
     result_.pragmas = std::move(pragmas.changes);
     openers_ = std::move(pragmas.openers);
     closers_ = std::move(pragmas.closers);
@@ -47,9 +42,9 @@ class Lowering {
       replace(word, in_.match(text_.next(word)) + 1, [self, word] { return self->descriptor(word); });
     // Loops last: their heads hold what is replaced above.
     for (const GlobalDirective& d : in_.tokens.globals)
-      if (d.kind != GlobalKind::loop) add(d, self);
+      if (!is_one_of<LoopDirective>(d)) add(d, self);
     for (const GlobalDirective& d : in_.tokens.globals)
-      if (d.kind == GlobalKind::loop) add(d, self);
+      if (is_one_of<LoopDirective>(d)) add(d, self);
     // Behind one token, what ends there comes first, the innermost before what is around it.
     std::stable_sort(closers_.begin(), closers_.end(),
                      [](const Border& a, const Border& b) { return a.word > b.word; });
@@ -57,8 +52,8 @@ class Lowering {
                      [](const Border& a, const Border& b) { return a.word < b.word; });
     for (const std::vector<Border>* borders : {&closers_, &openers_})
       for (const Border& b : *borders) result_.insertions.emplace_back(b.token, b.text);
-    check_loop_exits(in_, statements_, divided_);
-    check_thread_regions(in_, names_, statements_);
+    check_loop_exits(in_, divided_);
+    check_thread_regions(in_);
     for (const ArrayUse& use : arrays_.uses()) check_sections(use);
     result_.arrays = arrays_.any_of_file();
     result_.templates = std::any_of(names_.templates.begin(), names_.templates.end(),
@@ -74,7 +69,7 @@ class Lowering {
   void replace(size_t first, size_t last, std::function<std::string()> text) {
     add_({first, last, std::move(text)});
   }
-  std::string place(const GlobalDirective& d) const { return in_.place(d.name); }
+  std::string place(const DirectivePlace& d) const { return in_.place(d.name); }
   std::string text_of(const TokenRange& r) const { return in_.c(r.first, r.last); }
 
   // Which part of a section a node has is said by a directive.
@@ -93,53 +88,59 @@ class Lowering {
 
   void find_loops() {
     std::vector<TokenRange> outermost;
-    for (const GlobalDirective& d : in_.tokens.globals) {
-      if (d.kind != GlobalKind::loop) continue;
-      const TokenRange range{d.word, statements_.end_of(d.word)};
-      loops_.emplace_back(range, &d);
+    for (const GlobalDirective& directive : in_.tokens.globals) {
+      const auto* d = std::get_if<LoopDirective>(&directive);
+      if (d == nullptr) continue;
+      const TokenRange range{d->word, statements_.end_of(d->word)};
+      loops_.emplace_back(range, d);
       if (outermost.empty() || outermost.back().last <= range.first) outermost.push_back(range);
     }
     arrays_.set_loops(outermost);
     outermost_ = std::move(outermost);
   }
 
-  std::vector<const GlobalDirective*> loops_around(size_t token) const {
-    std::vector<const GlobalDirective*> all;
+  std::vector<const LoopDirective*> loops_around(size_t token) const {
+    std::vector<const LoopDirective*> all;
     for (const auto& [range, d] : loops_)
       if (range.first < token && token < range.last) all.push_back(d);
     return all;
   }
 
-  void add(const GlobalDirective& d, const std::shared_ptr<Lowering>& self) {
-    if (d.has_block()) {
-      const size_t begin = text_.skip_directives(d.end + 1);
-      if (begin >= text_.tokens().size() || text_.is(begin, "}"))
-        return error(d.name,
-                     "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands before a statement",
-                     "write the statement behind it");
-    }
-    if (d.kind == GlobalKind::loop) return add_loop(d);
-    if (d.kind == GlobalKind::task) add_task(d);
-    if (d.kind == GlobalKind::gmove || d.kind == GlobalKind::array) {
-      const TokenRange statement{text_.skip_directives(d.end + 1), statements_.end_of(d.end + 1)};
-      statements_with_sections_.push_back(statement);
-      replace(statement.first, statement.last, [self, &d, statement] {
-        return d.kind == GlobalKind::gmove
-                   ? lower_gmove(self->in_, self->names_, d, statement)
-                   : lower_array_directive(self->in_, self->names_, self->arrays_, d, statement);
+  void add(const GlobalDirective& directive, const std::shared_ptr<Lowering>& self) {
+    const DirectivePlace& d = place_of(directive);
+    const TokenRange statement{text_.skip_directives(d.end + 1), statements_.end_of(d.end + 1)};
+    if (has_block(directive) && (statement.first >= text_.tokens().size() || text_.is(statement.first, "}")))
+      return error(d.name,
+                   "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands before a statement",
+                   "write the statement behind it");
+    if (const auto* loop = std::get_if<LoopDirective>(&directive)) return add_loop(*loop);
+    if (const auto* task = std::get_if<TaskDirective>(&directive)) add_task(*task);
+    if (const auto* gmove = std::get_if<GmoveDirective>(&directive))
+      add_assignment(statement,
+                     [self, gmove, statement] { return lower_gmove(self->in_, *gmove, statement); });
+    if (const auto* array = std::get_if<ArrayDirective>(&directive))
+      add_assignment(statement, [self, array, statement] {
+        return lower_array_directive(self->in_, self->arrays_, *array, statement);
       });
-    }
-    if (d.body == kNone) return replace(d.word, d.end + 1, [self, &d] { return self->lower(d); });
+    const auto lowered = [self, &directive] {
+      return std::visit([&](const auto& one) { return self->lower(one); }, directive);
+    };
+    if (d.body == kNone) return replace(d.word, d.end + 1, lowered);
     replace(d.word, d.end + 1, [] { return std::string(); });
-    result_.insertions.emplace_back(d.body, " " + lower(d));
+    result_.insertions.emplace_back(d.body, " " + lowered());
   }
 
-  void add_loop(const GlobalDirective& d) {
+  void add_assignment(const TokenRange& statement, std::function<std::string()> text) {
+    statements_with_sections_.push_back(statement);
+    replace(statement.first, statement.last, std::move(text));
+  }
+
+  void add_loop(const LoopDirective& d) {
     std::string locals;
     for (const TokenRange& range : outermost_)
       if (range.first == d.word) locals = arrays_.loop_locals(range);
-    const std::vector<const GlobalDirective*> outer = loops_around(d.word);
-    LoweredLoop lowered = lower_loop(in_, names_, statements_, d, outer, locals);
+    const std::vector<const LoopDirective*> outer = loops_around(d.word);
+    LoweredLoop lowered = lower_loop(in_, d, outer, locals);
     size_t place = d.word;
     // Inside of a region for the device: what comes before the loop and behind it goes out of the region.
     for (const auto& [first, last] : in_.acc.compute) {
@@ -162,7 +163,8 @@ class Lowering {
     for (const auto& [end, text] : lowered.behind) closers_.push_back({d.word, end - 1, text});
   }
 
-  // The token that is before all pragmas of the statement that a directive stands before; kNone if there are no pragmas before it.
+  // The token that is before all pragmas of the statement that a directive stands before; kNone if there are
+  // no pragmas before it.
   size_t place_before(size_t word) const {
     bool any = false;
     size_t i = word - 1;
@@ -181,53 +183,31 @@ class Lowering {
     return "\n" + text + "\n# " + std::to_string(place.line + 1) + " " + quoted(place.file);
   }
 
-  void add_task(const GlobalDirective& d) {
+  void add_task(const TaskDirective& d) {
     const size_t end = statements_.end_of(d.end + 1);
-    closers_.push_back({d.word, end - 1, d.has_on ? " } }" : " }"});
+    closers_.push_back({d.word, end - 1, d.on ? " } }" : " }"});
   }
 
   // ---- what directives become
 
-  std::string lower(const GlobalDirective& d) {
-    switch (d.kind) {
-      case GlobalKind::template_:
-        for (const Template& t : names_.templates)
-          if (t.declared == &d && t.distributed == nullptr) return define(t);
-        return "";
-      case GlobalKind::distribute:
-        for (const Template& t : names_.templates)
-          if (t.distributed == &d) return define(t);
-        return "";
-      case GlobalKind::align:
-        for (size_t i = 0; i < names_.arrays.size(); i++)
-          if (names_.arrays[i].align == &d) return arrays_.define(i);
-        return "";
-      case GlobalKind::template_fix:
-        return fix(d);
-      case GlobalKind::task:
-        return task(d);
-      case GlobalKind::barrier:
-        return barrier(d);
-      case GlobalKind::reduction:
-        return reduction(d);
-      case GlobalKind::bcast:
-        return bcast(d);
-      case GlobalKind::reflect:
-      case GlobalKind::reflect_init:
-      case GlobalKind::reflect_do:
-      case GlobalKind::reduce_shadow:
-        return shadows(d);
-      case GlobalKind::wait_async:
-        return wait_async(d);
-      case GlobalKind::local_alias:
-        return alias(d);
-      case GlobalKind::shadow:
-      case GlobalKind::loop:
-      case GlobalKind::tasks:
-      case GlobalKind::array:
-      case GlobalKind::gmove:
-        return "";
-    }
+  // What has its effect where it is used, or in the statement behind it.
+  std::string lower(const DirectivePlace&) { return ""; }
+
+  std::string lower(const TemplateDirective& d) {
+    for (const Template& t : names_.templates)
+      if (t.declared == &d && t.distributed == nullptr) return define(t);
+    return "";
+  }
+
+  std::string lower(const DistributeDirective& d) {
+    for (const Template& t : names_.templates)
+      if (t.distributed == &d) return define(t);
+    return "";
+  }
+
+  std::string lower(const AlignDirective& d) {
+    for (size_t i = 0; i < names_.arrays.size(); i++)
+      if (names_.arrays[i].align == &d) return arrays_.define(i);
     return "";
   }
 
@@ -273,7 +253,7 @@ class Lowering {
     const std::string value =
         "{" + std::to_string(TASUKI_XMP_KIND_TEMPLATE) + ", " + std::to_string(t.dimensions()) + ", " +
         (t.fixed() ? "1" : "0") + ", " +
-        dimensions(t, t.declared->on, t.distributed != nullptr ? t.distributed->formats : none) + ", " +
+        dimensions(t, t.declared->shape, t.distributed != nullptr ? t.distributed->formats : none) + ", " +
         (t.onto != nullptr ? "&__tasuki_nodes_" + t.onto->name : "0") + ", " + quoted(t.name) + ", " +
         place(*t.declared) + ", {0, 0}}";
     if (t.declared->in_function || t.declared->body != kNone)
@@ -283,11 +263,11 @@ class Lowering {
            "_entry __attribute__((used, section(\"tasuki_xmptemplates\"))) = &" + record + ";";
   }
 
-  std::string fix(const GlobalDirective& d) {
-    const NodeSpace space = find_space(in_, names_, d.on);
+  std::string lower(const TemplateFixDirective& d) {
+    const NodeSpace space = find_space(in_, d.shape);
     if (!space) return "";
     if (space.template_ == nullptr || space.template_->fixed()) {
-      error(d.on.name, "'" + std::string(text_.spelling(d.on.name)) + "' has its shape already",
+      error(d.shape.name, "'" + std::string(text_.spelling(d.shape.name)) + "' has its shape already",
             "declare a template without one: #pragma xmp template t(:)");
       return "";
     }
@@ -296,69 +276,74 @@ class Lowering {
     for (size_t k = 0; same && k < d.formats.size(); k++)
       same = d.formats[k].format == t.format(static_cast<int>(k));
     if (!same) {
-      error(d.on.name, "the formats are not those of the distribute directive",
+      error(d.shape.name, "the formats are not those of the distribute directive",
             "repeat them, with gblock(array)");
       return "";
     }
     const std::vector<Distribution>& formats =
         d.formats.empty() && t.distributed != nullptr ? t.distributed->formats : d.formats;
     return "tasuki_xmp_template_fix(&" + t.record() + ", (const struct __tasuki_xmp_template_dimension[])" +
-           dimensions(t, d.on, formats) + ", " + place(d) + ");";
+           dimensions(t, d.shape, formats) + ", " + place(d) + ");";
   }
 
-  // The set behind on; without it, that of the innermost loop around the directive, or 0: the executing nodes.
-  std::string set_of(const GlobalDirective& d) {
-    const GlobalDirective* holder = d.has_on ? &d : nullptr;
-    if (holder == nullptr) {
+  // The set behind on; without it, that of the innermost loop around the directive, or 0: the executing
+  // nodes.
+  template <typename Directive>
+  std::string set_of(const Directive& d) {
+    const NodesReference* on = d.on ? &*d.on : nullptr;
+    if (on == nullptr) {
       const auto around = loops_around(d.word);
-      if (!around.empty() && around.back()->has_on) holder = around.back();
+      if (!around.empty() && around.back()->on) on = &*around.back()->on;
     }
-    if (holder == nullptr) return "0";
-    const NodeSpace space = find_space(in_, names_, holder->on);
-    return space ? node_set(in_, space, holder->on) : "0";
+    if (on == nullptr) return "0";
+    const NodeSpace space = find_space(in_, *on);
+    return space ? node_set(in_, space, *on) : "0";
   }
 
-  std::string task(const GlobalDirective& d) {
-    if (!d.has_on) return "{";
-    const NodeSpace space = find_space(in_, names_, d.on);
+  std::string lower(const TaskDirective& d) {
+    if (!d.on) return "{";
+    const NodeSpace space = find_space(in_, *d.on);
     if (!space) return "";
-    const std::string set = node_set(in_, space, d.on) + ", " + place(d);
+    const std::string set = node_set(in_, space, *d.on) + ", " + place(d);
     if (d.no_communication) return "{ if (tasuki_xmp_executes(" + set + ")) {";
     return "{ if (tasuki_xmp_task_begin_on(" + set +
            ")) { __attribute__((cleanup(__tasuki_leave), unused)) int __tasuki_in = 1;";
   }
 
-  std::string barrier(const GlobalDirective& d) {
+  std::string lower(const BarrierDirective& d) {
     const std::string set = set_of(d);
     const std::string wait = d.on_device ? "tasuki_xmp_device_wait(); " : "";
     if (set == "0") return wait + "xmp_sync_all((void*)0);";
     return wait + "tasuki_xmp_barrier_on(" + set + ", " + place(d) + ");";
   }
 
-  static std::string flags(const GlobalDirective& d) {
+  template <typename Directive>
+  static std::string flags(const Directive& d) {
     unsigned flags = 0;
     if (d.on_device) flags |= TASUKI_XMP_DEVICE;
     if (!d.async.empty()) flags |= TASUKI_XMP_ASYNC;
-    if (d.orthogonal) flags |= TASUKI_XMP_ORTHOGONAL;
+    if constexpr (requires { d.orthogonal; })
+      if (d.orthogonal) flags |= TASUKI_XMP_ORTHOGONAL;
     return std::to_string(flags);
   }
   // Flags, the number of async, and the place.
-  std::string tail(const GlobalDirective& d) const {
+  template <typename Directive>
+  std::string tail(const Directive& d) const {
     return flags(d) + ", " + (d.async.empty() ? "0" : text_of(d.async)) + ", " + place(d);
   }
 
-  std::string reduction(const GlobalDirective& d) {
+  std::string lower(const ReductionDirective& d) {
     const std::string set = set_of(d);
     std::string result;
     for (const Reduction& r : d.reductions)
       for (const Reduction::Variable& v : r.variables)
         result += "tasuki_xmp_reduction(" + std::to_string(operation_of(r)) +
-                  ", &(const struct __tasuki_xmp_variable)" + variable_of(in_, names_, v.variable, true) +
+                  ", &(const struct __tasuki_xmp_variable)" + variable_of(in_, v.variable, true) +
                   ", 0, 0, " + set + ", " + tail(d) + "); ";
     return "{ " + result + "}";
   }
 
-  std::string bcast(const GlobalDirective& d) {
+  std::string lower(const BcastDirective& d) {
     std::string variables, from = "0";
     if (d.from_device != kNone) {
       error(d.from_device, "there are no sets of devices: each image has one device",
@@ -366,18 +351,18 @@ class Lowering {
       return "";
     }
     for (const TokenRange& v : d.variables)
-      variables += (variables.empty() ? "" : ", ") + variable_of(in_, names_, v, false);
-    if (d.has_from) {
-      const NodeSpace space = find_space(in_, names_, d.from);
+      variables += (variables.empty() ? "" : ", ") + variable_of(in_, v, false);
+    if (d.from) {
+      const NodeSpace space = find_space(in_, *d.from);
       if (!space) return "";
-      from = node_set(in_, space, d.from);
+      from = node_set(in_, space, *d.from);
     }
     return "tasuki_xmp_bcast(" + std::to_string(d.variables.size()) +
            ", (const struct __tasuki_xmp_variable[]){" + variables + "}, " + from + ", " + set_of(d) + ", " +
            tail(d) + ");";
   }
 
-  std::string shadows(const GlobalDirective& d) {
+  std::string lower(const ReflectDirective& d) {
     std::string result;
     for (const TokenRange& v : d.variables) {
       const size_t array =
@@ -392,7 +377,7 @@ class Lowering {
               "declare one before: #pragma xmp shadow " + a.name + "[1]");
         continue;
       }
-      if (d.has_widths && d.widths.size() != a.dimensions.size()) {
+      if (!d.widths.empty() && d.widths.size() != a.dimensions.size()) {
         error(v.first,
               "'" + a.name + "' has " + counted(a.dimensions.size(), "dimension") + ", and " +
                   counted_are(d.widths.size(), "width") + " given",
@@ -404,15 +389,15 @@ class Lowering {
         widths += (widths.empty() ? "{" : ", {") + text_of(w.below) + ", " + text_of(w.above) + ", " +
                   (w.modified ? "1}" : "0}");
       std::string type;
-      if (d.kind == GlobalKind::reduce_shadow) {
-        const std::string variable = variable_of(in_, names_, v, true);
+      if (d.what == ShadowExchange::reduce_shadow) {
+        const std::string variable = variable_of(in_, v, true);
         if (variable.empty()) continue;
         type = "((const struct __tasuki_xmp_variable)" + variable + ").type, ";
       }
-      const std::string name = d.kind == GlobalKind::reduce_shadow  ? "reduce_shadow"
-                               : d.kind == GlobalKind::reflect_init ? "reflect_init"
-                                                                    : "reflect";
-      if (d.kind == GlobalKind::reflect_do) {
+      const std::string name = d.what == ShadowExchange::reduce_shadow  ? "reduce_shadow"
+                               : d.what == ShadowExchange::reflect_init ? "reflect_init"
+                                                                        : "reflect";
+      if (d.what == ShadowExchange::reflect_do) {
         result += "tasuki_xmp_reflect_do(&" + a.record() + ", " + tail(d) + "); ";
         continue;
       }
@@ -423,24 +408,24 @@ class Lowering {
     return "{ " + result + "}";
   }
 
-  std::string wait_async(const GlobalDirective& d) {
+  std::string lower(const WaitAsyncDirective& d) {
     std::string ids;
-    for (const TokenRange& v : d.variables) ids += (ids.empty() ? "" : ", ") + text_of(v);
-    return "tasuki_xmp_wait_async(" + std::to_string(d.variables.size()) + ", (const int[]){" + ids + "}, " +
-           (d.has_on ? set_of(d) : "0") + ", " + place(d) + ");";
+    for (const TokenRange& v : d.ids) ids += (ids.empty() ? "" : ", ") + text_of(v);
+    return "tasuki_xmp_wait_async(" + std::to_string(d.ids.size()) + ", (const int[]){" + ids + "}, " +
+           (d.on ? set_of(d) : "0") + ", " + place(d) + ");";
   }
 
-  std::string alias(const GlobalDirective& d) {
-    const size_t array = names_.find_array(text_, in_.analysis, d.from.name);
-    const std::string pointer(text_.spelling(d.what));
+  std::string lower(const LocalAliasDirective& d) {
+    const size_t array = names_.find_array(text_, in_.analysis, d.array);
+    const std::string pointer(text_.spelling(d.pointer));
     if (array == kNone) {
-      error(d.from.name, "'" + std::string(text_.spelling(d.from.name)) + "' is no distributed array",
+      error(d.array, "'" + std::string(text_.spelling(d.array)) + "' is no distributed array",
             "name an array with an align directive");
       return "";
     }
-    const Declaration* declaration = in_.analysis.find(pointer, text_.begin_of(d.what));
+    const Declaration* declaration = in_.analysis.find(pointer, text_.begin_of(d.pointer));
     if (declaration == nullptr || declaration->rank == 0) {
-      error(d.what, "'" + pointer + "' is no pointer", "declare it before: double *" + pointer + ";");
+      error(d.pointer, "'" + pointer + "' is no pointer", "declare it before: double *" + pointer + ";");
       return "";
     }
     return pointer + " = (__typeof__(" + pointer + "))" + names_.arrays[array].record() + ".memory;";
@@ -480,12 +465,12 @@ class Lowering {
   }
 
   const std::function<void(const Replacement&)>& add_;  // while run() runs
-  const CoarrayText& in_;
+  const Unit& in_;
   const Text& text_;
   Statements statements_;
-  GlobalNames names_;
+  const GlobalNames& names_;
   GlobalArrays arrays_;
-  std::vector<std::pair<TokenRange, const GlobalDirective*>> loops_;
+  std::vector<std::pair<TokenRange, const LoopDirective*>> loops_;
   std::vector<TokenRange> outermost_;
   std::vector<TokenRange> divided_;                   // loops of all directives, [for, behind the loop)
   std::vector<TokenRange> statements_with_sections_;  // behind gmove and array
@@ -495,8 +480,9 @@ class Lowering {
 
 }  // namespace
 
-GlobalLowered lower_global_view(const CoarrayText& in, const std::function<void(const Replacement&)>& add) {
-  const auto lowering = std::make_shared<Lowering>(in, add);
+GlobalLowered lower_global_view(Unit* unit, const std::function<void(const Replacement&)>& add) {
+  unit->global = find_global_names(*unit);
+  const auto lowering = std::make_shared<Lowering>(*unit, add);
   return lowering->run(lowering);
 }
 

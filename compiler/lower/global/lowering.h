@@ -1,5 +1,5 @@
-// The global view as C: directives become records and calls of include/tasuki/xmp_global.h, and references to distributed arrays
-// become addresses (global_arrays.h). Loops have a file of their own (loop_lowering.h).
+// The global view as C: directives become records and calls of include/tasuki/xmp_global.h, and references to
+// distributed arrays become addresses (arrays.h). Loops have a file of their own (loop.h).
 //
 //     #pragma xmp template t(0:N-1)
 //     #pragma xmp distribute t(block) onto p     static struct __tasuki_xmp_template __tasuki_template_t = {..};
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/lower/global/omp_acc_names.h"
-#include "compiler/meaning/coarray_operand.h"
+#include "compiler/lower/global/omp_acc_lines.h"
+#include "compiler/meaning/unit.h"
 
 namespace tasuki::cc {
 
@@ -30,10 +30,8 @@ struct GlobalLowered {
   bool used = false;                       // anything at all
 };
 
-// Hands each replacement to `add`; `in` must live as long as they do.
-GlobalLowered lower_global_view(const CoarrayText& in, const std::function<void(const Replacement&)>& add);
-
-// Declarations of what they call.
-std::string global_declarations();
+// Finds what the names in the directives mean, unit->global, and hands each replacement to `add`; the unit
+// must live as long as they do.
+GlobalLowered lower_global_view(Unit* unit, const std::function<void(const Replacement&)>& add);
 
 }  // namespace tasuki::cc

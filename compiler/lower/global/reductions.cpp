@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-#include "compiler/meaning/element_types.h"
+#include "compiler/lower/global/element_types.h"
 #include "compiler/text/declarator.h"
 #include "tasuki/xmp_global.h"
 
@@ -45,7 +45,7 @@ struct Memory {
 };
 
 // What the first bound of a parameter is, whose type has lost it; empty after an error.
-std::string first_bound(const CoarrayText& in, size_t name, const ExpressionType& type) {
+std::string first_bound(const Unit& in, size_t name, const ExpressionType& type) {
   if (type.count >= 0) return std::to_string(type.count);
   const std::string spelled(in.text.spelling(name));
   const Declaration* d = in.analysis.find(spelled, in.text.begin_of(name));
@@ -92,7 +92,7 @@ std::string first_bound(const CoarrayText& in, size_t name, const ExpressionType
   return bound;
 }
 
-bool memory_of(const CoarrayText& in, const GlobalNames& names, TokenRange range, Memory* m) {
+bool memory_of(const Unit& in, TokenRange range, Memory* m) {
   while (in.text.is(range.first, "(") && in.text.next(in.match(range.first)) == range.last)
     range = {in.text.next(range.first), in.match(range.first)};
   const ExpressionType* type = in.type(range.first, range.last);
@@ -110,10 +110,11 @@ bool memory_of(const CoarrayText& in, const GlobalNames& names, TokenRange range
         return t.name == name || (name.starts_with("enum ") && t.type == TASUKI_XMP_INT);
       });
   if (known != std::end(kElementTypes)) m->type = known->type;
-  const size_t array =
-      in.text.next(range.first) == range.last ? names.find_array(in.text, in.analysis, range.first) : kNone;
+  const size_t array = in.text.next(range.first) == range.last
+                           ? in.global.find_array(in.text, in.analysis, range.first)
+                           : kNone;
   if (array != kNone) {
-    const DistributedArray& a = names.arrays[array];
+    const DistributedArray& a = in.global.arrays[array];
     m->element = a.element_type();
     m->array = "&" + a.record();
     m->data = a.record() + ".memory";
@@ -154,7 +155,7 @@ bool memory_of(const CoarrayText& in, const GlobalNames& names, TokenRange range
   return true;
 }
 
-bool check_type(const CoarrayText& in, const TokenRange& range, const Memory& m) {
+bool check_type(const Unit& in, const TokenRange& range, const Memory& m) {
   if (m.type >= 0) return true;
   in.diagnostics.error(
       in.text.begin_of(range.first),
@@ -169,7 +170,7 @@ std::string join_of(const Reduction& r) {
 }
 
 // A variable of a function: no other function changes it by its name.
-bool is_private(const CoarrayText& in, const TokenRange& range) {
+bool is_private(const Unit& in, const TokenRange& range) {
   if (!in.text.is_word(range.first) || in.text.next(range.first) != range.last) return false;
   const Declaration* d = in.analysis.find(in.text.spelling(range.first), in.text.begin_of(range.first));
   return d != nullptr && (d->what == Declares::parameter || (d->function != kNone && !d->global_storage)) &&
@@ -180,7 +181,7 @@ bool is_private(const CoarrayText& in, const TokenRange& range) {
 struct Copy {
   std::string declaration, differs, keep, restore;
 };
-Copy copy_of(const CoarrayText& in, const TokenRange& range, const Memory& m, const std::string& name) {
+Copy copy_of(const Unit& in, const TokenRange& range, const Memory& m, const std::string& name) {
   const std::string object = "(" + in.c(range.first, range.last) + ")";
   if (m.type >= 0 && !m.is_array)
     return {m.element + " " + name + " = " + object + "; ", object + " != " + name, name + " = " + object,
@@ -199,10 +200,9 @@ std::string initialiser(const Memory& m) {
 
 }  // namespace
 
-std::string variable_of(const CoarrayText& in, const GlobalNames& names, const TokenRange& range,
-                        bool reduced) {
+std::string variable_of(const Unit& in, const TokenRange& range, bool reduced) {
   Memory m;
-  if (!memory_of(in, names, range, &m) || (reduced && !check_type(in, range, m))) return "";
+  if (!memory_of(in, range, &m) || (reduced && !check_type(in, range, m))) return "";
   return initialiser(m);
 }
 
@@ -210,8 +210,8 @@ int operation_of(const Reduction& r) {
   return known_operation(r).operation;
 }
 
-LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const GlobalDirective& loop,
-                          const std::string& space, unsigned dimensions, size_t positions) {
+LoopReduction reduce_loop(const Unit& in, const LoopDirective& loop, const std::string& space,
+                          unsigned dimensions, size_t positions) {
   LoopReduction result;
   std::string begins, ends, kept;  // of the block with private variables
   std::set<std::string> reduced;
@@ -220,7 +220,7 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
     const KnownOperation& operation = known_operation(r);
     for (const Reduction::Variable& v : r.variables) {
       Memory m;
-      if (!memory_of(in, names, v.variable, &m) || !check_type(in, v.variable, m)) continue;
+      if (!memory_of(in, v.variable, &m) || !check_type(in, v.variable, m)) continue;
       const std::string spelled = joined(in.text, v.variable.first, v.variable.last);
       if (!reduced.insert(spelled).second) {
         in.diagnostics.error(in.text.begin_of(v.variable.first), "'" + spelled + "' is reduced twice",
@@ -276,7 +276,7 @@ LoopReduction reduce_loop(const CoarrayText& in, const GlobalNames& names, const
       std::string locations;
       for (const TokenRange& l : v.locations) {
         Memory told;
-        if (!memory_of(in, names, l, &told)) continue;
+        if (!memory_of(in, l, &told)) continue;
         locations += (locations.empty() ? "" : ", ") + initialiser(told);
         if (!ordered || told.array != "0") continue;
         // The last iteration may take a value that the variable has already: then the locations tell.

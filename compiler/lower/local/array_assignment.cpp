@@ -30,7 +30,7 @@ int precedence(const Text& text, size_t token) {
 
 class Assignment {
  public:
-  Assignment(const CoarrayText& in, size_t first, size_t last, unsigned flags)
+  Assignment(const Unit& in, size_t first, size_t last, unsigned flags)
       : in_(in), first_(first), end_(in.text.previous(last)), flags_(flags), place_(in.place(first)) {}
 
   std::string run() {
@@ -111,7 +111,7 @@ class Assignment {
     if (is_operand(right_) && from != nullptr && from->shape == Shape::array && to != nullptr &&
         to->shape != Shape::pointer) {
       error(right_, "this is an array: a value for all elements, or a section, is expected",
-            "write " + as_section(in_.text, in_.tokens, right_, end_, *from));
+            "write " + as_section(in_, right_, end_, *from));
       return "";
     }
     return "{ " + left.element_type() + " __tasuki_v = (" + in_.c(right_, end_) + "); tasuki_xmp_copy(" +
@@ -136,8 +136,8 @@ class Assignment {
     return "tasuki_xmp_copy(" + section(left) + ", " + section(right) + ", " + flags() + ", " + place_ + ");";
   }
 
-  // All operands are gathered, the loop computes into memory of its own, and the result is copied: nothing is overwritten that is
-  // still to be read.
+  // All operands are gathered, the loop computes into memory of its own, and the result is copied: nothing is
+  // overwritten that is still to be read.
   std::string elemental(const Operand& left, size_t op) {
     left_ = &left;
     std::string old;
@@ -440,7 +440,7 @@ class Assignment {
     return {first, at_, true, text + ")"};
   }
 
-  const CoarrayText& in_;
+  const Unit& in_;
   const size_t first_, end_;  // end_: the semicolon
   const unsigned flags_;
   const std::string place_;
@@ -454,7 +454,7 @@ class Assignment {
 
 }  // namespace
 
-std::string lower_array_assignment(const CoarrayText& in, size_t first, size_t last, unsigned flags) {
+std::string lower_array_assignment(const Unit& in, size_t first, size_t last, unsigned flags) {
   return Assignment(in, first, last, flags).run();
 }
 

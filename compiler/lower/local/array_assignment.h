@@ -7,7 +7,8 @@
 
 namespace tasuki::cc {
 
-// The statement [first, last), whose last token is its semicolon. `flags` are those of its transfers. Empty after an error.
-std::string lower_array_assignment(const CoarrayText& in, size_t first, size_t last, unsigned flags);
+// The statement [first, last), whose last token is its semicolon. `flags` are those of its transfers. Empty
+// after an error.
+std::string lower_array_assignment(const Unit& in, size_t first, size_t last, unsigned flags);
 
 }  // namespace tasuki::cc

@@ -6,7 +6,7 @@ namespace tasuki::cc {
 namespace {
 
 // The declaration of a node array that a name means in the directive at `word`.
-const Directive* declaration_of(const CoarrayText& in, size_t name, size_t word) {
+const Directive* declaration_of(const Unit& in, size_t name, size_t word) {
   const size_t function = in.analysis.function_at(in.text.begin_of(word));
   const Directive* found = nullptr;
   for (const Directive& d : in.tokens.directives) {
@@ -21,7 +21,7 @@ const Directive* declaration_of(const CoarrayText& in, size_t name, size_t word)
 
 class LocalDirective {
  public:
-  LocalDirective(const CoarrayText& in, const Directive& directive) : in_(in), d_(directive) {}
+  LocalDirective(const Unit& in, const Directive& directive) : in_(in), d_(directive) {}
 
   std::string run() {
     const std::string place = in_.place(d_.name);
@@ -132,13 +132,13 @@ class LocalDirective {
     return declared != nullptr && is_automatic(in_, *declared);
   }
 
-  const CoarrayText& in_;
+  const Unit& in_;
   const Directive& d_;
 };
 
 }  // namespace
 
-bool is_automatic(const CoarrayText& in, const Directive& d) {
+bool is_automatic(const Unit& in, const Directive& d) {
   if (in.analysis.function_at(in.text.begin_of(d.word)) == kNone) return false;
   if (d.origin == "*") return true;
   for (const NodesReference* r : {&d.nodes, &d.whole})
@@ -150,12 +150,12 @@ bool is_automatic(const CoarrayText& in, const Directive& d) {
   return whole != nullptr && is_automatic(in, *whole);
 }
 
-std::string lower_sync(const CoarrayText& in, const Directive& image, size_t function) {
+std::string lower_sync(const Unit& in, const Directive& image, size_t function) {
   return "tasuki_" + std::string(in.text.spelling(function)) + "_on(&__tasuki_nodes_" +
          std::string(in.text.spelling(image.nodes.name)) + ", " + in.place(function) + ", ";
 }
 
-std::string lower_directive(const CoarrayText& in, const Directive& directive) {
+std::string lower_directive(const Unit& in, const Directive& directive) {
   return LocalDirective(in, directive).run();
 }
 

@@ -14,13 +14,14 @@
 namespace tasuki::cc {
 
 // Errors are reported, and the result is empty.
-std::string lower_directive(const CoarrayText& in, const Directive& directive);
+std::string lower_directive(const Unit& in, const Directive& directive);
 
-// Is this node array one of a function, made each time its declaration is reached: because its sizes are known then, or the nodes that execute it?
-// Others are there before main.
-bool is_automatic(const CoarrayText& in, const Directive& nodes);
+// Is this node array one of a function, made each time its declaration is reached: because its sizes are
+// known then, or the nodes that execute it? Others are there before main.
+bool is_automatic(const Unit& in, const Directive& nodes);
 
-// The beginning of a call of a sync function, up to its first argument, that stands behind an image directive.
-std::string lower_sync(const CoarrayText& in, const Directive& image, size_t function);
+// The beginning of a call of a sync function, up to its first argument, that stands behind an image
+// directive.
+std::string lower_sync(const Unit& in, const Directive& image, size_t function);
 
 }  // namespace tasuki::cc

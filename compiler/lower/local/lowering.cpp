@@ -6,6 +6,7 @@
 #include "compiler/lower/global/lowering.h"
 #include "compiler/lower/local/array_assignment.h"
 #include "compiler/lower/local/directives.h"
+#include "compiler/meaning/coarray_operand.h"
 #include "compiler/text/declarator.h"
 #include "compiler/tokens/statements.h"
 #include "tasuki/xmp_compiler.h"
@@ -37,21 +38,19 @@ struct Construct {
 
 class Lowering {
  public:
-  Lowering(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis, const CoarrayNames& names,
-           const AccRegions& acc, Pragmas pragmas, bool checked,
-           const std::function<std::string(size_t)>& token, Diagnostics* diagnostics)
-      : in_{text,         tokens,  analysis,
-            names,        acc,     pragmas,
-            *diagnostics, checked, [this](size_t a, size_t b) { return render(a, b); }},
-        text_(text),
-        statements_(text, tokens),
-        token_(token) {}
+  Lowering(Unit* unit, const std::function<std::string(size_t)>& token)
+      : in_(*unit), text_(unit->text), statements_(unit->text, unit->tokens), token_(token) {
+    in_.c = [this](size_t first, size_t last) { return render(first, last); };
+  }
+  ~Lowering() { in_.c = nullptr; }
+  Lowering(const Lowering&) = delete;
+  Lowering& operator=(const Lowering&) = delete;
 
   Lowered run() {
     find_regions();
     for (const GlobalDirective& d : in_.tokens.globals)
-      if (d.kind == GlobalKind::gmove || d.kind == GlobalKind::array)
-        global_statements_.push_back({d.end, statements_.end_of(d.end + 1)});
+      if (is_one_of<GmoveDirective, ArrayDirective>(d))
+        global_statements_.push_back({place_of(d).end, statements_.end_of(place_of(d).end + 1)});
     for (const auto& [open, section] : in_.tokens.sections)
       if (!in_global_statement(open)) add_array_assignment(open);
     for (const Coindex& c : in_.tokens.coindices)
@@ -122,7 +121,7 @@ class Lowering {
   }
 
   void lower_global() {
-    const GlobalLowered lowered = lower_global_view(in_, [this](const Replacement& r) {
+    const GlobalLowered lowered = lower_global_view(&in_, [this](const Replacement& r) {
       Construct construct{Form::global, r.first, r.last};
       construct.text = r.text;
       add(construct);
@@ -255,7 +254,8 @@ class Lowering {
     add(construct);
   }
 
-  // x = a[i]:[2]; need not be complete behind it in a nonblock region, and cannot be written by the host where x is in device memory.
+  // x = a[i]:[2]; need not be complete behind it in a nonblock region, and cannot be written by the host
+  // where x is in device memory.
   void add_get_into(const Construct& read) {
     const size_t before = text_.previous(read.begin);
     const bool to_device =
@@ -380,7 +380,8 @@ class Lowering {
     return "(" + operand.typed + (operand.bit_field.empty() ? "" : "." + operand.bit_field) + ")";
   }
 
-  // ---- bit-fields: of the structure __tasuki_b only the bytes from __tasuki_f to __tasuki_l are moved, which hold it
+  // ---- bit-fields: of the structure __tasuki_b only the bytes from __tasuki_f to __tasuki_l are moved,
+  // which hold it
 
   std::string get_bits(const Operand& from, const std::string& address, const std::string& image) {
     const std::string bytes = "((unsigned char*)&__tasuki_b)";
@@ -420,7 +421,8 @@ class Lowering {
     return get(from, "&" + render(c.begin, c.op), "&" + from.object, c.begin, flags_at(c.begin) | local);
   }
 
-  // A variable of the same type as the whole right side: its own memory can be sent, and in a nonblock region it must be.
+  // A variable of the same type as the whole right side: its own memory can be sent, and in a nonblock region
+  // it must be.
   bool is_plain_source(const Construct& c, const Operand& to) const {
     const size_t right = text_.skip_directives(c.op + 1);
     const bool device = text_.is_word(right) && is_on_device(in_, right, right + 1);
@@ -520,7 +522,7 @@ class Lowering {
     unsigned flags;
   };
 
-  CoarrayText in_;
+  Unit& in_;
   const Text& text_;
   const Statements statements_;
   const std::function<std::string(size_t)> token_;
@@ -532,51 +534,8 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                       const CoarrayNames& names, const AccRegions& acc, Pragmas pragmas, bool checked,
-                       const std::function<std::string(size_t)>& token, Diagnostics* diagnostics) {
-  return Lowering(text, tokens, analysis, names, acc, pragmas, checked, token, diagnostics).run();
-}
-
-std::string lowering_declarations() {
-  return "struct __tasuki_xmp_dimension { long lower, length, stride; unsigned long extent, bytes; }; "
-         "struct __tasuki_xmp_section { void* base; unsigned long element; const struct "
-         "__tasuki_xmp_dimension* dimension; int "
-         "dimensions, image; unsigned flags; const char* name; }; "
-         "struct __tasuki_xmp_range { int begin, count, step; }; "
-         "struct __tasuki_xmp_nodes { int kind, dimensions, size[7], origin; const struct "
-         "__tasuki_xmp_nodes* whole; const struct "
-         "__tasuki_xmp_range* ranges; const char *name, *file; int line; void* state[2]; }; "
-         "void tasuki_xmp_put(void*, const void*, unsigned long, int, unsigned, const char*, int); "
-         "void* tasuki_xmp_device_address(const void*); "
-         "void* tasuki_xmp_get(void*, const void*, unsigned long, int, unsigned, const char*, int); "
-         "int tasuki_xmp_image(const char*, int, const int*, const int*, const char*, int); "
-         "long tasuki_xmp_index(long, unsigned long, int, const char*, const char*, int); "
-         "void tasuki_xmp_copy(const struct __tasuki_xmp_section*, const struct __tasuki_xmp_section*, "
-         "unsigned, const char*, int); "
-         "unsigned long tasuki_xmp_elements(const struct __tasuki_xmp_section*, const char*, int); "
-         "void tasuki_xmp_same(unsigned long, unsigned long, const char*, const char*, int); "
-         "void* tasuki_xmp_temporary(unsigned long, unsigned long, const char*, int); void "
-         "tasuki_xmp_release(void*); "
-         "void tasuki_xmp_wait_nonblock(int, const char*, int); void tasuki_xmp_post(int, int, const char*, "
-         "int); "
-         "void tasuki_xmp_wait(int, int, const char*, int); void tasuki_xmp_wait_node(int, const char*, "
-         "int); "
-         "void tasuki_xmp_wait_any(const char*, int); "
-         "void tasuki_xmp_lock(void*, int, int*, int*, const char*, int); void tasuki_xmp_unlock(void*, int, "
-         "int*, const char*, int); "
-         "int tasuki_xmp_node(const struct __tasuki_xmp_nodes*, const int*, const char*, int); "
-         "void tasuki_xmp_nodes_define(const struct __tasuki_xmp_nodes*); "
-         "int tasuki_xmp_on_node(const struct __tasuki_xmp_nodes*, int, const char*, const char*, int); "
-         "void tasuki_xmp_sync_all_on(const struct __tasuki_xmp_nodes*, const char*, int, int*); "
-         "void tasuki_xmp_sync_image_on(const struct __tasuki_xmp_nodes*, const char*, int, int, int*); "
-         "void tasuki_xmp_sync_images_on(const struct __tasuki_xmp_nodes*, const char*, int, int, int*, "
-         "int*); "
-         "void tasuki_xmp_sync_images_all_on(const struct __tasuki_xmp_nodes*, const char*, int, int*); "
-         "struct __tasuki_xmp_descriptor { int kind, dimensions; unsigned long element, size[7]; const char "
-         "*name, *file; "
-         "int line; unsigned flags; }; "
-         "void xmp_sync_all(int*); int xmp_this_image(void); ";
+Lowered lower_coarrays(Unit* unit, const std::function<std::string(size_t)>& token) {
+  return Lowering(unit, token).run();
 }
 
 }  // namespace tasuki::cc

@@ -9,11 +9,11 @@
 // A change begins and ends at tokens, holds those inside it, and has no newline.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "compiler/meaning/acc_regions.h"
-#include "compiler/meaning/coarray_operand.h"
+#include "compiler/meaning/unit.h"
 
 namespace tasuki::cc {
 
@@ -29,11 +29,6 @@ struct Lowered {
 };
 
 // `token` gives the C for one token.
-Lowered lower_coarrays(const Text& text, const CoarrayTokens& tokens, const Analysis& analysis,
-                       const CoarrayNames& names, const AccRegions& acc, Pragmas pragmas, bool checked,
-                       const std::function<std::string(size_t)>& token, Diagnostics* diagnostics);
-
-// Declarations of what the changes call.
-std::string lowering_declarations();
+Lowered lower_coarrays(Unit* unit, const std::function<std::string(size_t)>& token);
 
 }  // namespace tasuki::cc

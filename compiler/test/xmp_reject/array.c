@@ -34,6 +34,9 @@ int main(void) {
 #pragma xmp array on t(:)
 // error at 16: a section stands in a subscript
   a[:] = plain[places[:]];
+// error at 13: an array assignment is divided over a template
+#pragma xmp array on *
+  a[:] = 1;
 // error at 22: the template has 2 ranges here, and the left side 1 section
 #pragma xmp array on u(:,:)
   plain[:] = 1;

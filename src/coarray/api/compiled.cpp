@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "coarray/local/runtime.h"
+#include "coarray/api/runtime.h"
 #include "tasuki/xmp_compiler.h"
 
 extern "C" {
@@ -25,7 +25,7 @@ constexpr unsigned kDeviceFlags = TASUKI_XMP_DEVICE | TASUKI_XMP_DEVICE_LOCAL;
 
 // Memory of this image, in a region that says that it is on the device.
 void local_on_device(Place* place, Where where) {
-  place->direct = runtime().device_address(place->direct, where);
+  place->direct = runtime().coarrays.device_address(place->direct, where);
   place->device = runtime().device.apart();
 }
 
@@ -43,7 +43,7 @@ Operand operand_of(const tasuki_xmp_section& section, Where where) {
     return operand;
   }
   if (operand.extent.elements == 0) {
-    runtime().world_index(section.image, where, runtime().name_of(base).c_str());
+    runtime().teams.world_index(section.image, where, runtime().coarrays.name_of(base).c_str());
     operand.place.direct = first;
     return operand;
   }
@@ -51,13 +51,14 @@ Operand operand_of(const tasuki_xmp_section& section, Where where) {
   const int64_t ahead = operand.extent.first - operand.extent.low;
   operand.place = runtime().place(base + operand.extent.low, length, section.image, where);
   if (device) [[unlikely]]
-    runtime().to_device(&operand.place, base, where);
+    runtime().coarrays.to_device(&operand.place, base, where);
   operand.place.offset += static_cast<uint64_t>(ahead);
   if (operand.place.direct != nullptr) operand.place.direct += ahead;
   return operand;
 }
 
-// A section in one piece of memory, from `first` bytes after its base on. False: it is none, or a closer look is needed.
+// A section in one piece of memory, from `first` bytes after its base on. False: it is none, or a closer look
+// is needed.
 struct Piece {
   int64_t first;
   uint64_t bytes;
@@ -107,7 +108,7 @@ void transfer_by_flags(void* local, const void* coarray, size_t bytes, int image
     operand->extent.high = static_cast<int64_t>(bytes);
   }
   there.place = r.place(coarray, bytes, image, where);
-  if ((flags & TASUKI_XMP_DEVICE) != 0) r.to_device(&there.place, coarray, where);
+  if ((flags & TASUKI_XMP_DEVICE) != 0) r.coarrays.to_device(&there.place, coarray, where);
   here.place.direct = static_cast<char*>(local);
   if ((flags & TASUKI_XMP_DEVICE_LOCAL) != 0) local_on_device(&here.place, where);
   r.transfers.copy(put ? there : here, put ? here : there, through(flags));
@@ -132,7 +133,7 @@ EXPORT void tasuki_xmp_register(tasuki_xmp_coarray* const* begin, tasuki_xmp_coa
           record->file, record->line, record->name);
       exit(1);
     }
-    runtime().add(record);
+    runtime().coarrays.add(record);
   }
 }
 
@@ -142,12 +143,12 @@ EXPORT void tasuki_xmp_register_nodes(tasuki_xmp_nodes* const* begin, tasuki_xmp
 }
 
 EXPORT void tasuki_xmp_nodes_define(const tasuki_xmp_nodes* nodes) {
-  runtime().require_start("a node array");
+  runtime().phase.require_start("a node array");
   runtime().teams.nodes(*nodes);
 }
 
 EXPORT void tasuki_xmp_first_image(int first, const char* file) {
-  runtime().set_first_image(first, file);
+  runtime().teams.set_first_image(first, file);
 }
 
 EXPORT int tasuki_xmp_main_begin(int* argc, char*** argv) {
@@ -191,27 +192,27 @@ EXPORT void* tasuki_xmp_get(void* to, const void* from, size_t bytes, int image,
 }
 
 EXPORT void* tasuki_xmp_device_address(const void* p) {
-  return runtime().device_address(p, {nullptr, 0});
+  return runtime().coarrays.device_address(p, {nullptr, 0});
 }
 
 EXPORT int tasuki_xmp_image(const char* name, int count, const int* extents, const int* subscripts,
                             const char* file, int line) {
-  Runtime& r = runtime();
+  const int first = runtime().teams.first_image();
   long long number = 0, factor = 1;
   for (int i = 0; i < count; i++) {
-    const int from_zero = subscripts[i] - r.first_image;
+    const int from_zero = subscripts[i] - first;
     if (from_zero < 0 || (i + 1 < count && from_zero >= extents[i])) {
       if (i + 1 < count)
-        fail({file, line}, "codimension %d of '%s' has images %d to %d; %d was named", i + 1, name,
-             r.first_image, r.first_image + extents[i] - 1, subscripts[i]);
-      fail({file, line}, "codimension %d of '%s' begins at %d; %d was named", i + 1, name, r.first_image,
+        fail({file, line}, "codimension %d of '%s' has images %d to %d; %d was named", i + 1, name, first,
+             first + extents[i] - 1, subscripts[i]);
+      fail({file, line}, "codimension %d of '%s' begins at %d; %d was named", i + 1, name, first,
            subscripts[i]);
     }
     number += from_zero * factor;
     if (i + 1 < count) factor *= extents[i];
   }
   if (number > INT_MAX - 1) number = INT_MAX - 1;
-  return static_cast<int>(number) + r.first_image;
+  return static_cast<int>(number) + first;
 }
 
 EXPORT ptrdiff_t tasuki_xmp_index(ptrdiff_t index, size_t extent, int dimension, const char* name,

@@ -1,7 +1,8 @@
-// What tasukicc emits calls of for directives (xmp_compiler.h): post and wait, locks, atomics, node arrays, tasks.
+// What tasukicc emits calls of for directives (xmp_compiler.h): post and wait, locks, atomics, node arrays,
+// tasks.
 #include <algorithm>
 
-#include "coarray/local/runtime.h"
+#include "coarray/api/runtime.h"
 #include "coarray/sync/atomics.h"
 #include "tasuki/xmp_compiler.h"
 
@@ -15,14 +16,14 @@ void await(int image, bool any_tag, int tag, Where where) {
   Runtime& r = runtime();
   r.transfers.complete();
   {
-    const Waiting here(image < 0 ? "wait for a post of any image" : "wait for a post of", image, where,
-                       !any_tag, tag);
+    const Waiting here(&r.patience, image < 0 ? "wait for a post of any image" : "wait for a post of", image,
+                       where, !any_tag, tag);
     if (r.sync.wait(image, any_tag, tag)) return;
   }
   if (image < 0) fail(where, "wait: all other images have ended, and there is no post");
   if (image == r.teams.world().me)
     fail(where, "wait: this image waits for a post of its own that it has not made");
-  fail(where, "wait: image %d has ended without this post", r.number_of(image));
+  fail(where, "wait: image %d has ended without this post", r.teams.number_of(image));
 }
 
 // Locks and atomics order what comes before and after them, as all synchronization does.
@@ -51,17 +52,17 @@ void conclude(LockResult result, int* status, const char* what, int image, Where
 
 EXPORT void tasuki_xmp_post(int node, int tag, const char* file, int line) {
   Runtime& r = runtime();
-  const int image = r.world_index(node, {file, line}, "post");
+  const int image = r.teams.world_index(node, {file, line}, "post");
   r.transfers.complete();
   r.sync.post(image, tag);
 }
 
 EXPORT void tasuki_xmp_wait(int node, int tag, const char* file, int line) {
-  await(runtime().world_index(node, {file, line}, "wait"), false, tag, {file, line});
+  await(runtime().teams.world_index(node, {file, line}, "wait"), false, tag, {file, line});
 }
 
 EXPORT void tasuki_xmp_wait_node(int node, const char* file, int line) {
-  await(runtime().world_index(node, {file, line}, "wait"), true, 0, {file, line});
+  await(runtime().teams.world_index(node, {file, line}, "wait"), true, 0, {file, line});
 }
 
 EXPORT void tasuki_xmp_wait_any(const char* file, int line) {
@@ -74,9 +75,9 @@ EXPORT void tasuki_xmp_lock(xmp_lock_t* lock_object, int image, int* acquired, i
   const Place place = r.place(lock_object, sizeof *lock_object, image, {file, line});
   r.transfers.complete();
   const int of = place.segment->team->ranks[static_cast<size_t>(place.target)];
-  const Waiting here("lock, which another image holds, of", r.teams.world().index[static_cast<size_t>(of)],
-                     {file, line});
-  const LockResult result = lock(place, number_for_locks(r), acquired != nullptr, &r.sync);
+  const Waiting here(&r.patience, "lock, which another image holds, of",
+                     r.teams.world().index[static_cast<size_t>(of)], {file, line});
+  const LockResult result = lock(place, number_for_locks(r), acquired != nullptr, &r.patience, &r.sync);
   if (acquired != nullptr) *acquired = result == LockResult::done ? 1 : 0;
   conclude(result, status, "lock", image, {file, line});
 }
@@ -105,11 +106,11 @@ EXPORT long long tasuki_xmp_atomic(int operation, void* object, size_t bytes, in
 
 EXPORT int tasuki_xmp_node(const tasuki_xmp_nodes* nodes, const int* index, const char* file, int line) {
   Runtime& r = runtime();
-  r.require_start("a node array");
+  r.phase.require_start("a node array");
   const NodeSet& set = r.teams.nodes(*nodes);
   if (set.all_in_order && nodes->dimensions == 1 && r.teams.nesting() == 0 && index[0] >= 0 &&
       index[0] < set.sizes[0])
-    return index[0] + r.first_image;
+    return index[0] + r.teams.first_image();
   size_t position = 0, factor = 1;
   for (size_t i = 0; i < set.sizes.size(); i++) {
     if (index[i] < 0 || index[i] >= set.sizes[i])
@@ -119,32 +120,33 @@ EXPORT int tasuki_xmp_node(const tasuki_xmp_nodes* nodes, const int* index, cons
     factor *= static_cast<size_t>(set.sizes[i]);
   }
   // Posts and waits are between any two nodes, whatever task they execute.
-  return r.image_of_rank(set.ranks[position]);
+  return r.teams.image_of_rank(set.ranks[position]);
 }
 
 EXPORT int tasuki_xmp_on_node(const tasuki_xmp_nodes* nodes, int image, const char* name, const char* file,
                               int line) {
   Runtime& r = runtime();
-  r.require_start("a reference to another image");
+  r.phase.require_start("a reference to another image");
   const std::vector<int>& ranks = r.teams.nodes(*nodes).ranks;
-  const int index = image - r.first_image;
+  const int index = image - r.teams.first_image();
   if (index < 0 || static_cast<size_t>(index) >= ranks.size())
     fail({file, line}, "the coarray '%s' names image %d, but the node array '%s' has images %d to %d", name,
-         image, nodes->name, r.first_image, r.first_image + static_cast<int>(ranks.size()) - 1);
-  return r.image_of_rank(ranks[static_cast<size_t>(index)]);
+         image, nodes->name, r.teams.first_image(),
+         r.teams.first_image() + static_cast<int>(ranks.size()) - 1);
+  return r.teams.image_of_rank(ranks[static_cast<size_t>(index)]);
 }
 
 EXPORT int tasuki_xmp_task_begin(const tasuki_xmp_nodes* nodes, const tasuki_xmp_range* ranges,
                                  const char* file, int line) {
   Runtime& r = runtime();
-  r.require_start("a task");
+  r.phase.require_start("a task");
   const NodeSet set = r.teams.part(*nodes, ranges, {file, line});
   const std::vector<int>& now = r.teams.current().index;
   for (int rank : set.ranks)
     if (now[static_cast<size_t>(rank)] < 0)
       fail({file, line}, "a node of '%s' that is to execute this task does not execute the task around it",
            nodes->name);
-  const Waiting here("the beginning of a task", -1, {file, line});
+  const Waiting here(&r.patience, "the beginning of a task", -1, {file, line});
   return r.teams.enter(set.ranks, {file, line}) ? 1 : 0;
 }
 

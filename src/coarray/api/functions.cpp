@@ -5,9 +5,8 @@
 #include <cstdarg>
 #include <cstdlib>
 
-#include "coarray/global/records/arrays.h"
+#include "coarray/api/runtime.h"
 #include "coarray/global/records/descriptors.h"
-#include "coarray/local/runtime.h"
 #include "tasuki/xmp.h"
 #include "tasuki/xmp_compiler.h"
 
@@ -19,7 +18,7 @@ namespace {
 
 Runtime& started(const char* function) {
   Runtime& r = runtime();
-  r.require_start(function);
+  r.phase.require_start(function);
   return r;
 }
 
@@ -35,7 +34,7 @@ void conclude(int stopped, int* status, const char* function) {
 
 void sync_with(const std::vector<int>& images, int* status, const char* function, Where where) {
   Runtime& r = runtime();
-  const Waiting here(images.size() == 1 ? "xmp_sync_image with" : function,
+  const Waiting here(&r.patience, images.size() == 1 ? "xmp_sync_image with" : function,
                      images.size() == 1 ? images[0] : -1, where);
   r.transfers.complete();
   const int stopped = r.sync.meet(images.data(), static_cast<int>(images.size()));
@@ -55,13 +54,13 @@ struct Images {
   // The index of an image in all, or -1 with the error told.
   int index(Runtime& r, int image, int* status, const char* function) const {
     const std::vector<int>& all = ranks(r);
-    const int at = image - r.first_image;
+    const int at = image - r.teams.first_image();
     if (at >= 0 && static_cast<size_t>(at) < all.size())
       return r.teams.world().index[static_cast<size_t>(all[static_cast<size_t>(at)])];
     if (status == nullptr && nodes != nullptr)
       fail(where, "%s names image %d, but the node array '%s' has images %d to %d", function, image,
-           nodes->name, r.first_image, r.first_image + static_cast<int>(all.size()) - 1);
-    if (status == nullptr) return r.world_index(image, where, function);
+           nodes->name, r.teams.first_image(), r.teams.first_image() + static_cast<int>(all.size()) - 1);
+    if (status == nullptr) return r.teams.world_index(image, where, function);
     *status = XMP_STAT_ERROR;
     return -1;
   }
@@ -90,7 +89,7 @@ EXPORT int xmpc_node_num(void) {
 }
 EXPORT int xmp_this_image(void) {
   const Runtime& r = started("xmp_this_image");
-  return current_index(r) + r.first_image;
+  return current_index(r) + r.teams.first_image();
 }
 EXPORT int xmpc_this_image(void) {
   return current_index(started("xmpc_this_image"));
@@ -121,7 +120,7 @@ void sync_all(const Images& images, int* status) {
   if (team == nullptr)
     fail(images.where, "xmp_sync_all waits for the nodes of '%s', and this image is none of them",
          images.nodes->name);
-  const Waiting here("xmp_sync_all", -1, images.where);
+  const Waiting here(&r.patience, "xmp_sync_all", -1, images.where);
   r.transfers.complete();
   const int stopped = r.sync.barrier(*team);
   r.transfers.complete();
@@ -189,12 +188,12 @@ EXPORT void tasuki_xmp_sync_images_all_on(const tasuki_xmp_nodes* nodes, const c
 
 EXPORT void* xmp_comalloc(size_t bytes) {
   xmp_sync_all(nullptr);
-  return runtime().allocate(bytes, false, {nullptr, 0});
+  return runtime().coarrays.allocate(bytes, false, {nullptr, 0});
 }
 
 EXPORT void xmp_cofree(void* p) {
   xmp_sync_all(nullptr);
-  runtime().release(p, {nullptr, 0});
+  runtime().coarrays.release(p, {nullptr, 0});
 }
 
 namespace {
@@ -202,7 +201,7 @@ namespace {
 void* allocate_distributed(const tasuki_xmp_array* array, va_list sizes) {
   std::vector<int64_t> extents;
   for (int i = 0; i < array->dimensions; i++) extents.push_back(static_cast<int64_t>(va_arg(sizes, size_t)));
-  return arrays().allocate(const_cast<tasuki_xmp_array*>(array), extents, {array->file, array->line});
+  return runtime().arrays.allocate(const_cast<tasuki_xmp_array*>(array), extents, {array->file, array->line});
 }
 
 }  // namespace
@@ -233,11 +232,11 @@ EXPORT void* xmp_malloc(xmp_desc_t descriptor, ...) {
   }
   va_end(sizes);
   xmp_sync_all(nullptr);
-  return runtime().allocate(bytes, (d->flags & TASUKI_XMP_DEVICE) != 0, {d->file, d->line});
+  return runtime().coarrays.allocate(bytes, (d->flags & TASUKI_XMP_DEVICE) != 0, {d->file, d->line});
 }
 
 EXPORT void xmp_free(void* p) {
-  if (p != nullptr && arrays().free(p)) return;
+  if (p != nullptr && runtime().arrays.free(p)) return;
   xmp_cofree(p);
 }
 
@@ -266,7 +265,8 @@ EXPORT void xmp_finalize(void) {
 }
 
 EXPORT MPI_Comm xmp_get_mpi_comm(void) {
-  const Team& team = started("xmp_get_mpi_comm").teams.current();
-  const Collective here(team, {nullptr, 0});
+  Runtime& r = started("xmp_get_mpi_comm");
+  const Team& team = r.teams.current();
+  const Collective here(&r.collectives, team, {nullptr, 0});
   return users_comm(team);
 }

@@ -7,8 +7,8 @@
 
 #include "coarray/local/outstanding.h"
 #include "coarray/sync/atomics.h"
-#include "coarray/sync/sync.h"
 #include "os/signals.h"
+#include "tasuki/xmp_compiler.h"
 
 namespace tasuki::coarray {
 
@@ -35,10 +35,7 @@ int32_t word(const Place& place, int operation, int32_t value) {
 
 }  // namespace
 
-void Courier::start(Memory* memory, Transfers* transfers, Device* device, const Team& world) {
-  memory_ = memory;
-  transfers_ = transfers;
-  device_ = device;
+void Courier::start(Memory* memory, const Team& world) {
   me_ = world.me + 1;
   next_box_ = world.me % kBoxes;
   boxes_ = memory->allocate(world, kBoxes * sizeof(Box), alignof(Box));
@@ -68,7 +65,7 @@ bool Courier::serve_once() {
     const int32_t wanted = __atomic_load_n(&box.wanted, __ATOMIC_ACQUIRE);
     if (wanted == box.done) continue;
     const Order& order = box.order;
-    char* address = device_->known_address(
+    char* address = device_.known_address(
         reinterpret_cast<const char*>(static_cast<uintptr_t>(order.address)), order.span);
     if (address == nullptr)
       fail({nullptr, 0},
@@ -78,10 +75,10 @@ bool Courier::serve_once() {
     const Bytes there = {address, true}, here = {box.bytes, false};
     const Shape dense = dense_shape(order.bytes);
     if (order.put)
-      device_->copy(there, order.shape, here, dense);
+      device_.copy(there, order.shape, here, dense);
     else
-      device_->copy(here, dense, there, order.shape);
-    device_->synchronize();
+      device_.copy(here, dense, there, order.shape);
+    device_.synchronize();
     __atomic_store_n(&box.done, wanted, __ATOMIC_RELEASE);
     any = true;
   }
@@ -96,9 +93,9 @@ void Courier::part(const Place& place, const Shape& shape, Bytes here, bool put)
   next_box_ = (next_box_ + 1) % kBoxes;
   const auto at = [&](const void* p) { return place_of(boxes_, place.target, p); };
   // Nobody waits for a box with one in the hand, or all could wait for each other.
-  if (lock(at(&box->lock), me_, true) != LockResult::done) {
+  if (lock(at(&box->lock), me_, true, &patience_) != LockResult::done) {
     finish(&open_[turn_]);
-    lock(at(&box->lock), me_, false);
+    lock(at(&box->lock), me_, false, &patience_);
   }
   Order order;
   memset(static_cast<void*>(&order), 0, sizeof order);
@@ -112,14 +109,14 @@ void Courier::part(const Place& place, const Shape& shape, Bytes here, bool put)
   if (put) {
     const char* bytes = here.at;
     if (here.device) {
-      char* staged = device_->pinned(2 * kPart) + (&open - open_) * kPart;
+      char* staged = device_.pinned(2 * kPart) + (&open - open_) * kPart;
       const Shape dense = dense_shape(order.bytes);
-      device_->copy({staged, false}, dense, here, dense);
+      device_.copy({staged, false}, dense, here, dense);
       bytes = staged;
     }
-    transfers_->put(at(box->bytes), bytes, order.bytes, Through::at_return);
+    transfers_.put(at(box->bytes), bytes, order.bytes, Through::at_return);
   }
-  transfers_->put(at(&box->order), &order, sizeof order, Through::at_return);
+  transfers_.put(at(&box->order), &order, sizeof order, Through::at_return);
   if (boxes_->outstanding != nullptr) boxes_->outstanding->flush(place.target);
   open = {box, place.target, word(at(&box->done), TASUKI_XMP_ATOMIC_REF, 0) + 1, here, order.bytes, put};
   __atomic_thread_fence(__ATOMIC_SEQ_CST);  // stores that went past the caches
@@ -129,14 +126,14 @@ void Courier::part(const Place& place, const Shape& shape, Bytes here, bool put)
 void Courier::finish(Open* open) {
   if (open->box == nullptr) return;
   const auto at = [&](const void* p) { return place_of(boxes_, open->target, p); };
-  Waiter waiter;
+  Waiter waiter(&patience_);
   while (word(at(&open->box->done), TASUKI_XMP_ATOMIC_REF, 0) != open->number) waiter.turn();
   if (!open->put) {
-    char* bytes = open->here.device ? device_->pinned(2 * kPart) : open->here.at;
-    transfers_->get(bytes, at(open->box->bytes), open->bytes, Through::at_return);
+    char* bytes = open->here.device ? device_.pinned(2 * kPart) : open->here.at;
+    transfers_.get(bytes, at(open->box->bytes), open->bytes, Through::at_return);
     if (open->here.device) {
       const Shape dense = dense_shape(open->bytes);
-      device_->copy(open->here, dense, {bytes, false}, dense);
+      device_.copy(open->here, dense, {bytes, false}, dense);
     }
   }
   unlock(at(&open->box->lock), me_);

@@ -1,5 +1,6 @@
-// cuda_driver: those functions of NVIDIA's driver library that device memory needs, looked up when a program has need of them.
-// Nothing of CUDA is needed to build. Types and numbers are those of the driver's documented C interface (CUDA 4 and later).
+// cuda_driver: those functions of NVIDIA's driver library that device memory needs, looked up when a program
+// has need of them. Nothing of CUDA is needed to build. Types and numbers are those of the driver's
+// documented C interface (CUDA 4 and later).
 #pragma once
 
 #include <cstddef>

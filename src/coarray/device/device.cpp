@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "coarray/device/openacc.h"
-#include "coarray/local/memory.h"
+#include "coarray/local/fail.h"
 
 namespace tasuki::coarray {
 namespace {

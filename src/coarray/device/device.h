@@ -3,12 +3,14 @@
 //   host    none: OpenACC's regions run on the host, and a coarray's device memory is its host memory, as gcc's fallback has it
 //   cuda    NVIDIA's driver library, loaded when the program starts with coarrays in device memory
 //
-// A segment with device memory has its *mirror* there: the same offsets, other addresses. The mirror of another image is reached
-// by the driver (the same process; the same host, by handles that the driver passes between processes), by a window of its own where the
-// MPI library takes addresses of the device, and else by that image's courier (courier.h).
+// A segment with device memory has its *mirror* there: the same offsets, other addresses. The mirror of
+// another image is reached by the driver (the same process; the same host, by handles that the driver passes
+// between processes), by a window of its own where the MPI library takes addresses of the device, and else by
+// that image's courier (courier.h).
 //
-// Memory that the clauses of OpenACC put on the device (`enter data`, `data`) comes and goes, so others reach it by the courier only: the
-// image tells it where the memory is (`at`) when the memory takes part in something.
+// Memory that the clauses of OpenACC put on the device (`enter data`, `data`) comes and goes, so others reach
+// it by the courier only: the image tells it where the memory is (`at`) when the memory takes part in
+// something.
 #pragma once
 
 #include <atomic>
@@ -19,22 +21,9 @@
 
 #include "coarray/device/cuda_driver.h"
 #include "coarray/index/shape.h"
-#include "coarray/local/team.h"
+#include "coarray/local/memory.h"
 
 namespace tasuki::coarray {
-
-class Memory;
-struct Segment;
-
-// A segment's device memory in all images.
-struct Mirror {
-  char* begin = nullptr;  // this image's part, an address of the device; of the host if there is none
-  std::vector<char*>
-      direct;  // by index in the team: where the driver reaches it from here; nullptr: not at all
-  Segment* window = nullptr;  // the same memory as a window of MPI; nullptr: none
-  std::vector<char*> opened;  // to be closed
-  bool mapped = false;        // known to OpenACC
-};
 
 // Bytes that are here: of the host, or such as the driver reaches.
 struct Bytes {
@@ -51,14 +40,16 @@ class Device {
   // Device memory is other memory than the host's.
   bool apart() const { return kind_ != Kind::host; }
 
-  // Collective over the segment's team: device memory with the segment's bytes in it; its end, which comes before the segment's own.
+  // Collective over the segment's team: device memory with the segment's bytes in it; its end, which comes
+  // before the segment's own.
   void mirror(Segment* segment, Memory* memory);
   void unmirror(Segment* segment, Memory* memory);
   // Behind the last mirror.
   void stop();
 
-  // Where the bytes are that stand for host memory [host, host + bytes) here: in a mirror, or where OpenACC has put them. nullptr: they
-  // are not on the device. Others may ask this image's courier for them from now on.
+  // Where the bytes are that stand for host memory [host, host + bytes) here: in a mirror, or where OpenACC
+  // has put them. nullptr: they are not on the device. Others may ask this image's courier for them from now
+  // on.
   char* address(const Segment* segment, const void* host, uint64_t bytes);
   // For the courier: of what has been asked for, or is in a mirror.
   char* known_address(const char* host, uint64_t bytes);
@@ -67,8 +58,8 @@ class Device {
   // All that OpenACC has begun here is done.
   void finish_regions();
 
-  // `to` and `from` have equally many bytes; strides are not negative, and nothing overlaps. May return before bytes that come from
-  // device memory and go to device memory are there: synchronize().
+  // `to` and `from` have equally many bytes; strides are not negative, and nothing overlaps. May return
+  // before bytes that come from device memory and go to device memory are there: synchronize().
   void copy(Bytes to, const Shape& to_shape, Bytes from, const Shape& from_shape);
   void synchronize();
 

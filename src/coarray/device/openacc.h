@@ -1,4 +1,5 @@
-// openacc: the OpenACC runtime that the program was linked with, if it was. Looked up, so that programs without OpenACC need none.
+// openacc: the OpenACC runtime that the program was linked with, if it was. Looked up, so that programs
+// without OpenACC need none.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ Where regions();
 // Chooses the device with this number for them. Its driver's context; nullptr: not known.
 void* use_device(int number);
 
-// From now on, what clauses and compute regions call host memory [host, host + bytes) is that memory of the device.
+// From now on, what clauses and compute regions call host memory [host, host + bytes) is that memory of the
+// device.
 bool map(void* host, void* device, uint64_t bytes);
 void unmap(void* host);
 

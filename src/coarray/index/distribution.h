@@ -1,5 +1,5 @@
-// distribution: which subscripts of one dimension a node has (XcalableMP 1.4, section 4.4, `distribute`). Index arithmetic only: no
-// MPI, no memory.
+// distribution: which subscripts of one dimension a node has (XcalableMP 1.4, section 4.4, `distribute`).
+// Index arithmetic only: no MPI, no memory.
 //
 //   run         begin, begin + step, ..: `count` subscripts
 //   pieces      subscripts in several runs of equal step, in an order that is kept
@@ -24,7 +24,8 @@ struct Run {
 int64_t floor_div(int64_t a, int64_t b);  // b > 0
 int64_t ceil_div(int64_t a, int64_t b);
 
-// Parts of a run, in its order: what lies within [low, high]; what is `residue` modulo `modulus`; what `other` has too.
+// Parts of a run, in its order: what lies within [low, high]; what is `residue` modulo `modulus`; what
+// `other` has too.
 Run clip(const Run& run, int64_t low, int64_t high);
 Run congruent(const Run& run, int64_t modulus, int64_t residue);
 Run common(const Run& run, const Run& other);

@@ -32,7 +32,8 @@ Pieces iterations(const Distribution& d, int coordinate, const Run& loop, const 
     return part == Part::more || part == Part::less ? Pieces{} : plain;
   const Run mine = plain.runs > 0 ? plain.run(0) : Run{};
   if (mine.count == 0) return {};
-  // "Subtracted from the local lower bound", "added to the local upper bound": of the iterations, not of the template's block.
+  // "Subtracted from the local lower bound", "added to the local upper bound": of the iterations, not of the
+  // template's block.
   const Interval original = {mine.least(), mine.most()};
   Interval expanded = {original.low - edges.below, original.high + edges.above};
   Run all = loop;

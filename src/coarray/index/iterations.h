@@ -1,4 +1,5 @@
-// iterations: the part of a loop that a node executes (XcalableMP 1.4, section 4.5.3, `loop`, with expand and margin). No MPI.
+// iterations: the part of a loop that a node executes (XcalableMP 1.4, section 4.5.3, `loop`, with expand and
+// margin). No MPI.
 #pragma once
 
 #include "coarray/index/distribution.h"

@@ -11,8 +11,8 @@ namespace tasuki::coarray {
 
 inline constexpr int kMostDimensions = 15;
 
-// Normal form: adjacent elements are one block, dimensions of one element and those that continue their inner neighbour are gone. Equal
-// memory gives equal shapes in nearly all cases, so shapes are keys of caches.
+// Normal form: adjacent elements are one block, dimensions of one element and those that continue their inner
+// neighbour are gone. Equal memory gives equal shapes in nearly all cases, so shapes are keys of caches.
 struct Shape {
   struct Level {
     int64_t count;
@@ -44,8 +44,9 @@ Shape dense_like(const Shape& shape);
 
 bool descends(const Shape& shape);  // a stride is negative
 
-// A shape with its negative strides turned round, so that it begins `shift` bytes before the first element. Of dense bytes in the order of
-// the shape, `dense` are those in the order of `ascending`; they begin at `first`.
+// A shape with its negative strides turned round, so that it begins `shift` bytes before the first element.
+// Of dense bytes in the order of the shape, `dense` are those in the order of `ascending`; they begin at
+// `first`.
 struct Turned {
   explicit Turned(const Shape& shape);
   Shape ascending, dense;
@@ -62,8 +63,8 @@ struct Extent {
 // One bracket of a section with omitted parts filled in, or in *problem what is wrong with it.
 bool resolve(const tasuki_xmp_section& section, int i, tasuki_xmp_dimension* d, std::string* problem);
 
-// What the section describes, or in *problem what is wrong with it (without place and advice on images). Compares with
-// the extents if its flags ask for that.
+// What the section describes, or in *problem what is wrong with it (without place and advice on images).
+// Compares with the extents if its flags ask for that.
 bool measure(const tasuki_xmp_section& section, Extent* extent, std::string* problem);
 
 }  // namespace tasuki::coarray

@@ -1,5 +1,5 @@
-// strips: what belongs together in one dimension of two nodes' memory: local indices here and there, in the same order. Index
-// arithmetic only.
+// strips: what belongs together in one dimension of two nodes' memory: local indices here and there, in the
+// same order. Index arithmetic only.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ struct Strip {
   int64_t repeat = 1, to_again = 0, from_again = 0;
 };
 
-// The elements that two sets of positions have in common, as strips. Positions are runs upwards that do not reach into each other; `to` and
-// `from` give local indices, which are linear within a run and from one period of positions to the next (0: there is none).
+// The elements that two sets of positions have in common, as strips. Positions are runs upwards that do not
+// reach into each other; `to` and `from` give local indices, which are linear within a run and from one
+// period of positions to the next (0: there is none).
 std::vector<Strip> strips_of(const std::vector<Run>& to_positions, const std::vector<Run>& from_positions,
                              int64_t period, const std::function<int64_t(int64_t)>& to,
                              const std::function<int64_t(int64_t)>& from);

@@ -9,7 +9,8 @@ struct Where {
   int line;
 };
 
-// Is this process on its way out by fail()? MPI_Abort of MPICH calls exit(), and what exit() calls must not wait for others then.
+// Is this process on its way out by fail()? MPI_Abort of MPICH calls exit(), and what exit() calls must not
+// wait for others then.
 bool has_failed();
 
 [[noreturn]] [[gnu::format(printf, 2, 3)]] void fail(Where where, const char* format, ...);

@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "coarray/device/device.h"
 #include "coarray/local/outstanding.h"
 #include "coarray/local/windows.h"
 #include "os/mapping.h"
@@ -18,8 +17,9 @@
 namespace tasuki::coarray {
 namespace {
 
-// Larger parts begin a page in every image. Where they began anywhere, a stencil (Himeno M, MPICH, plain mpirun) had a third of its time more in the
-// image whose array was 64 bytes before another one's place modulo 4096: loads that look as if they met the stores just before wait for them.
+// Larger parts begin a page in every image. Where they began anywhere, a stencil (Himeno M, MPICH, plain
+// mpirun) had a third of its time more in the image whose array was 64 bytes before another one's place
+// modulo 4096: loads that look as if they met the stores just before wait for them.
 constexpr uint64_t kLeastPaged = 16 * os::kPageSize;
 
 // A number that the tasks of a space agree on and no other space has.

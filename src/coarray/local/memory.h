@@ -3,9 +3,10 @@
 //   segment   memory of the same size in each image of a team: all coarrays of file scope together, or one allocated coarray
 //   direct    another image's part has an address here: same address space (`tasuki run`) or memory that its host shares
 //
-// Three ways, chosen once for the whole run: all images in one address space: plain mappings. All on one host: a window of shared
-// memory (MPI_Win_allocate_shared). Else MPI_Win_allocate; there, too, images of the same address space are direct for
-// puts and gets, while locks and atomics go through the window for all, since the two kinds need not agree.
+// Three ways, chosen once for the whole run: all images in one address space: plain mappings. All on one
+// host: a window of shared memory (MPI_Win_allocate_shared). Else MPI_Win_allocate; there, too, images of the
+// same address space are direct for puts and gets, while locks and atomics go through the window for all,
+// since the two kinds need not agree.
 #pragma once
 
 #include <mpi.h>
@@ -20,7 +21,17 @@
 namespace tasuki::coarray {
 
 class Outstanding;
-struct Mirror;
+struct Segment;
+
+// A segment's device memory in all images (device/device.h).
+struct Mirror {
+  char* begin = nullptr;  // this image's part, an address of the device; of the host if there is none
+  std::vector<char*>
+      direct;  // by index in the team: where the driver reaches it from here; nullptr: not at all
+  Segment* window = nullptr;  // the same memory as a window of MPI; nullptr: none
+  std::vector<char*> opened;  // to be closed
+  bool mapped = false;        // known to OpenACC
+};
 
 struct Segment {
   char* begin = nullptr;  // this image's part
@@ -64,10 +75,12 @@ class Memory {
 
   bool between_hosts() const { return std::count(near_.begin(), near_.end(), 0) > 0; }
 
-  // Collective over the team. Zero, aligned to `alignment` (a power of two); nullptr if any image has not enough.
+  // Collective over the team. Zero, aligned to `alignment` (a power of two); nullptr if any image has not
+  // enough.
   Segment* allocate(const Team& team, uint64_t bytes, uint64_t alignment);
   void release(Segment* segment);
-  // Collective over the team: memory of the device, which this image's MPI library takes, as a segment that windows reach.
+  // Collective over the team: memory of the device, which this image's MPI library takes, as a segment that
+  // windows reach.
   Segment* adopt(const Team& team, char* begin, uint64_t bytes);
   void release_all();
 

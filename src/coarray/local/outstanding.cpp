@@ -8,7 +8,8 @@ namespace tasuki::coarray {
 
 namespace {
 
-// Open MPI 4.1.4 hangs now and then in MPI_Win_flush_local where windows are made of messages (osc/pt2pt; two hosts with two ranks each).
+// Open MPI 4.1.4 hangs now and then in MPI_Win_flush_local where windows are made of messages (osc/pt2pt; two
+// hosts with two ranks each).
 bool has_flush_local(const Segment& segment) {
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
   return std::count(segment.near.begin(), segment.near.end(), 0) == 0;

@@ -1,7 +1,8 @@
 // outstanding: puts and gets through one segment's window, from this image, that are not complete everywhere.
 //
-// MPI orders nothing between two operations on the same bytes, but this image's own must take effect in program order (as in Fortran's
-// segments). So each target's ranges under way are remembered, and what overlaps one of them waits for it, and nothing else does.
+// MPI orders nothing between two operations on the same bytes, but this image's own must take effect in
+// program order (as in Fortran's segments). So each target's ranges under way are remembered, and what
+// overlaps one of them waits for it, and nothing else does.
 #pragma once
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
-// What is built from a shape once and then found again: layouts, MPI datatypes. A small table; what falls out is freed when
-// a few more have: one transfer uses two values.
+// What is built from a shape once and then found again: layouts, MPI datatypes. A small table; what falls out
+// is freed when a few more have: one transfer uses two values.
 #pragma once
 
 #include <array>

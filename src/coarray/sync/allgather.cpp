@@ -2,16 +2,14 @@
 
 #include <cstring>
 
-#include "coarray/local/runtime.h"
-
 namespace tasuki::coarray {
 
-void Allgather::start(Memory* memory, const Team& world) {
+void Allgather::start(const Team& world) {
   world_ = &world;
   const auto count = static_cast<size_t>(world.size());
   numbers_.assign(count, 0);
-  if (!memory->all_direct()) return;
-  segment_ = memory->allocate(world, 2 * count * sizeof(Parcel), alignof(Parcel));
+  if (!memory_.all_direct()) return;
+  segment_ = memory_.allocate(world, 2 * count * sizeof(Parcel), alignof(Parcel));
   if (segment_ == nullptr) fail({nullptr, 0}, "no memory for the synchronization of images");
 }
 
@@ -33,11 +31,10 @@ void Allgather::gather(const Team& team, const void* mine, size_t bytes, char* a
     const uint64_t number = numbers_[image];
     const Parcel& parcel = this->parcel(me, image, number);
     const auto is_here = [&] { return parcel.number.load(std::memory_order_acquire) == number; };
-    Runtime& r = runtime();
-    for (Waiter waiter; !is_here(); waiter.turn())
-      if (r.sync.has_ended(static_cast<int>(image)) && !is_here())
-        fail(where, "image %d waits here for image %d, which has ended", r.number_of(world_->me),
-             r.number_of(static_cast<int>(image)));
+    for (Waiter waiter(&patience_); !is_here(); waiter.turn())
+      if (sync_.has_ended(static_cast<int>(image)) && !is_here())
+        fail(where, "image %d waits here for image %d, which has ended", teams_.number_of(world_->me),
+             teams_.number_of(static_cast<int>(image)));
     memcpy(all + static_cast<size_t>(member) * bytes, parcel.bytes, bytes);
   });
 }

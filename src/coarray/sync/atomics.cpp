@@ -98,7 +98,7 @@ int64_t atomic(const Place& place, uint64_t bytes, int operation, int64_t operan
                     : apply<int32_t>(place, operation, operand, compare);
 }
 
-LockResult lock(const Place& place, int32_t me, bool try_only, Sync* sync) {
+LockResult lock(const Place& place, int32_t me, bool try_only, Patience* patience, Sync* sync) {
   const Place ticket = member(place, offsetof(xmp_lock_t, tasuki_ticket)),
               serving = member(place, offsetof(xmp_lock_t, tasuki_serving)),
               holder = member(place, offsetof(xmp_lock_t, tasuki_holder));
@@ -111,7 +111,7 @@ LockResult lock(const Place& place, int32_t me, bool try_only, Sync* sync) {
       return LockResult::not_acquired;
   } else {
     const int64_t mine = atomic(ticket, 4, TASUKI_XMP_ATOMIC_ADD, 1, 0);
-    Waiter waiter;
+    Waiter waiter(patience);
     for (unsigned turns = 1; read(serving) != mine; turns++) {
       waiter.turn();
       if (sync == nullptr || turns % kTurnsOfTrust != 0) continue;

@@ -3,29 +3,26 @@
 #include <algorithm>
 #include <cstring>
 
-#include "coarray/local/runtime.h"
-
 namespace tasuki::coarray {
 namespace {
 
-// Most images end at the same time and need not look at all; those that wait long for the others need not look often.
+// Most images end at the same time and need not look at all; those that wait long for the others need not
+// look often.
 constexpr std::chrono::milliseconds kFirstPause{300}, kLongestPause{5000};
 
 }  // namespace
 
 void Collectives::begin(const Team& team, uint64_t number, Where where) {
-  Stations& stations = runtime().stations;
-  Station& mine = stations.own();
+  Station& mine = stations_.own();
   mine.number = number;
-  stations.set_place(where);
+  stations_.set_place(where);
   __atomic_store_n(&mine.team, team.id, __ATOMIC_RELEASE);
-  stations.publish();
+  stations_.publish();
 }
 
 void Collectives::end() {
-  Stations& stations = runtime().stations;
-  __atomic_store_n(&stations.own().team, 0, __ATOMIC_RELEASE);
-  stations.publish();
+  __atomic_store_n(&stations_.own().team, 0, __ATOMIC_RELEASE);
+  stations_.publish();
 }
 
 void Collectives::examine(size_t image, const Teams& teams) {
@@ -33,23 +30,22 @@ void Collectives::examine(size_t image, const Teams& teams) {
   const bool same = memcmp(&now_, &seen_[image], sizeof now_) == 0;
   seen_[image] = now_;
   if (!same || team == nullptr || team->collectives >= now_.number) return;
-  const Runtime& r = runtime();
   now_.file[sizeof now_.file - 1] = '\0';
   fail({now_.file[0] != '\0' ? now_.file : nullptr, static_cast<int>(now_.line)},
-       "image %d waits here for image %d, which has ended", r.number_of(static_cast<int>(image)),
-       r.number_of(r.teams.world().me));
+       "image %d waits here for image %d, which has ended", teams.number_of(static_cast<int>(image)),
+       teams.number_of(teams.world().me));
 }
 
 void Collectives::look(const Teams& teams) {
   const auto now = Clock::now();
   if (seen_.empty()) {
-    seen_.assign(runtime().stations.count(), {});
+    seen_.assign(stations_.count(), {});
     pause_ = kFirstPause;
     next_look_ = now + pause_;
   }
   if (now < next_look_) return;
   for (; next_image_ < seen_.size(); next_image_++) {
-    if (!reader_.read(&runtime().stations, next_image_, &now_)) return;
+    if (!reader_.read(&stations_, next_image_, &now_)) return;
     if (static_cast<int>(next_image_) != teams.world().me) examine(next_image_, teams);
   }
   next_image_ = 0;
@@ -59,14 +55,6 @@ void Collectives::look(const Teams& teams) {
 
 void Collectives::stop_looking() {
   reader_.stop();
-}
-
-Collective::Collective(const Team& team, uint64_t number, Where where) {
-  runtime().collectives.begin(team, number, where);
-}
-
-Collective::~Collective() {
-  runtime().collectives.end();
 }
 
 }  // namespace tasuki::coarray

@@ -1,7 +1,9 @@
-// collectives: what the MPI library's collective operations cannot tell: that one who is waited for in them has ended.
+// collectives: what the MPI library's collective operations cannot tell: that one who is waited for in them
+// has ended.
 //
-// Who calls one says so in its own memory, before and after. An image that has ended looks there now and then: whoever is in an operation
-// that this one has not begun waits for ever, and the job ends with a message.
+// Who calls one says so in its own memory, before and after. An image that has ended looks there now and
+// then: whoever is in an operation that this one has not begun waits for ever, and the job ends with a
+// message.
 #pragma once
 
 #include <chrono>
@@ -9,12 +11,16 @@
 #include <vector>
 
 #include "coarray/local/fail.h"
+#include "coarray/local/team.h"
 #include "coarray/sync/stations.h"
+#include "coarray/sync/teams.h"
 
 namespace tasuki::coarray {
 
 class Collectives {
  public:
+  explicit Collectives(Stations* stations) : stations_(*stations) {}
+
   void begin(const Team& team, uint64_t number, Where where);
   void end();
 
@@ -27,6 +33,7 @@ class Collectives {
 
   void examine(size_t image, const Teams& teams);
 
+  Stations& stations_;
   // Of an image that has ended.
   std::vector<Station> seen_;
   Station now_ = {};
@@ -39,12 +46,19 @@ class Collectives {
 // While it lives this image is in a collective operation of the MPI library on the team.
 class Collective {
  public:
-  Collective(const Team& team, Where where) : Collective(team, ++team.collectives, where) {}
+  Collective(Collectives* collectives, const Team& team, Where where)
+      : Collective(collectives, team, ++team.collectives, where) {}
   // In one that it has begun before.
-  Collective(const Team& team, uint64_t number, Where where);
-  ~Collective();
+  Collective(Collectives* collectives, const Team& team, uint64_t number, Where where)
+      : collectives_(*collectives) {
+    collectives_.begin(team, number, where);
+  }
+  ~Collective() { collectives_.end(); }
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
+
+ private:
+  Collectives& collectives_;
 };
 
 }  // namespace tasuki::coarray

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/settings.h"
-#include "coarray/local/runtime.h"
+#include "os/cpu.h"
 
 namespace tasuki::coarray {
 namespace {
@@ -16,28 +16,48 @@ constexpr int32_t kNoTag = INT32_MIN;
 
 }  // namespace
 
-Waiting::Waiting(const char* wait, int other, Where place, bool tagged, int number)
-    : what(wait), image(other), where(place), has_tag(tagged), tag(number), around_(runtime().patience.what) {
+Waiting::Waiting(Patience* patience, const char* wait, int other, Where place, bool tagged, int number)
+    : what(wait),
+      image(other),
+      where(place),
+      has_tag(tagged),
+      tag(number),
+      patience_(*patience),
+      around_(patience->what_) {
   // What the user has written says more than what it is made of.
   if (place.file == nullptr && around_ != nullptr && around_->where.file != nullptr) {
     what = around_->what;
     where = around_->where;
   }
-  runtime().patience.what = this;
+  patience_.what_ = this;
 }
 
 Waiting::~Waiting() {
-  runtime().patience.what = around_;
+  patience_.what_ = around_;
 }
 
-void Watch::look() {
-  if (!runtime().started()) return;
-  if (began_ == Patience::Clock::time_point()) began_ = Patience::Clock::now();
-  runtime().patience.goes_on(began_, &number_);
+void Waiter::turn() {
+  if (++turns_ < polls_) return os::cpu_relax();
+  os::cpu_yield();
+  watch_.turn();
 }
 
-Watch::~Watch() {
-  if (number_ != 0) runtime().patience.ended();
+void wait_for(MPI_Request* request, Patience* patience, MPI_Status* status) {
+  unsigned turns = 0;
+  Watch watch(patience);
+  for (int done = 0;;) {
+    PMPI_Test(request, &done, status);
+    if (done != 0) return;
+    if (++turns <= patience->polls()) continue;
+    os::cpu_yield();  // the test itself pauses long enough
+    watch.turn();
+  }
+}
+
+void Patience::look(Clock::time_point* began, uint64_t* number) {
+  if (!phase_.running()) return;
+  if (*began == Clock::time_point()) *began = Clock::now();
+  goes_on(*began, number);
 }
 
 void Patience::goes_on(Clock::time_point began, uint64_t* number) {
@@ -53,44 +73,40 @@ void Patience::goes_on(Clock::time_point began, uint64_t* number) {
     next_image_ = 0;
     next_look_ = began + all / 2;
   }
-  if (reported_ || now < next_look_ || !look(now)) return;
+  if (reported_ || now < next_look_ || !read_all()) return;
   next_look_ = now + all / 2;
   report(now - began);
 }
 
 void Patience::tell(uint64_t number) {
-  Stations& stations = runtime().stations;
-  Station& mine = stations.own();
+  Station& mine = stations_.own();
   // What is in a collective operation has said so, and its place.
   if (mine.team == 0) {
-    stations.set_place(what != nullptr ? what->where : Where{nullptr, 0});
-    const std::string text = what != nullptr ? what->what : "other images";
-    mine.image = what != nullptr ? what->image : -1;
-    mine.tag = what != nullptr && what->has_tag ? what->tag : kNoTag;
+    stations_.set_place(what_ != nullptr ? what_->where : Where{nullptr, 0});
+    const std::string text = what_ != nullptr ? what_->what : "other images";
+    mine.image = what_ != nullptr ? what_->image : -1;
+    mine.tag = what_ != nullptr && what_->has_tag ? what_->tag : kNoTag;
     strncpy(mine.what, text.c_str(), sizeof mine.what - 1);
   }
   __atomic_store_n(&mine.wait, number, __ATOMIC_RELEASE);
-  stations.publish();
+  stations_.publish();
 }
 
 void Patience::ended() {
-  Stations& stations = runtime().stations;
-  __atomic_store_n(&stations.own().wait, 0, __ATOMIC_RELEASE);
-  stations.publish();
+  __atomic_store_n(&stations_.own().wait, 0, __ATOMIC_RELEASE);
+  stations_.publish();
 }
 
 // True when all have been read.
-bool Patience::look(Clock::time_point) {
-  Stations& stations = runtime().stations;
-  now_.resize(stations.count());
+bool Patience::read_all() {
+  now_.resize(stations_.count());
   for (; next_image_ < now_.size(); next_image_++)
-    if (!reader_.read(&stations, next_image_, &now_[next_image_])) return false;
+    if (!reader_.read(&stations_, next_image_, &now_[next_image_])) return false;
   next_image_ = 0;
   return true;
 }
 
 void Patience::report(Clock::duration passed) {
-  Runtime& r = runtime();
   const bool all =
       std::all_of(now_.begin(), now_.end(), [](const Station& s) { return s.team != 0 || s.wait != 0; });
   bool same = all && seen_.size() == now_.size();
@@ -100,8 +116,8 @@ void Patience::report(Clock::duration passed) {
   seen_ = all ? now_ : std::vector<Station>();
   if (!same || passed < std::chrono::seconds(seconds_)) return;
   reported_ = true;
-  if (!r.stations.is_first_to_tell()) return;
-  const auto image = [&](int index) { return "image " + std::to_string(index + r.first_image); };
+  if (!stations_.is_first_to_tell()) return;
+  const auto image = [&](int index) { return "image " + std::to_string(index + first_image_); };
   std::string text = "tasuki: all " + std::to_string(now_.size()) + " images have been waiting for " +
                      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(passed).count()) +
                      " s, and none of them goes on:\n";

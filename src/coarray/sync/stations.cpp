@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <cstring>
 
-#include "coarray/sync/sync.h"
+#include "coarray/local/outstanding.h"
 
 namespace tasuki::coarray {
 
-void Stations::start(Memory* memory, const Team& world) {
-  segment_ = memory->allocate(world, sizeof(Station), 64);
+void Stations::start(const Team& world) {
+  segment_ = memory_.allocate(world, sizeof(Station), 64);
   if (segment_ == nullptr) fail({nullptr, 0}, "no memory for the synchronization of images");
   file_ = nullptr;
 }

@@ -1,5 +1,6 @@
-// stations: what each image says of itself to those that wonder why it does not come: that it is in a collective operation of the MPI library, or
-// that it waits for others in a loop of the runtime, and where in the program.
+// stations: what each image says of itself to those that wonder why it does not come: that it is in a
+// collective operation of the MPI library, or that it waits for others in a loop of the runtime, and where in
+// the program.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +14,8 @@
 
 namespace tasuki::coarray {
 
-// In the memory of the image that waits. Others read it at any time: who concludes something from it reads it twice, a while apart.
+// In the memory of the image that waits. Others read it at any time: who concludes something from it reads it
+// twice, a while apart.
 struct Station {
   uint64_t team;    // it is in a collective operation of this team; 0: it is not
   uint64_t number;  // of that operation
@@ -28,8 +30,10 @@ struct Station {
 
 class Stations {
  public:
+  explicit Stations(Memory* memory) : memory_(*memory) {}
+
   // Collective over all images.
-  void start(Memory* memory, const Team& world);
+  void start(const Team& world);
 
   Station& own() { return *reinterpret_cast<Station*>(segment_->begin); }
   // Others see what has been written there.
@@ -56,6 +60,7 @@ class Stations {
   };
 
  private:
+  Memory& memory_;
   Segment* segment_ = nullptr;
   const char* file_ = nullptr;  // as it stands in own()
 };

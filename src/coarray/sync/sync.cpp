@@ -14,39 +14,16 @@ constexpr int kMeetTag = 1, kPostTag = 2, kAskTag = 3, kBarrierTag = 16;
 constexpr int kFew = 16;  // images that meet pairwise in less time than their messages take
 enum { kHere, kGone };    // tokens of a meeting: a stopped image answers with the second
 
-// A post, or the answer of an image that has stopped to one that waits for its posts; those that it has made come before.
+// A post, or the answer of an image that has stopped to one that waits for its posts; those that it has made
+// come before.
 struct Post {
   int tag;
   int gone;
 };
 
-unsigned polls = 1000;
-
 }  // namespace
 
-void Waiter::set_crowded(bool crowded) {
-  polls = crowded ? 20 : 1000;
-}
-
-void Waiter::turn() {
-  if (++turns_ < polls) return os::cpu_relax();
-  os::cpu_yield();
-  watch_.turn();
-}
-
-void wait_for(MPI_Request* request, MPI_Status* status) {
-  unsigned turns = 0;
-  Watch watch;
-  for (int done = 0;;) {
-    PMPI_Test(request, &done, status);
-    if (done != 0) return;
-    if (++turns <= polls) continue;
-    os::cpu_yield();  // the test itself pauses long enough
-    watch.turn();
-  }
-}
-
-void Sync::start(Memory* memory, const Team& world) {
+void Sync::start(const Team& world) {
   world_ = &world;
   const auto count = static_cast<size_t>(world.size());
   meetings_.assign(count, 0);
@@ -58,11 +35,10 @@ void Sync::start(Memory* memory, const Team& world) {
   messages_heard_.assign(count, 0);
   taken_.assign(count, {});
   posted_.assign(count, {});
-  cores_for_all_ = memory->images_here() <= sysconf(_SC_NPROCESSORS_ONLN);
-  Waiter::set_crowded(!cores_for_all_);
-  if (!memory->all_direct()) return;
+  cores_for_all_ = memory_.images_here() <= sysconf(_SC_NPROCESSORS_ONLN);
+  if (!memory_.all_direct()) return;
   const uint64_t bytes = sizeof(Control) + count * (sizeof(Posts) + sizeof(std::atomic<uint64_t>));
-  shared_ = memory->allocate(world, bytes, 64);
+  shared_ = memory_.allocate(world, bytes, 64);
   if (shared_ == nullptr) fail({nullptr, 0}, "no memory for the synchronization of images");
 }
 
@@ -96,7 +72,7 @@ int Sync::barrier_direct(const std::function<void()>* meanwhile) {
     c.generation.store(mine, std::memory_order_release);
     return result;
   }
-  Waiter waiter;
+  Waiter waiter(&patience_);
   while (c.generation.load(std::memory_order_acquire) != mine) {
     if (meanwhile != nullptr) {
       answer_late();
@@ -112,7 +88,7 @@ int Sync::barrier_by_messages(const std::function<void()>* meanwhile) {
   int all = 0;
   MPI_Request request;
   PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_SUM, world_->comm, &request);
-  Waiter waiter;
+  Waiter waiter(&patience_);
   for (int done = 0;;) {
     PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done != 0) return all;
@@ -124,9 +100,9 @@ int Sync::barrier_by_messages(const std::function<void()>* meanwhile) {
   }
 }
 
-// A few meet each other. More: by dissemination (Hensgen, Finkel and Manber 1988): in round k each image hears of the one 2^k before it. A stopped image takes no part;
-// who was to hear of it passes that on, and since every distance is a sum of powers of two, all learn of it. How many have stopped is not
-// counted.
+// A few meet each other. More: by dissemination (Hensgen, Finkel and Manber 1988): in round k each image
+// hears of the one 2^k before it. A stopped image takes no part; who was to hear of it passes that on, and
+// since every distance is a sum of powers of two, all learn of it. How many have stopped is not counted.
 int Sync::barrier_of_part(const Team& team) {
   const int count = team.size();
   const auto image_of = [&](int member) {
@@ -141,7 +117,7 @@ int Sync::barrier_of_part(const Team& team) {
   for (int distance = 1, tag = kBarrierTag; distance < count; distance *= 2, tag++) {
     const int to = image_of(team.me + distance), from = image_of(team.me + count - distance);
     PMPI_Send(&stopped, 1, MPI_INT, to, tag, world_->comm);
-    Waiter waiter;
+    Waiter waiter(&patience_);
     int there = 0;
     for (bool ended = false;; waiter.turn()) {
       PMPI_Iprobe(from, tag, world_->comm, &there, MPI_STATUS_IGNORE);
@@ -188,7 +164,7 @@ uint64_t Sync::arrive(int image) {
 bool Sync::come(int image, uint64_t meeting) {
   if (shared_ == nullptr) return hear(image, meeting, true);
   const std::atomic<uint64_t>& other = met(world_->me, image);
-  Waiter waiter;
+  Waiter waiter(&patience_);
   while (other.load(std::memory_order_acquire) < meeting) {
     if (control(image).stopped.load(std::memory_order_acquire) != 0 &&
         other.load(std::memory_order_acquire) < meeting)
@@ -371,7 +347,7 @@ bool Sync::wait_by_messages(int image, bool any_tag, int tag) {
     const int source = image < 0 ? MPI_ANY_SOURCE : image;
     MPI_Request request;
     PMPI_Irecv(&arrived, 2, MPI_INT, source, kPostTag, world_->comm, &request);
-    wait_for(&request, &status);
+    coarray::wait_for(&request, &patience_, &status);
     if (arrived.gone != 0) {
       ended_[static_cast<size_t>(status.MPI_SOURCE)] = 1;
       continue;
@@ -390,6 +366,7 @@ bool Sync::take_soon(int image, int tag) {
   while (slot < used && here.slot[slot].tag.load(std::memory_order_relaxed) != tag) slot++;
   if (slot == used) return false;
   uint64_t& taken = taken_[static_cast<size_t>(image)][slot];
+  const unsigned polls = patience_.polls();
   for (unsigned turn = 0; turn < polls; turn++) {
     if (here.slot[slot].count.load(std::memory_order_acquire) != taken) {
       taken++;
@@ -403,7 +380,7 @@ bool Sync::take_soon(int image, int tag) {
 bool Sync::wait(int image, bool any_tag, int tag) {
   if (shared_ == nullptr) return wait_by_messages(image, any_tag, tag);
   if (image >= 0 && !any_tag && take_soon(image, tag)) return true;
-  Waiter waiter;
+  Waiter waiter(&patience_);
   while (!take(image, any_tag, tag)) {
     bool none = image < 0 || none_comes(image);
     for (int i = 0; i < world_->size() && none && image < 0; i++) none = none_comes(i);
@@ -413,8 +390,8 @@ bool Sync::wait(int image, bool any_tag, int tag) {
   return true;
 }
 
-// Are all posts of this image here? What it posts to itself is there at once; messages of one that has stopped may still be on their
-// way.
+// Are all posts of this image here? What it posts to itself is there at once; messages of one that has
+// stopped may still be on their way.
 bool Sync::none_comes(int image) {
   return image == world_->me || (control(image).stopped.load(std::memory_order_acquire) != 0 &&
                                  posts(world_->me, image).by_message.load(std::memory_order_acquire) ==

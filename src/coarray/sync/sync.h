@@ -1,8 +1,9 @@
-// sync: how images wait for each other. Where all images are direct, by counters in memory that all reach; else by messages of the
-// MPI library, which then also makes progress for others. Completing puts before is the caller's.
+// sync: how images wait for each other. Where all images are direct, by counters in memory that all reach;
+// else by messages of the MPI library, which then also makes progress for others. Completing puts before is
+// the caller's.
 //
-// A *stopped* image has left main. It goes on to take part in barriers until all have stopped, so that nobody waits for it
-// for ever, and tells those that wait for it alone.
+// A *stopped* image has left main. It goes on to take part in barriers until all have stopped, so that nobody
+// waits for it for ever, and tells those that wait for it alone.
 #pragma once
 
 #include <mpi.h>
@@ -22,25 +23,33 @@ namespace tasuki::coarray {
 
 class Sync {
  public:
+  Sync(Memory* memory, Patience* patience) : memory_(*memory), patience_(*patience) {}
+
   // Collective over all images.
-  void start(Memory* memory, const Team& world);
+  void start(const Team& world);
 
   // Waits for all images of the team; how many of them have stopped.
   int barrier(const Team& team);
-  // Waits for each of these images (indices in `world`) to do the same with this one. How many had stopped instead.
+  // Waits for each of these images (indices in `world`) to do the same with this one. How many had stopped
+  // instead.
   int meet(const int* images, int count);
-  // The halves of a meeting with one other image: arrive() says that this one is there and gives the meeting's number, come() waits for the other.
-  // Meetings come in the order in which they were begun. False: the other has stopped instead.
+  // The halves of a meeting with one other image: arrive() says that this one is there and gives the
+  // meeting's number, come() waits for the other. Meetings come in the order in which they were begun. False:
+  // the other has stopped instead.
   uint64_t arrive(int image);
   bool come(int image, uint64_t meeting);
   bool has_come(int image, uint64_t meeting);
 
   void post(int image, int tag);
-  // -1: any. (Tags may be negative, hence the flag.) False: there is no such post, and the image, or all others, have stopped.
+  // -1: any. (Tags may be negative, hence the flag.) False: there is no such post, and the image, or all
+  // others, have stopped.
   bool wait(int image, bool any_tag, int tag);
 
   // One for each image of this host: MPI's own way to wait, which may never yield, is the fastest.
   bool has_cores_for_all() const { return cores_for_all_; }
+
+  // Waits until it is complete, in the way of Waiter, whatever the MPI library does.
+  void wait_for(MPI_Request* request) { coarray::wait_for(request, &patience_); }
 
   // Called by an image that has left main: takes part until all images have.
   void stopped(const std::function<void()>& meanwhile);
@@ -90,6 +99,8 @@ class Sync {
   int barrier_of_part(const Team& team);
   void receive_posts();
 
+  Memory& memory_;
+  Patience& patience_;
   const Team* world_ = nullptr;
   Segment* shared_ = nullptr;  // nullptr: by messages
   bool cores_for_all_ = false;
@@ -112,19 +123,5 @@ class Sync {
   std::map<std::pair<int, int>, uint64_t>
       messages_;  // posts that came as messages: image, tag -> not yet taken
 };
-
-// A turn of a loop that waits for others.
-class Waiter {
- public:
-  void turn();
-  static void set_crowded(bool crowded);
-
- private:
-  unsigned turns_ = 0;
-  Watch watch_;
-};
-
-// Waits for it in the way of Waiter, whatever the MPI library does.
-void wait_for(MPI_Request* request, MPI_Status* status = MPI_STATUS_IGNORE);
 
 }  // namespace tasuki::coarray

@@ -1,5 +1,5 @@
-// What a dynamic linker reads: of a library that is known (sample.c), of real files, and of corrupt ones, each of
-// which breaks one rule or is changed at random.
+// What a dynamic linker reads: of a library that is known (sample.c), of real files, and of corrupt ones,
+// each of which breaks one rule or is changed at random.
 #include "elf/linking.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
-// The watch for deadlocks, on a network that is made to have them: a ring of one virtual channel without a dateline.
+// The watch for deadlocks, on a network that is made to have them: a ring of one virtual channel without a
+// dateline.
 #include <gtest/gtest.h>
 
 #include "netsim/network.h"

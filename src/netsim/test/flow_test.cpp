@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "netsim/engine/sharing.h"
 #include "netsim/network.h"
-#include "netsim/sharing.h"
 #include "netsim/test/scripted.h"
 
 namespace tasuki::netsim {
@@ -155,7 +155,8 @@ TEST(Flow, RatesAreMaxMinFair) {
   }
 }
 
-// Whatever is asked for arrives once, on every topology; nothing beats the ideal; links are busy for what they carried.
+// Whatever is asked for arrives once, on every topology; nothing beats the ideal; links are busy for what
+// they carried.
 TEST(Flow, AllArrivesUnderOverload) {
   Machine tofu = paper_machine({3, 2, 3, 2, 3, 2});
   tofu.wraps = {true, true, true, false, true, false};

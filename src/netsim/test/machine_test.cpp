@@ -1,5 +1,5 @@
 // Machine files: those that come with Tasuki, and what happens to wrong ones.
-#include "netsim/machine.h"
+#include "netsim/machine/machine.h"
 
 #include <gtest/gtest.h>
 
@@ -366,7 +366,8 @@ TEST(MachineFile, AllThatComeWithTasukiWork) {
   EXPECT_GE(files, 16u);
 }
 
-// What keeps results names the machine by its values: one that is left out would serve results of another machine.
+// What keeps results names the machine by its values: one that is left out would serve results of another
+// machine.
 TEST(Machine, EveryKeyIsAValue) {
   std::set<std::string> seen{values_of(parse_machine(kGood, "m.toml").value())};
   const char* const settings[] = {"topology.extents=[6, 4]",

@@ -1,5 +1,5 @@
-// The packet model against what can be known without it: closed forms, conservation, bounds, and itself on other numbers
-// of threads.
+// The packet model against what can be known without it: closed forms, conservation, bounds, and itself on
+// other numbers of threads.
 #include <gtest/gtest.h>
 
 #include "netsim/network.h"
@@ -137,8 +137,8 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-// Far more traffic than fits, on every kind of network: all arrives, once, and the simulation itself checks that
-// every credit has come back.
+// Far more traffic than fits, on every kind of network: all arrives, once, and the simulation itself checks
+// that every credit has come back.
 TEST(Packet, NothingIsLostUnderOverload) {
   for (const Shape& s : shapes()) {
     const std::vector<Planned> plan = random_plan(s.machine, 3000, 7, 20000, 1000000);

@@ -1,12 +1,12 @@
-// Every route of every topology: it arrives, a minimal one is as short as hops() says, and the channels that packets may
-// wait for form no circle.
+// Every route of every topology: it arrives, a minimal one is as short as hops() says, and the channels that
+// packets may wait for form no circle.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
 #include "netsim/test/scripted.h"
-#include "netsim/topology.h"
+#include "netsim/topology/topology.h"
 
 namespace tasuki::netsim {
 namespace {

@@ -1,5 +1,5 @@
 // Threads that go through windows together: every part of every window once, whoever has a core.
-#include "netsim/windows.h"
+#include "netsim/engine/windows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-// userfaultfd where pages cannot move (Linux 5.7 to 6.7): UFFDIO_COPY makes a page appear, write-protected if it is only read, all at
-// once. A page leaves in three steps: it is write-protected, so that its bytes stand still while threads may go on reading; it is sent
-// from where it is; it is discarded. A thread that writes meanwhile waits, and its fault brings the page back (rescue) or, after the
-// discard, fetches it.
+// userfaultfd where pages cannot move (Linux 5.7 to 6.7): UFFDIO_COPY makes a page appear, write-protected if
+// it is only read, all at once. A page leaves in three steps: it is write-protected, so that its bytes stand
+// still while threads may go on reading; it is sent from where it is; it is discarded. A thread that writes
+// meanwhile waits, and its fault brings the page back (rescue) or, after the discard, fetches it.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -57,8 +57,8 @@ class CopyMapper final : public Mapper {
         if (error != EEXIST && error != ENOENT)
           return Status::error(error,
                                std::string("userfaultfd: a page cannot be put in place: ") + strerror(error));
-        // Somewhere in it the program put a unit itself, or it lies in two mappings since the program locked a part: one at a time, and
-        // what the program put there stays.
+        // Somewhere in it the program put a unit itself, or it lies in two mappings since the program locked
+        // a part: one at a time, and what the program put there stays.
         const int one = faults_.copy(at, p.at + done * kUnit, kUnit, !writable);
         if (one != 0 && one != EEXIST)
           return Status::error(one,
@@ -76,8 +76,9 @@ class CopyMapper final : public Mapper {
     const int error = faults_.protect(at, units * kUnit, true);
     if (error != 0)
       return Status::error(error, std::string("userfaultfd: a page cannot be protected: ") + strerror(error));
-    // A unit that the program discarded is absent, and reading it would be a fault of our own, which nobody serves. (So it would be
-    // if the program discarded it while it is being sent: that is not permitted here.)
+    // A unit that the program discarded is absent, and reading it would be a fault of our own, which nobody
+    // serves. (So it would be if the program discarded it while it is being sent: that is not permitted
+    // here.)
     present_.resize(units);
     if (!os::present_pages(at, units * kUnit, present_.data()))
       return Status::error(EIO, "cannot read /proc/self/pagemap");

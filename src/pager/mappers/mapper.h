@@ -5,8 +5,8 @@
 //   copy   userfaultfd with write protection (Linux 5.7): UFFDIO_COPY in; protect, send from where it is, then discard
 //   signal SIGSEGV and a memory file mapped twice: where userfaultfd is not permitted
 //
-// Ways that lose data, seen: copying a page and then discarding it (a write in between is lost); mprotect and then
-// filling through the same mapping (other threads read stale bytes).
+// Ways that lose data, seen: copying a page and then discarding it (a write in between is lost); mprotect and
+// then filling through the same mapping (other threads read stale bytes).
 //
 // One thread calls all of it, except wait_for_fault's waker. Lengths are in units of 4 KiB.
 #pragma once
@@ -47,10 +47,10 @@ class Mapper {
 
   // The page at `at` appears with the bytes of the buffer, which is used up; wakes who waits for it.
   virtual Status map(std::byte* at, Pieces* pieces, bool writable) = 0;
-  // The page disappears; its bytes are in *pieces until remap or discard, and may be read there. *discarded becomes true if the
-  // program itself discarded a part of it (madvise), which is zeros now, although the page counted as clean. EBUSY: somebody outside
-  // of the program's code uses its physical memory (a device or a process that writes there, as the kernel counts pins), so it stays
-  // as it was; later it may go.
+  // The page disappears; its bytes are in *pieces until remap or discard, and may be read there. *discarded
+  // becomes true if the program itself discarded a part of it (madvise), which is zeros now, although the
+  // page counted as clean. EBUSY: somebody outside of the program's code uses its physical memory (a device
+  // or a process that writes there, as the kernel counts pins), so it stays as it was; later it may go.
   virtual Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* discarded) = 0;
   virtual Status remap(std::byte* at, Pieces* pieces, bool writable) = 0;
   virtual void discard(std::byte* at, uint32_t units, Pieces* pieces) = 0;

@@ -13,22 +13,24 @@
 
 namespace tasuki::pager {
 
-// Zero-filled private memory, counted by the system only as it is touched, and not locked, whatever the program asked for with
-// mlockall(MCL_FUTURE). alignment: a power of two. nullptr: none.
+// Zero-filled private memory, counted by the system only as it is touched, and not locked, whatever the
+// program asked for with mlockall(MCL_FUTURE). alignment: a power of two. nullptr: none.
 std::byte* map_region(size_t bytes, size_t alignment);
 
-// Before faults in the range are served: small pages only, and none for a forked child, which would see pages that are away as zeros
-// and gets SIGSEGV this way.
+// Before faults in the range are served: small pages only, and none for a forked child, which would see pages
+// that are away as zeros and gets SIGSEGV this way.
 void prepare_region(std::byte* at, size_t bytes);
 
-// Pages that come and go cannot be locked (mlock, mlockall): what the program locked of the range is not any more.
+// Pages that come and go cannot be locked (mlock, mlockall): what the program locked of the range is not any
+// more.
 void unlock_pages(std::byte* at, size_t bytes);
 
 // Appends free units as buffers, until there are as many or none is left; how many are missing. And back.
 uint32_t take_units(RunSet* free, uint32_t units, bool zero, Pieces* pieces);
 void give_units(Pieces* pieces, RunSet* free);
 
-// The regions whose faults a userfaultfd catches: what the mappers that have one do alike. The functions are those of Mapper.
+// The regions whose faults a userfaultfd catches: what the mappers that have one do alike. The functions are
+// those of Mapper.
 class UserfaultRegions {
  public:
   explicit UserfaultRegions(os::UserFault faults) : faults_(std::move(faults)) {}

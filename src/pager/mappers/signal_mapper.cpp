@@ -1,9 +1,10 @@
-// Where userfaultfd is not permitted: SIGSEGV, and a memory file that is mapped twice. A buffer is a stretch of the file in a mapping of the
-// pager's own; a page appears when the same stretch is mapped in the region, complete; it disappears when it is protected there.
-// The thread that faulted waits inside the signal handler, which only writes down the address and sleeps: no MPI, no allocation.
+// Where userfaultfd is not permitted: SIGSEGV, and a memory file that is mapped twice. A buffer is a stretch
+// of the file in a mapping of the pager's own; a page appears when the same stretch is mapped in the region,
+// complete; it disappears when it is protected there. The thread that faulted waits inside the signal
+// handler, which only writes down the address and sleeps: no MPI, no allocation.
 //
-// Limits, told by `tasuki doctor`: each resident page is a mapping (vm.max_map_count), a program's own SIGSEGV handler must be installed before
-// the pager starts, threads must not block SIGSEGV.
+// Limits, told by `tasuki doctor`: each resident page is a mapping (vm.max_map_count), a program's own
+// SIGSEGV handler must be installed before the pager starts, threads must not block SIGSEGV.
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -31,9 +32,10 @@
 namespace tasuki::pager {
 namespace {
 
-// A thread in the handler. free -> claimed -> posted -> taken -> free; the last step wakes it. Another thread may claim the place before the
-// first has seen that, so the state counts its uses in the upper bits, and a thread that finds another use than its own goes on. (The
-// thread itself could free its place only when it runs: in the handler of another signal, on top, it may need one more first.)
+// A thread in the handler. free -> claimed -> posted -> taken -> free; the last step wakes it. Another thread
+// may claim the place before the first has seen that, so the state counts its uses in the upper bits, and a
+// thread that finds another use than its own goes on. (The thread itself could free its place only when it
+// runs: in the handler of another signal, on top, it may need one more first.)
 struct Waiter {
   enum : uint32_t { kFree, kClaimed, kPosted, kTaken, kPhase = 3, kUse = 4 };
   std::atomic<uint32_t> state{kFree};
@@ -231,7 +233,8 @@ class SignalMapper final : public Mapper {
     return {};
   }
   void discard(std::byte* at, uint32_t units, Pieces* pieces) override {
-    // As it was reserved, in every flag: only then does the system join it with its neighbours into one mapping.
+    // As it was reserved, in every flag: only then does the system join it with its neighbours into one
+    // mapping.
     mmap(at, units * kUnit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     prepare_region(at, units * kUnit);
     give(pieces);

@@ -1,10 +1,10 @@
-// Pages move: userfaultfd with UFFDIO_MOVE. The bytes of a page stay in the physical pages in which they arrived; only
-// page table entries change. Measured (64 KiB, 2 cores, AMD EPYC, Linux 6.18): MOVE 2.7 us, where UFFDIO_COPY takes 24 and
-// MADV_DONTNEED 6 to 15.
+// Pages move: userfaultfd with UFFDIO_MOVE. The bytes of a page stay in the physical pages in which they
+// arrived; only page table entries change. Measured (64 KiB, 2 cores, AMD EPYC, Linux 6.18): MOVE 2.7 us,
+// where UFFDIO_COPY takes 24 and MADV_DONTNEED 6 to 15.
 //
-// Local memory lives in an arena. A unit of the arena is full (a buffer) or hollow (its physical page is in a region at the
-// moment). Taking a buffer makes nothing hollow; mapping it does. As nobody ever touches a hollow unit, the arena can be watched
-// like the regions, which UFFDIO_MOVE asks of a destination.
+// Local memory lives in an arena. A unit of the arena is full (a buffer) or hollow (its physical page is in a
+// region at the moment). Taking a buffer makes nothing hollow; mapping it does. As nobody ever touches a
+// hollow unit, the arena can be watched like the regions, which UFFDIO_MOVE asks of a destination.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -105,14 +105,16 @@ class UserfaultMapper final : public Mapper {
   int descriptor() const override { return faults_.descriptor(); }
 
  private:
-  // With a unit behind it that nobody uses: runs of different chunks must not join, as UFFDIO_MOVE takes no range across two mappings.
+  // With a unit behind it that nobody uses: runs of different chunks must not join, as UFFDIO_MOVE takes no
+  // range across two mappings.
   static std::byte* map_chunk(size_t bytes) {
     std::byte* at = map_region(bytes + kUnit, kUnit);
     if (at != nullptr) prepare_region(at, bytes + kUnit);
     return at;
   }
 
-  // Full units, fresh from the system. Populated before they are watched: the kernel could not serve us a fault of our own.
+  // Full units, fresh from the system. Populated before they are watched: the kernel could not serve us a
+  // fault of our own.
   bool grow(uint32_t units) {
     const size_t bytes = (units > kGrow ? units : kGrow) * kUnit;
     std::byte* at = map_chunk(bytes);
@@ -203,8 +205,9 @@ class UserfaultMapper final : public Mapper {
     return units;
   }
 
-  // False: it stays. It is never copied instead: what a device writes to a pinned page (O_DIRECT, io_uring, an MPI library's registered
-  // memory), or another process by process_vm_writev, would go to the page that is thrown away.
+  // False: it stays. It is never copied instead: what a device writes to a pinned page (O_DIRECT, io_uring,
+  // an MPI library's registered memory), or another process by process_vm_writev, would go to the page that
+  // is thrown away.
   bool move_out_one(std::byte* to, std::byte* from) {
     for (int attempt = 0; attempt < 4; attempt++) {
       size_t moved = 0;

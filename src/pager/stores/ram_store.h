@@ -26,8 +26,8 @@ class RamStore final : public Store {
   bool direct() const override { return true; }
 
  private:
-  // A transfer moves its bytes in progress(), not at once: a caller that uses its memory too early is found in
-  // tests, as a network would find it.
+  // A transfer moves its bytes in progress(), not at once: a caller that uses its memory too early is found
+  // in tests, as a network would find it.
   struct Transfer {
     std::byte* to;
     const std::byte* from;

@@ -1,9 +1,9 @@
 // Where pages live when they are not in local memory: this process (tests, compressed caches), a file, or the
 // memory servers of an MPI job (src/dlm).
 //
-// A store is an array of slots of one unit each (`unit_bytes`). The pager decides which page is in which slot;
-// a store only moves bytes. One thread, the pager's, makes all calls. Transfers complete in any order, but two
-// transfers of the same slot never overlap: the pager waits for the first.
+// A store is an array of slots of one unit each (`unit_bytes`). The pager decides which page is in which
+// slot; a store only moves bytes. One thread, the pager's, makes all calls. Transfers complete in any order,
+// but two transfers of the same slot never overlap: the pager waits for the first.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ class Store {
   virtual uint64_t run_limit(Slot slot) const = 0;
 
   // Starts to move `units` consecutive slots to or from memory, which is the caller's again once progress()
-  // has reported the ticket. Several transfers under way may have the same ticket: each reports it. get() of a slot that was never put is a caller's error.
+  // has reported the ticket. Several transfers under way may have the same ticket: each reports it. get() of
+  // a slot that was never put is a caller's error.
   virtual Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) = 0;
   virtual Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) = 0;
   // The contents are needed no more; the memory behind the slots may go back to the system.
@@ -43,8 +44,8 @@ class Store {
   // While it is not busy: progress() wants to be called again within this many milliseconds; -1: need not be.
   virtual int longest_rest_ms() const { return -1; }
 
-  // Transfers are copies that the calling thread makes at the speed of memory. If not, the pager spends time on finding
-  // transfers that are not needed.
+  // Transfers are copies that the calling thread makes at the speed of memory. If not, the pager spends time
+  // on finding transfers that are not needed.
   virtual bool direct() const { return false; }
 };
 

@@ -1,5 +1,6 @@
-// The engine without a kernel: random programs against a reference, for all protocols, policies, ways to keep copies, page sizes and kinds
-// of mappers, with a store that completes late and out of order; then the corners, each by itself.
+// The engine without a kernel: random programs against a reference, for all protocols, policies, ways to keep
+// copies, page sizes and kinds of mappers, with a store that completes late and out of order; then the
+// corners, each by itself.
 #include "pager/core/engine.h"
 
 #include <gtest/gtest.h>
@@ -298,7 +299,8 @@ INSTANTIATE_TEST_SUITE_P(
         ::testing::Values(Style::move, Style::copy, Style::protect)),
     name_of_test);
 
-// Everything that can be allocated can be used, all at once: in cache mode the copies are the store's, in the others each slot counts.
+// Everything that can be allocated can be used, all at once: in cache mode the copies are the store's, in the
+// others each slot counts.
 class Full : public ::testing::TestWithParam<std::tuple<Protocol, Copies, bool>> {};
 
 TEST_P(Full, EveryByteThatIsAllocatedCanBeUsed) {
@@ -532,7 +534,8 @@ TEST(Engine, KeepingLocalTwiceCountsOnceAndEndsWithTheMemory) {
   }
 }
 
-// What has been granted counts although it is not here yet: two that each get a half would wait for each other for ever.
+// What has been granted counts although it is not here yet: two that each get a half would wait for each
+// other for ever.
 TEST(Engine, ThreadsThatKeepMemoryLocalAtTheSameTime) {
   for (const Protocol protocol : {Protocol::ahead, Protocol::cs})
     for (const Copies copies : {Copies::automatic, Copies::cache, Copies::exclusive}) {

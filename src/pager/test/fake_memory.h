@@ -1,6 +1,6 @@
-// Memory without a kernel, for the engine's tests: a mapper whose faults are condition variables and a store that takes its time.
-// Both check what the engine may do with them, and end the test program when it does something else: a test cannot go
-// on after that.
+// Memory without a kernel, for the engine's tests: a mapper whose faults are condition variables and a store
+// that takes its time. Both check what the engine may do with them, and end the test program when it does
+// something else: a test cannot go on after that.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@
 
 namespace tasuki::pager {
 
-// Like the three real mappers: pages that leave are absent and mappings always writable (move), can still be read (copy), or are absent
-// and mappings may be read-only (protect).
+// Like the three real mappers: pages that leave are absent and mappings always writable (move), can still be
+// read (copy), or are absent and mappings may be read-only (protect).
 enum class Style { move, copy, protect };
 
 class FakeMapper final : public Mapper {
@@ -30,7 +30,8 @@ class FakeMapper final : public Mapper {
   FakeMapper(Style style, uint64_t local_units, uint64_t seed, bool late = true);
   ~FakeMapper() override;
 
-  // The program: runs `access` with the bytes at `at` as an instruction would, after faults if need be. Thread-safe.
+  // The program: runs `access` with the bytes at `at` as an instruction would, after faults if need be.
+  // Thread-safe.
   void access(std::byte* at, bool write, int thread, const std::function<void(std::byte*)>& access);
   // The kernel, where it must not fault: true if every unit of the range is there now.
   bool accessible(const std::byte* at, size_t bytes, bool write);

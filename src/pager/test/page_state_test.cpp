@@ -1,19 +1,23 @@
-// A model checker for page_state.h: every interleaving of faults, transfers, eviction, reclaiming, freeing and the program's own
-// accesses, for a few pages, threads and buffers, against a model of memory.
+// A model checker for page_state.h: every interleaving of faults, transfers, eviction, reclaiming, freeing
+// and the program's own accesses, for a few pages, threads and buffers, against a model of memory.
 //
-// The model keeps no versions, only whether a place has what the program wrote last: a write makes the local bytes right and
-// the store's wrong, a transfer copies that property. Each thread is idle, posted (it faulted, nobody has looked), taken (the
-// machine knows, it sleeps until it is woken) or retry (woken, will access again). The rules of the engine are in `Explorer`;
-// what is checked is that the table of states with these rules
-//   reads only what was written last; never gives up the only copy; never leaves a page with or without memory by mistake;
-//   serves everyone: from every reachable state, a thread that waits can be served by what the engine must do anyway.
+// The model keeps no versions, only whether a place has what the program wrote last: a write makes the local
+// bytes right and the store's wrong, a transfer copies that property. Each thread is idle, posted (it
+// faulted, nobody has looked), taken (the machine knows, it sleeps until it is woken) or retry (woken, will
+// access again). The rules of the engine are in `Explorer`; what is checked is that the table of states with
+// these rules
+//   makes no event happen in a state that does not allow it; reads only what was written last; never gives up
+//   the only copy; never leaves a page with or without memory by mistake; serves everyone: from every
+//   reachable state, a thread that waits can be served by what the engine must do anyway.
 // Then the same with tables that are wrong in one place each, to see that the checker sees.
-#include "pager/core/page_state.h"
+#include "pager/pages/page_state.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -65,10 +69,10 @@ uint64_t pack(const World<Table>& w, const Options& o) {
   const auto put = [&](unsigned value, int width) { bits = bits << width | value; };
   for (int p = 0; p < o.pages; p++) {
     const PageModel<Table>& m = w.pages[p];
-    put(static_cast<unsigned>(m.table.state), 3);
+    put(static_cast<unsigned>(m.table.state()), 3);
     for (const bool b :
-         {m.table.writable, m.table.dirty, m.table.stored, m.table.wanted, m.table.wanted_write, m.mapped,
-          m.map_writable, m.buffer, m.written, m.local_ok, m.store_ok})
+         {m.table.writable(), m.table.dirty(), m.table.stored(), m.table.wanted(), m.table.wanted_write(),
+          m.mapped, m.map_writable, m.buffer, m.written, m.local_ok, m.store_ok})
       put(b, 1);
     put(m.transfer, 2);
   }
@@ -123,11 +127,12 @@ class Explorer {
     return at->second;
   }
 
-  // `must`: the engine or a woken thread does it without anybody's further asking. served: the thread that this step serves.
+  // `must`: the engine or a woken thread does it without anybody's further asking. served: the thread that
+  // this step serves.
   void step(const W& w, const std::string& name, bool must, int served = -1) {
     for (int p = 0; p < o_.pages; p++) {
       const P& m = w.pages[p];
-      const bool holds = m.table.state != State::untouched && m.table.state != State::remote;
+      const bool holds = m.table.state() != State::untouched && m.table.state() != State::remote;
       if (holds != m.buffer) return wrong("a page has local memory that it should not have, or none", name);
     }
     const uint32_t to = visit(w, from_, name);
@@ -144,6 +149,12 @@ class Explorer {
     int n = 0;
     for (int p = 0; p < o_.pages; p++) n += w.pages[p].buffer;
     return n;
+  }
+
+  // Wrong tables are to show what comes of their mistake.
+  void check(const P& m, Event event) {
+    if (std::is_same_v<Table, PageState> && !m.table.allows(event))
+      wrong("an event happens that the page's state does not allow", std::to_string(static_cast<int>(event)));
   }
 
   void wake(W* w, int page) const {
@@ -169,9 +180,12 @@ class Explorer {
         m.transfer = kSend;
         break;
       case Action::map:
-        if (o_.kind == Kind::move) m.table.writable = m.table.dirty = true;
+        if (o_.kind == Kind::move) {
+          check(m, Event::map_writable);
+          m.table.map_writable();
+        }
         m.mapped = true;
-        m.map_writable = m.table.writable;
+        m.map_writable = m.table.writable();
         wake(w, page);
         break;
       case Action::unprotect:
@@ -227,7 +241,7 @@ class Explorer {
   void fault(W w, int t) {
     const int page = w.threads[t].page;
     P& m = w.pages[page];
-    const State before = m.table.state;
+    const State before = m.table.state();
     if (before == State::untouched || before == State::remote) {
       if (used(w) == o_.buffers) return;  // must wait for memory
       begin(&m);
@@ -239,16 +253,15 @@ class Explorer {
 
   // As the engine does: the state of a page that has no memory is only whether the store has it.
   static void begin(P* m) {
-    const bool stored = m->table.state == State::remote;
+    const bool stored = m->table.state() == State::remote;
     m->table = Table();
-    m->table.state = stored ? State::remote : State::untouched;
-    m->table.stored = stored;
+    m->table.begin(stored);
     m->buffer = true;
     m->local_ok = false;
   }
 
   void page_events(const W& now, int page, bool full) {
-    const State state = now.pages[page].table.state;
+    const State state = now.pages[page].table.state();
     if (now.pages[page].transfer != kNone) {
       W w = now;
       P& m = w.pages[page];
@@ -256,20 +269,24 @@ class Explorer {
       m.transfer = kNone;
       if (transfer == kSend) {
         m.store_ok = m.local_ok;
+        check(m, Event::sent);
         act(&w, page, m.table.sent());
         return step(w, name("sent", page), true);
       }
       m.local_ok = transfer == kZero ? !m.written : m.store_ok;
       if (transfer == kFetch && o_.exclusive) {
         m.store_ok = false;
+        check(m, Event::forget_stored);
         m.table.forget_stored();
       }
+      check(m, Event::arrived);
       act(&w, page, m.table.arrived());
       return step(w, name("arrived", page), true);
     }
     if ((state == State::untouched || state == State::remote) && !full) {
       W w = now;
       begin(&w.pages[page]);
+      check(w.pages[page], Event::prefetch);
       act(&w, page, w.pages[page].table.prefetch());
       step(w, name("prefetch", page), false);
     }
@@ -281,12 +298,14 @@ class Explorer {
         if (same && !(m.local_ok && m.store_ok)) continue;
         m.map_writable = false;
         if (o_.kind != Kind::copy) m.mapped = false;
+        check(m, Event::victim);
         act(&w, page, m.table.victim(same));
         step(w, name(same ? "evict, found equal," : "evict", page), full);
       }
       if (o_.steal) {
         W w = now;
         w.pages[page].store_ok = false;
+        check(w.pages[page], Event::forget_stored);
         w.pages[page].table.forget_stored();
         step(w, name("take the slots of", page), false);
       }
@@ -295,8 +314,9 @@ class Explorer {
     if (state == State::limbo) {
       W w = now;
       P& m = w.pages[page];
+      check(m, Event::reclaim);
       act(&w, page, m.table.reclaim());
-      if (m.table.state == State::remote ? !m.store_ok : m.written)
+      if (m.table.state() == State::remote ? !m.store_ok : m.written)
         return wrong("the only copy of what was written is given up", name("reclaim", page));
       m.mapped = m.map_writable = m.buffer = m.local_ok = false;
       step(w, name("reclaim", page), full);
@@ -304,8 +324,8 @@ class Explorer {
     free(now, page);
   }
 
-  // madvise(MADV_DONTNEED) by the program: zeros from now on. The engine hears of it at the next fault, or when it moves the
-  // page and finds nothing.
+  // madvise(MADV_DONTNEED) by the program: zeros from now on. The engine hears of it at the next fault, or
+  // when it moves the page and finds nothing.
   void discard(W w, int page) {
     P& m = w.pages[page];
     if (!m.mapped) return;
@@ -398,78 +418,91 @@ std::string test_name(const ::testing::TestParamInfo<Options>& test) {
 }
 INSTANTIATE_TEST_SUITE_P(All, PageStates, ::testing::ValuesIn(all_options()), test_name);
 
-// Tables that are wrong in one place. Each must be refused with at least one kind of mapper, for the right reason.
+// Tables that are wrong in one place. Each must be refused with at least one kind of mapper, for the right
+// reason.
 
-struct DropsDirtyPages : PageState {
-  Action victim(bool) {
-    writable = false;
-    state = State::limbo;
-    return Action::keep;
-  }
-};
-struct MapsBeforeArrival : PageState {
-  Action fault(bool write) {
-    if (state != State::arriving) return PageState::fault(write);
+// Events in states that do not allow them do what they would do without the assertion: what comes of that is
+// to be seen.
+struct Unchecked : PageState {
+  Action arrived() {
+    state_ = State::arriving;
     return PageState::arrived();
   }
-};
-struct SentForgetsWhoWaits : PageState {
   Action sent() {
-    stored = true;
-    dirty = false;
-    state = State::limbo;
+    state_ = State::leaving;
+    return PageState::sent();
+  }
+};
+
+struct DropsDirtyPages : Unchecked {
+  Action victim(bool) {
+    writable_ = false;
+    state_ = State::limbo;
     return Action::keep;
   }
 };
-struct LimboForgetsWhoWaits : PageState {
+struct MapsBeforeArrival : Unchecked {
   Action fault(bool write) {
-    if (state != State::limbo) return PageState::fault(write);
-    wanted = true;
+    if (state_ != State::arriving) return Unchecked::fault(write);
+    return Unchecked::arrived();
+  }
+};
+struct SentForgetsWhoWaits : Unchecked {
+  Action sent() {
+    stored_ = true;
+    dirty_ = false;
+    state_ = State::limbo;
+    return Action::keep;
+  }
+};
+struct LimboForgetsWhoWaits : Unchecked {
+  Action fault(bool write) {
+    if (state_ != State::limbo) return Unchecked::fault(write);
+    wanted_ = true;
     return Action::none;
   }
 };
-struct ResidentForgetsWhoWaits : PageState {
+struct ResidentForgetsWhoWaits : Unchecked {
   Action fault(bool write) {
-    const Action action = PageState::fault(write);
+    const Action action = Unchecked::fault(write);
     return action == Action::wake ? Action::none : action;
   }
 };
-struct WritesStayClean : PageState {
+struct WritesStayClean : Unchecked {
   Action fault(bool write) {
-    const bool before = dirty;
-    const Action action = PageState::fault(write);
-    if (action == Action::unprotect) dirty = before;
+    const bool before = dirty_;
+    const Action action = Unchecked::fault(write);
+    if (action == Action::unprotect) dirty_ = before;
     return action;
   }
 };
-struct RescuedPagesStayClean : PageState {
+struct RescuedPagesStayClean : Unchecked {
   Action sent() {
-    const Action action = PageState::sent();
-    dirty = false;
+    const Action action = Unchecked::sent();
+    dirty_ = false;
     return action;
   }
 };
-struct UntouchedPagesAreFetched : PageState {
+struct UntouchedPagesAreFetched : Unchecked {
   Action reclaim() {
-    state = State::remote;
+    state_ = State::remote;
     return Action::drop;
   }
 };
-struct StoredPagesAreZeroed : PageState {
+struct StoredPagesAreZeroed : Unchecked {
   Action reclaim() {
-    state = State::untouched;
+    state_ = State::untouched;
     return Action::drop;
   }
 };
-struct ForgottenPagesStayClean : PageState {
-  void forget_stored() { stored = false; }
+struct ForgottenPagesStayClean : Unchecked {
+  void forget_stored() { stored_ = false; }
 };
-struct LeavingPagesAreReclaimed : PageState {
+struct LeavingPagesAreReclaimed : Unchecked {
   Action fault(bool write) {  // a rescue that does not wait for the transfer
-    if (state != State::leaving) return PageState::fault(write);
-    wanted = true;
-    wanted_write = wanted_write || write;
-    return PageState::arrived();
+    if (state_ != State::leaving) return Unchecked::fault(write);
+    want(write);
+    return Unchecked::arrived();
   }
 };
 
@@ -510,6 +543,117 @@ TEST(Checker, RefusesTablesThatForgetWhoWaits) {
   EXPECT_EQ(verdict<SentForgetsWhoWaits>(kStuck), "");
   EXPECT_EQ(verdict<LimboForgetsWhoWaits>(kStuck), "");
   EXPECT_EQ(verdict<ResidentForgetsWhoWaits>(kStuck), "");
+}
+
+// The machine alone: which events each state allows, and what an event does that is refused.
+
+// A page in each state, by the events that lead there.
+PageState page_in(State state) {
+  PageState page;
+  if (state == State::untouched) return page;
+  if (state == State::remote || state == State::arriving) {
+    page.begin(true);
+    if (state == State::arriving) page.fault(false);
+    return page;
+  }
+  page.found();
+  if (state == State::resident) return page;
+  page.victim(false);
+  if (state == State::limbo) page.sent();
+  return page;
+}
+constexpr State kStates[] = {State::untouched, State::remote,  State::arriving,
+                             State::resident,  State::leaving, State::limbo};
+
+TEST(PageState, EveryStateIsReachedByItsEvents) {
+  for (const State state : kStates) EXPECT_EQ(page_in(state).state(), state);
+}
+
+TEST(PageState, AnEventIsAllowedInItsStatesOnly) {
+  struct Row {
+    Event event;
+    std::vector<State> states;
+  };
+  const std::vector<Row> rows = {
+      {Event::begin, {State::untouched, State::remote}},
+      {Event::found, {State::untouched}},
+      {Event::fault, {std::begin(kStates), std::end(kStates)}},
+      {Event::prefetch, {State::untouched, State::remote}},
+      {Event::arrived, {State::arriving}},
+      {Event::map_writable, {State::resident}},
+      {Event::victim, {State::resident}},
+      {Event::sent, {State::leaving}},
+      {Event::reclaim, {State::limbo}},
+      {Event::forget_stored, {State::arriving, State::resident}},
+      {Event::join, {State::resident}},
+  };
+  for (const Row& row : rows)
+    for (const State state : kStates)
+      EXPECT_EQ(page_in(state).allows(row.event),
+                std::count(row.states.begin(), row.states.end(), state) == 1)
+          << "event " << static_cast<int>(row.event) << " in state " << static_cast<int>(state);
+}
+
+#ifdef NDEBUG
+TEST(PageState, APageThatIsThereIsNotFetchedAgain) {
+  for (const State state : {State::arriving, State::resident, State::leaving, State::limbo}) {
+    PageState page = page_in(state);
+    EXPECT_EQ(page.prefetch(), Action::none);
+    EXPECT_EQ(page.state(), state);
+  }
+}
+#else
+void happens(PageState page, Event event) {
+  switch (event) {
+    case Event::begin:
+      return page.begin(true);
+    case Event::found:
+      return page.found();
+    case Event::fault:
+      return static_cast<void>(page.fault(true));
+    case Event::prefetch:
+      return static_cast<void>(page.prefetch());
+    case Event::arrived:
+      return static_cast<void>(page.arrived());
+    case Event::map_writable:
+      return page.map_writable();
+    case Event::victim:
+      return static_cast<void>(page.victim(false));
+    case Event::sent:
+      return static_cast<void>(page.sent());
+    case Event::reclaim:
+      return static_cast<void>(page.reclaim());
+    case Event::forget_stored:
+      return page.forget_stored();
+    case Event::join:
+      return page.join(page_in(State::resident));
+  }
+}
+
+TEST(PageStateDeathTest, AnEventThatIsNotAllowedIsRefused) {
+  for (const State state : kStates)
+    for (int event = 0; event <= static_cast<int>(Event::join); event++) {
+      SCOPED_TRACE("event " + std::to_string(event) + " in state " + std::to_string(static_cast<int>(state)));
+      const PageState page = page_in(state);
+      if (page.allows(static_cast<Event>(event)))
+        happens(page, static_cast<Event>(event));
+      else
+        EXPECT_DEATH(happens(page, static_cast<Event>(event)), "allows");
+    }
+}
+#endif
+
+TEST(PageState, AJoinedPageIsAsDirtyAsItsParts) {
+  PageState clean = page_in(State::leaving);
+  clean.sent();
+  clean.fault(false);
+  ASSERT_TRUE(clean.resident() && clean.stored());
+  // Its mapping was not writable when it left, so what came back is clean.
+  EXPECT_FALSE(clean.dirty());
+  clean.join(clean);
+  EXPECT_TRUE(!clean.dirty() && clean.stored());
+  clean.join(page_in(State::resident));
+  EXPECT_TRUE(clean.dirty() && !clean.stored());
 }
 
 }  // namespace

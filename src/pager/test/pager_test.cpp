@@ -94,8 +94,8 @@ uint64_t increments(uint64_t usual) {
   return wanted == nullptr ? usual : strtoull(wanted, nullptr, 10);
 }
 
-// Threads that add one to random words of shared pages, many more than are local. Each visit of a page makes a few
-// increments, so that pages leave between two of them often enough and the test ends.
+// Threads that add one to random words of shared pages, many more than are local. Each visit of a page makes
+// a few increments, so that pages leave between two of them often enough and the test ends.
 void hammer(uint64_t* words, uint64_t units, int threads, uint64_t total) {
   constexpr uint64_t kVisit = 50, kWords = kUnit / 8;
   std::vector<std::thread> all;
@@ -368,7 +368,8 @@ TEST_P(Ways, SignalsInStorms) {
   handled = 0;
   struct sigaction action = {}, before = {};
   action.sa_handler = [](int) {
-    // Every tenth time, and elsewhere: a handler that takes longer than its timer leaves nothing for the program.
+    // Every tenth time, and elsewhere: a handler that takes longer than its timer leaves nothing for the
+    // program.
     const uint64_t n = handled.fetch_add(1);
     if (n % 10 == 0) std::atomic_ref(of_the_handler[n / 10 * 37 % 200 * 512]).fetch_add(1);
     // The next one counts from here: on a crowded machine handlers would leave the program nothing.

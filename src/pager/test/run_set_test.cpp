@@ -1,4 +1,5 @@
-// RunSet against a set of single units: random adds and takes, nothing invented, nothing lost, neighbours joined.
+// RunSet against a set of single units: random adds and takes, nothing invented, nothing lost, neighbours
+// joined.
 #include "pager/run_set.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What every store must do, as a program against the interface: random puts, gets and releases, many in
-// flight, compared with what was put last. Used by unit tests and, under a launcher, by test/dlm.
+// flight, compared with what was put last. Used by unit tests and, under a launcher, by test/cluster.
 #pragma once
 
 #include <cstdint>

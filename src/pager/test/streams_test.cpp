@@ -1,6 +1,6 @@
-// What is fetched for which pattern of accesses. The program is a list of units; what it touches and is not there yet is a
-// fault, and the plan of each fault is taken to be there at once.
-#include "pager/core/streams.h"
+// What is fetched for which pattern of accesses. The program is a list of units; what it touches and is not
+// there yet is a fault, and the plan of each fault is taken to be there at once.
+#include "pager/pages/streams.h"
 
 #include <gtest/gtest.h>
 

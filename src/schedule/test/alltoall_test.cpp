@@ -86,8 +86,8 @@ TEST(A2at, SequencesOfThePaper) {
   EXPECT_EQ(four[3], (Round{{2, 2}, {2, 0}, {0, 2}}));
 }
 
-// Messages that each direction of links carries, all ranks sending alike: the links that a rank's own messages
-// take in that direction.
+// Messages that each direction of links carries, all ranks sending alike: the links that a rank's own
+// messages take in that direction.
 std::map<std::string, int> load(const std::vector<std::pair<int, int>>& round) {
   std::map<std::string, int> links{{"+x", 0}, {"-x", 0}, {"+y", 0}, {"-y", 0}};
   for (const auto& [x, y] : round) {

@@ -3,7 +3,7 @@
 // holds. How a rank's own datatype is built plays no part: what cannot be decoded is packed and unpacked by
 // the library.
 #include "generated/pmpi.h"
-#include "shim/objects/requests.h"
+#include "shim/process.h"
 
 namespace tasuki::shim::delegate {
 namespace {
@@ -46,6 +46,24 @@ int run(const Target& t, const Buffer& b, int root) {
   return MPI_SUCCESS;
 }
 
+// On a communicator that is not one host's. All ranks must come to the same decision from what is equal on
+// all of them.
+int span_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass) {
+  Process& p = g_process;
+  if (count <= 0 || comm == MPI_COMM_NULL || buffer == MPI_IN_PLACE || root < 0) return pass();
+  return p.types.find(type, comm).answer(pass, [&](TypeInfo* t) {
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<uint64_t>(count), t->size, &bytes) || !spans_pay(bytes))
+      return pass();
+    return p.spans.get(comm).answer(pass, [&](Span* s) {
+      if (root >= s->count) return pass();
+      const int rc = broadcast_spanning(p.broadcaster, s, root, {buffer, count, type, t}, nothing_found);
+      p.engine.stats().spanning++;
+      return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+    });
+  });
+}
+
 }  // namespace
 
 int barrier(MPI_Comm comm, Pass pass) {
@@ -69,7 +87,7 @@ int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm c
   if (c == nullptr || c->inter || c->peer_count < 2 || root < 0 || root >= c->peer_count || count <= 0 ||
       buffer == MPI_IN_PLACE)
     return pass();
-  return send_target(buffer, count, type, root, 0, comm).answer(pass, [&](const Target& t) {
+  return g_process.targets.to(buffer, count, type, root, 0, comm).answer(pass, [&](const Target& t) {
     if (t.type->size == 0) return pass();
     if (!t.type->opaque) {
       TypeTable::retain(t.type);
@@ -77,13 +95,14 @@ int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm c
       TypeTable::release(t.type);
       return rc;
     }
-    Request* r = receives(c, root) ? make_receive(t, buffer, count, 0) : make_send(t, buffer, count, 0);
+    Request* r = receives(c, root) ? g_process.requests.make_receive(t, buffer, count, 0)
+                                   : g_process.requests.make_send(t, buffer, count, 0);
     if (r == nullptr) return no_memory(comm);
     int rc = run(t, {r->region, r}, root);
     if (rc == MPI_SUCCESS && receives(c, root))
-      finish(r, MPI_STATUS_IGNORE);
+      g_process.requests.finish(r, MPI_STATUS_IGNORE);
     else
-      discard(r);
+      g_process.requests.discard(r);
     return rc;
   });
 }

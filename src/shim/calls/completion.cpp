@@ -4,9 +4,8 @@
 #include <vector>
 
 #include "generated/pmpi.h"
-#include "shim/hosts/remote.h"
 #include "shim/objects/status.h"
-#include "shim/verdict.h"
+#include "shim/process.h"
 
 namespace tasuki::shim {
 namespace {
@@ -32,7 +31,7 @@ int retire(Request* r, MPI_Request* handle, MPI_Status* status) {
     return MPI_SUCCESS;
   }
   const bool stays = mine(r).persistent != 0;
-  const int rc = finish(r, status, blamed_for(r));
+  const int rc = g_process.requests.finish(r, status, blamed_for(r));
   if (!stays) *handle = MPI_REQUEST_NULL;
   return rc;
 }
@@ -45,7 +44,7 @@ bool ready(Request* r, bool stay) {
 bool has_failed(Request* r) {
   if (is_inactive(r)) return false;
   if (r->kind == RequestKind::pair) r = r->part[0];
-  check_end(r, mine(r).type);
+  g_process.requests.check_end(r, mine(r).type);
   return r->truncated != 0;
 }
 
@@ -84,7 +83,7 @@ struct Split {
     if (carried[k] == nullptr) {
       handle = theirs[k];
     } else if (theirs[k] == MPI_REQUEST_NULL) {
-      remote::arrive(carried[k], status, code);
+      g_process.remote.arrive(carried[k], status, code);
       handle = MPI_REQUEST_NULL;
     }
   }
@@ -202,7 +201,7 @@ bool look_at(MPI_Request request, int* flag, MPI_Status* status) {
     active = !is_inactive(r);
     *flag = ready(r, false) ? 1 : 0;
     if (*flag != 0 && active)
-      code = peek(r, status);
+      code = g_process.requests.peek(r, status);
     else if (*flag != 0)
       set_empty_status(status);
   }
@@ -353,7 +352,7 @@ int wait(MPI_Request* request, MPI_Status* status, Pass pass) {
   if (r == nullptr) return pass();
   if (is_carried(r)) {
     *request = MPI_REQUEST_NULL;
-    return remote::wait(r, status);
+    return g_process.remote.wait(r, status);
   }
   if (!is_inactive(r)) g_process.engine.wait(r);
   const MPI_Comm comm = blamed_alone(r);
@@ -365,7 +364,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr || flag == nullptr) return pass();
   if (is_carried(r)) {
-    const int rc = remote::test(r, flag, status);
+    const int rc = g_process.remote.test(r, flag, status);
     if (*flag != 0) *request = MPI_REQUEST_NULL;
     return rc;
   }
@@ -494,23 +493,23 @@ int request_free(MPI_Request* request, Pass pass) {
   if (r == nullptr) return pass();
   *request = MPI_REQUEST_NULL;
   if (is_inactive(r))
-    discard(r);
+    g_process.requests.discard(r);
   else
-    detach(r);
+    g_process.requests.detach(r);
   return MPI_SUCCESS;
 }
 
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status, Pass pass) {
   Request* r = own(request);
   if (r == nullptr || flag == nullptr) return pass();
-  if (is_carried(r)) return remote::get_status(r, flag, status);
+  if (is_carried(r)) return g_process.remote.get_status(r, flag, status);
   *flag = ready(r, false) ? 1 : 0;
   if (*flag == 0)
     nothing_found();
   else if (is_inactive(r))
     set_empty_status(status);
   else
-    peek(r, status);
+    g_process.requests.peek(r, status);
   return MPI_SUCCESS;
 }
 
@@ -568,7 +567,7 @@ int request_get_status_some(int incount, const MPI_Request requests[], int* outc
 int cancel(MPI_Request* request, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr) return pass();
-  if (is_carried(r)) return remote::cancel(r);
+  if (is_carried(r)) return g_process.remote.cancel(r);
   g_process.engine.cancel(r);
   return MPI_SUCCESS;
 }

@@ -13,7 +13,7 @@
 
 #include "generated/pmpi.h"
 #include "layout/byte_order.h"
-#include "shim/objects/requests.h"
+#include "shim/process.h"
 
 namespace tasuki::shim {
 namespace {
@@ -134,8 +134,8 @@ class External {
            void* position)
       : position_(position) {
     if (format == nullptr || strcmp(format, "external32") != 0 || count <= 0 || position == nullptr) return;
-    // The library is not asked to pack a first time, as MPI_Pack is (pack.cpp): MPICH 4.0 ends the program for
-    // most types that hold other derived types. What is wrong with a type it may say itself.
+    // The library is not asked to pack a first time, as MPI_Pack is (pack.cpp): MPICH 4.0 ends the program
+    // for most types that hold other derived types. What is wrong with a type it may say itself.
     TypeInfo* t = g_process.types.find(type, g_process.quiet_comm).value_or(nullptr);
     if (t == nullptr || t->opaque || t->size == 0 || (typed == nullptr && t->predefined)) return;
     bytes_ = static_cast<uint64_t>(count) * t->size;

@@ -8,7 +8,7 @@
 
 #include "base/copy.h"
 #include "generated/pmpi.h"
-#include "shim/objects/requests.h"
+#include "shim/process.h"
 
 namespace tasuki::shim {
 namespace {

@@ -2,8 +2,8 @@
 #include <cstdlib>
 
 #include "generated/pmpi.h"
-#include "shim/hosts/remote.h"
 #include "shim/objects/status.h"
+#include "shim/process.h"
 #include "shim/verdict.h"
 
 namespace tasuki::shim::delegate {
@@ -16,7 +16,7 @@ int no_memory(const Target& t) {
 // Waits for a blocking call's own request and reports its result.
 int complete_now(Request* r, MPI_Comm comm, MPI_Status* status) {
   g_process.engine.wait(r);
-  const int rc = finish(r, status, comm);
+  const int rc = g_process.requests.finish(r, status, comm);
   return rc == MPI_SUCCESS ? rc : raise(comm, rc);
 }
 
@@ -49,7 +49,7 @@ Resolved<Exchange> start_halves(const Side& out, const Side& in, const Target& t
                                 PackedCopy* copy) {
   Exchange x;
   if (out.peer != MPI_PROC_NULL) {
-    x.send = make_send(to, out.buf, out.count, out.tag);
+    x.send = g_process.requests.make_send(to, out.buf, out.count, out.tag);
     if (x.send == nullptr) return Unresolved::failed(no_memory(to));
     if (copy->data != nullptr) {
       mine(x.send).scratch = copy->data;
@@ -58,14 +58,14 @@ Resolved<Exchange> start_halves(const Side& out, const Side& in, const Target& t
     }
   }
   if (in.peer != MPI_PROC_NULL) {
-    x.receive = make_receive(from, in.buf, in.count, in.tag);
+    x.receive = g_process.requests.make_receive(from, in.buf, in.count, in.tag);
     if (x.receive == nullptr) {
-      if (x.send != nullptr) discard(x.send);
+      if (x.send != nullptr) g_process.requests.discard(x.send);
       return Unresolved::failed(no_memory(from));
     }
     g_process.engine.start_receive(x.receive);
   }
-  const int rc = x.send != nullptr ? launch_send(x.send, SendMode::standard) : MPI_SUCCESS;
+  const int rc = x.send != nullptr ? g_process.requests.launch_send(x.send, SendMode::standard) : MPI_SUCCESS;
   if (rc != MPI_SUCCESS) return Unresolved::failed(rc);
   return x;
 }
@@ -75,9 +75,9 @@ Resolved<Exchange> start_exchange(const Side& out, const Side& in, MPI_Comm comm
   if (!sends && !receives) return Unresolved::pass();
   const Resolved<Target> nobody = Target{};
   const Resolved<Target> to =
-      sends ? send_target(out.buf, out.count, out.type, out.peer, out.tag, comm) : nobody;
+      sends ? g_process.targets.to(out.buf, out.count, out.type, out.peer, out.tag, comm) : nobody;
   const Resolved<Target> from =
-      receives ? receive_target(in.buf, in.count, in.type, in.peer, in.tag, comm) : nobody;
+      receives ? g_process.targets.from(in.buf, in.count, in.type, in.peer, in.tag, comm) : nobody;
   return to.and_then(from,
                      [&](const Target& t, const Target& f) { return start_halves(out, in, t, f, copy); });
 }
@@ -93,7 +93,7 @@ int finish_exchange(const Exchange& x, MPI_Status* status) {
     const bool sent = x.send == nullptr || engine.poll(x.send, true);
     return (x.receive == nullptr || engine.poll(x.receive, true)) && sent;
   });
-  if (x.send != nullptr) finish(x.send, MPI_STATUS_IGNORE);
+  if (x.send != nullptr) g_process.requests.finish(x.send, MPI_STATUS_IGNORE);
   if (x.receive != nullptr) return complete_now(x.receive, mine(x.receive).comm->comm, status);
   set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
   return MPI_SUCCESS;
@@ -112,14 +112,14 @@ Resolved<Exchange> start_replace(const Side& out, const Side& in, MPI_Comm comm)
     free(copy.data);  // what no request has taken
     return x;
   };
-  return send_target(out.buf, out.count, out.type, 0, 0, comm).and_then(start);
+  return g_process.targets.to(out.buf, out.count, out.type, 0, 0, comm).and_then(start);
 }
 
 // One request for both halves of a non-blocking exchange.
 int pair_request(const Exchange& x, MPI_Comm comm, MPI_Request* request) {
   if (x.send == nullptr || x.receive == nullptr) {
     if (x.send != nullptr) mine(x.send).from_nobody = 1;
-    *request = handle_for(x.send != nullptr ? x.send : x.receive);
+    *request = g_process.requests.handle_for(x.send != nullptr ? x.send : x.receive);
     return MPI_SUCCESS;
   }
   Request* pair = g_process.engine.take_request();
@@ -130,7 +130,7 @@ int pair_request(const Exchange& x, MPI_Comm comm, MPI_Request* request) {
   mine(pair).comm = mine(x.receive).comm;
   CommTable::retain(mine(pair).comm);
   pair->state.store(RequestState::pending, std::memory_order_relaxed);
-  *request = handle_for(pair);
+  *request = g_process.requests.handle_for(pair);
   return MPI_SUCCESS;
 }
 
@@ -140,18 +140,18 @@ int pair_request(const Exchange& x, MPI_Comm comm, MPI_Request* request) {
 int exchange_with_nobody(const Side& out, const Side& in, MPI_Comm comm, MPI_Request* request, Pass pass) {
   if (out.peer != MPI_PROC_NULL || in.peer != MPI_PROC_NULL || request == nullptr) return pass();
   const auto look_at_receive = [&](const Target& send) {
-    return receive_target(in.buf, in.count, in.type, 0, in.tag, comm).and_then([&](const Target&) {
+    return g_process.targets.from(in.buf, in.count, in.type, 0, in.tag, comm).and_then([&](const Target&) {
       return Resolved<Target>(send);
     });
   };
-  return send_target(out.buf, out.count, out.type, 0, out.tag, comm)
+  return g_process.targets.to(out.buf, out.count, out.type, 0, out.tag, comm)
       .and_then(look_at_receive)
       .answer(pass, [&](const Target& send) {
-        Request* r = make_send(send, out.buf, 0, out.tag);
+        Request* r = g_process.requests.make_send(send, out.buf, 0, out.tag);
         if (r == nullptr) return no_memory(send);
         mine(r).from_nobody = 1;
         r->state.store(RequestState::done, std::memory_order_relaxed);
-        *request = handle_for(r);
+        *request = g_process.requests.handle_for(r);
         return MPI_SUCCESS;
       });
 }
@@ -164,8 +164,10 @@ Side side(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag
 
 int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, SendMode mode,
          Pass pass) {
-  const auto by_library = [&] { return remote::send(buf, count, type, dest, tag, comm, mode, pass); };
-  return send_target(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
+  const auto by_library = [&] {
+    return g_process.remote.send(buf, count, type, dest, tag, comm, mode, pass);
+  };
+  return g_process.targets.to(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
     if ((mode == SendMode::standard || mode == SendMode::ready) && fits_inline(t, count) &&
         g_process.engine.options().eager_bytes >= kInlineBytes) {
       g_process.engine.send_inline(t.slot, t.comm->context, tag, t.comm->rank,
@@ -173,21 +175,23 @@ int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
                                    static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size));
       return MPI_SUCCESS;
     }
-    Request* r = make_send(t, buf, count, tag);
+    Request* r = g_process.requests.make_send(t, buf, count, tag);
     if (r == nullptr) return no_memory(t);
-    const int rc = launch_send(r, mode);
+    const int rc = g_process.requests.launch_send(r, mode);
     return rc == MPI_SUCCESS ? complete_now(r, comm, MPI_STATUS_IGNORE) : rc;
   });
 }
 
 int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
          MPI_Status* status, Pass pass) {
-  const auto by_library = [&] { return remote::recv(buf, count, type, source, tag, comm, status, pass); };
-  return receive_target(buf, count, type, source, tag, comm).answer(by_library, [&](const Target& t) {
-    Request* r = make_receive(t, buf, count, tag, Hold::no);
+  const auto by_library = [&] {
+    return g_process.remote.recv(buf, count, type, source, tag, comm, status, pass);
+  };
+  return g_process.targets.from(buf, count, type, source, tag, comm).answer(by_library, [&](const Target& t) {
+    Request* r = g_process.requests.make_receive(t, buf, count, tag, Hold::no);
     if (r == nullptr) return no_memory(t);
     g_process.engine.receive(r);
-    check_end(r, t.type);
+    g_process.requests.check_end(r, t.type);
     return complete_now(r, comm, status);
   });
 }
@@ -196,13 +200,13 @@ int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag
           MPI_Request* request, SendMode mode, Pass pass) {
   if (request == nullptr) return pass();
   const auto by_library = [&] {
-    return remote::isend(buf, count, type, dest, tag, comm, request, mode, pass);
+    return g_process.remote.isend(buf, count, type, dest, tag, comm, request, mode, pass);
   };
-  return send_target(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
-    Request* r = make_send(t, buf, count, tag);
+  return g_process.targets.to(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
+    Request* r = g_process.requests.make_send(t, buf, count, tag);
     if (r == nullptr) return no_memory(t);
-    const int rc = launch_send(r, mode);
-    if (rc == MPI_SUCCESS) *request = handle_for(r);
+    const int rc = g_process.requests.launch_send(r, mode);
+    if (rc == MPI_SUCCESS) *request = g_process.requests.handle_for(r);
     return rc;
   });
 }
@@ -210,12 +214,14 @@ int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag
 int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
           MPI_Request* request, Pass pass) {
   if (request == nullptr) return pass();
-  const auto by_library = [&] { return remote::irecv(buf, count, type, source, tag, comm, request, pass); };
-  return receive_target(buf, count, type, source, tag, comm).answer(by_library, [&](const Target& t) {
-    Request* r = make_receive(t, buf, count, tag);
+  const auto by_library = [&] {
+    return g_process.remote.irecv(buf, count, type, source, tag, comm, request, pass);
+  };
+  return g_process.targets.from(buf, count, type, source, tag, comm).answer(by_library, [&](const Target& t) {
+    Request* r = g_process.requests.make_receive(t, buf, count, tag);
     if (r == nullptr) return no_memory(t);
     g_process.engine.start_receive(r);
-    *request = handle_for(r);
+    *request = g_process.requests.handle_for(r);
     return MPI_SUCCESS;
   });
 }
@@ -224,8 +230,8 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, in
              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
              MPI_Comm comm, MPI_Status* status, Pass pass) {
   const auto by_library = [&] {
-    return remote::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                            recvtag, comm, status, pass);
+    return g_process.remote.sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                                     recvtype, source, recvtag, comm, status, pass);
   };
   return start_exchange(side(sendbuf, sendcount, sendtype, dest, sendtag),
                         side(recvbuf, recvcount, recvtype, source, recvtag), comm)
@@ -261,12 +267,12 @@ int isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, i
 int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
               MPI_Request* request, SendMode mode, Pass pass) {
   if (request == nullptr) return pass();
-  return send_target(buf, count, type, dest, tag, comm).answer(pass, [&](const Target& t) {
-    Request* r = make_send(t, buf, count, tag);
+  return g_process.targets.to(buf, count, type, dest, tag, comm).answer(pass, [&](const Target& t) {
+    Request* r = g_process.requests.make_send(t, buf, count, tag);
     if (r == nullptr) return no_memory(t);
     mine(r).persistent = 1;
     mine(r).mode = mode;
-    *request = handle_for(r);
+    *request = g_process.requests.handle_for(r);
     return MPI_SUCCESS;
   });
 }
@@ -274,11 +280,11 @@ int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int
 int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
               MPI_Request* request, Pass pass) {
   if (request == nullptr) return pass();
-  return receive_target(buf, count, type, source, tag, comm).answer(pass, [&](const Target& t) {
-    Request* r = make_receive(t, buf, count, tag);
+  return g_process.targets.from(buf, count, type, source, tag, comm).answer(pass, [&](const Target& t) {
+    Request* r = g_process.requests.make_receive(t, buf, count, tag);
     if (r == nullptr) return no_memory(t);
     mine(r).persistent = 1;
-    *request = handle_for(r);
+    *request = g_process.requests.handle_for(r);
     return MPI_SUCCESS;
   });
 }
@@ -288,7 +294,7 @@ int start(MPI_Request* request, Pass pass) {
   if (r == nullptr) return pass();
   if (r->kind == RequestKind::carried) return raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
   if (!is_inactive(r)) return raise(mine(r).comm->comm, MPI_ERR_REQUEST);
-  return launch_persistent(r);
+  return g_process.requests.launch_persistent(r);
 }
 
 int startall(int count, MPI_Request requests[], Pass pass) {

@@ -1,7 +1,7 @@
 // MPI_Probe, MPI_Mprobe and their kin.
 #include "generated/pmpi.h"
 #include "shim/objects/status.h"
-#include "shim/verdict.h"
+#include "shim/process.h"
 
 namespace tasuki::shim {
 namespace {
@@ -14,7 +14,7 @@ struct Search {
 
 Resolved<Search> search_for(int source, int tag, MPI_Comm comm) {
   CommInfo* c = g_process.comms.find(comm);
-  if (c == nullptr || (tag != MPI_ANY_TAG && (tag < 0 || tag > g_process.tag_upper_bound)))
+  if (c == nullptr || (tag != MPI_ANY_TAG && (tag < 0 || tag > g_process.targets.tag_upper_bound())))
     return Unresolved::pass();
   if (source == MPI_ANY_SOURCE) return Search{c, kAnySource, tag_in(tag)};
   if (source < 0 || source >= c->peer_count) return Unresolved::pass();
@@ -26,14 +26,14 @@ Resolved<Request*> receive_matched(void* buf, MPI_Count count, MPI_Datatype type
                                    Matched matched) {
   const MPI_Comm comm = matched.comm->comm;
   const auto start = [&](const Target& t) -> Resolved<Request*> {
-    Request* r = make_receive(t, buf, count, MPI_ANY_TAG);
+    Request* r = g_process.requests.make_receive(t, buf, count, MPI_ANY_TAG);
     if (r == nullptr) return Unresolved::failed(raise(comm, MPI_ERR_NO_MEM));
     g_process.engine.receive_message(r, g_process.messages.take(message).envelope);
     CommTable::release(matched.comm);
     return r;
   };
   const auto receive = [&](TypeInfo*) {
-    return receive_target(buf, count, type, MPI_ANY_SOURCE, MPI_ANY_TAG, comm).and_then(start);
+    return g_process.targets.from(buf, count, type, MPI_ANY_SOURCE, MPI_ANY_TAG, comm).and_then(start);
   };
   if (count <= 0) return receive(nullptr);
   return g_process.types.find(type, blamed(comm)).and_then(receive);
@@ -106,7 +106,7 @@ int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, M
   return receive_matched(buf, count, type, message, *matched).answer(pass, [&](Request* r) {
     g_process.engine.wait(r);
     const MPI_Comm comm = mine(r).comm->comm;
-    const int rc = finish(r, status, blamed(comm));
+    const int rc = g_process.requests.finish(r, status, blamed(comm));
     return rc == MPI_SUCCESS ? rc : raise(blamed(comm), rc);
   });
 }
@@ -116,7 +116,7 @@ int imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, 
   const Matched* matched = g_process.messages.find(message);
   if (matched == nullptr || request == nullptr) return pass();
   return receive_matched(buf, count, type, message, *matched).answer(pass, [&](Request* r) {
-    *request = handle_for(r);
+    *request = g_process.requests.handle_for(r);
     return MPI_SUCCESS;
   });
 }

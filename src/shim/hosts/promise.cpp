@@ -17,7 +17,10 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "generated/pmpi.h"
-#include "shim/process.h"
+#include "os/clock.h"
+#include "os/cpu.h"
+#include "shim/errors.h"
+#include "shim/objects/handle_map.h"
 
 namespace tasuki::shim {
 namespace {
@@ -38,9 +41,9 @@ constexpr const char* kLine =
 template <typename Found>
 bool look_until(int64_t limit_ms, Found found) {
   constexpr int64_t kLongest = 20'000'000;
-  const int64_t end = now_ms() + limit_ms;
+  const int64_t end = os::monotonic_ms() + limit_ms;
   for (int64_t pause = 100'000; !found(); pause = std::min(2 * pause, kLongest)) {
-    if (now_ms() > end) return false;
+    if (os::monotonic_ms() > end) return false;
     const timespec t{0, pause};
     nanosleep(&t, nullptr);
   }
@@ -137,7 +140,7 @@ std::string name_of(int rank, size_t part) {
 
 // Rank 0: hears all spaces.
 bool hear_all(const Names& names, std::vector<char> known, bool in, int64_t limit_ms) {
-  const int64_t end = now_ms() + limit_ms;
+  const int64_t end = os::monotonic_ms() + limit_ms;
   for (;;) {
     const auto missing = std::find(known.begin(), known.end(), 0);
     if (missing == known.end() || !in) return in;
@@ -145,7 +148,7 @@ bool hear_all(const Names& names, std::vector<char> known, bool in, int64_t limi
     bool more = true;
     for (size_t part = 0; more; part++) {
       std::string text;
-      if (!look_until(end - now_ms(), [&] { return names.look_up(name_of(rank, part), &text); }))
+      if (!look_until(end - os::monotonic_ms(), [&] { return names.look_up(name_of(rank, part), &text); }))
         give_up(("rank " + std::to_string(rank)).c_str(), limit_ms);
       in = enter(text, &known, &more) && in;
     }

@@ -4,8 +4,9 @@
 #include <cstdlib>
 
 #include "generated/pmpi.h"
+#include "shim/objects/blocks.h"
 
-namespace tasuki::shim::remote {
+namespace tasuki::shim {
 namespace {
 
 // From here on a pack is shared with idle tasks, as in pack.cpp.
@@ -75,93 +76,6 @@ constexpr uint64_t kSparseFrom = 64 << 10;
 constexpr uint64_t kUnpackedFrom = 32 << 10, kUnpackedTo = 128 << 10;
 #endif
 
-bool pays(Direction direction, const layout::Region& r) {
-  const uint64_t bytes = layout::bytes(r);
-  if (bytes < kLeast || layout::typical_run(r.layout) >= kLongRun) return false;
-#if defined(OPEN_MPI)
-  static_cast<void>(direction);
-  return bytes < kCacheful && (bytes < kSparseFrom || !is_sparse(r));
-#else
-  if (direction == Direction::send) return true;
-  return bytes < kUnpackedFrom || (bytes >= kUnpackedTo && !is_sparse(r));
-#endif
-}
-
-// ---- buffers for packed bytes
-//
-// Kept: to have the pages of a fresh one mapped costs more than to pack into it.
-
-struct Block {
-  uint64_t capacity;
-  Block* next;
-};
-constexpr uint64_t kHeader = kLine;  // keeps the bytes aligned
-constexpr uint64_t kSmallestBlock = 16 << 10;
-constexpr uint64_t kMostKept = 128 << 20;
-// More than this in use at once (many receives posted ahead): the library then needs no memory of its own.
-constexpr uint64_t kMostUsed = 512 << 20;
-
-struct Blocks {
-  SpinLock lock;
-  Block* free = nullptr;
-  uint64_t kept = 0, used = 0;
-};
-Blocks g_blocks;
-
-}  // namespace
-
-char* take_block(uint64_t bytes) {
-  uint64_t capacity = kSmallestBlock;
-  while (capacity < bytes) capacity *= 2;
-  Block* b = nullptr;
-  {
-    Locked locked(g_blocks.lock);
-    if (g_blocks.used + capacity > kMostUsed) return nullptr;
-    g_blocks.used += capacity;
-    Block** at = &g_blocks.free;
-    while (*at != nullptr && (*at)->capacity != capacity) at = &(*at)->next;
-    if ((b = *at) != nullptr) {
-      *at = b->next;
-      g_blocks.kept -= capacity;
-    }
-  }
-  if (b == nullptr) {
-    b = static_cast<Block*>(aligned_alloc(kLine, kHeader + capacity));
-    if (b == nullptr) {
-      Locked locked(g_blocks.lock);
-      g_blocks.used -= capacity;
-      return nullptr;
-    }
-    b->capacity = capacity;
-  }
-  return reinterpret_cast<char*>(b) + kHeader;
-}
-
-void give_block(char* data) {
-  Block* b = reinterpret_cast<Block*>(data - kHeader);
-  {
-    Locked locked(g_blocks.lock);
-    g_blocks.used -= b->capacity;
-    if (g_blocks.kept + b->capacity <= kMostKept) {
-      g_blocks.kept += b->capacity;
-      b->next = g_blocks.free;
-      g_blocks.free = b;
-      return;
-    }
-  }
-  free(b);
-}
-
-namespace {
-
-void move(const layout::Region& to, const layout::Region& from, uint64_t bytes) {
-  if (bytes >= kShareFrom)
-    g_process.engine.copy(to, from, bytes);
-  else
-    layout::copy(to, from, 0, bytes);
-  __atomic_add_fetch(&g_process.remote_bytes, bytes, __ATOMIC_RELAXED);
-}
-
 layout::Region dense(char* data, uint64_t bytes) {
   return {data, bytes, layout::byte_layout()};
 }
@@ -173,35 +87,145 @@ uint64_t arrived(const MPI_Status& status) {
   return n > 0 ? static_cast<uint64_t>(n) : 0;
 }
 
-int send_packed(const Packed& p, int dest, int tag, MPI_Comm comm, SendMode mode) {
+}  // namespace
+
+bool Remote::pays(Direction direction, const layout::Region& r) {
+  const uint64_t bytes = layout::bytes(r);
+  if (bytes < kLeast || layout::typical_run(r.layout) >= kLongRun) return false;
+#if defined(OPEN_MPI)
+  static_cast<void>(direction);
+  return bytes < kCacheful && (bytes < kSparseFrom || !is_sparse(r));
+#else
+  if (direction == Direction::send) return true;
+  return bytes < kUnpackedFrom || (bytes >= kUnpackedTo && !is_sparse(r));
+#endif
+}
+
+void Remote::move(const layout::Region& to, const layout::Region& from, uint64_t bytes) {
+  if (bytes >= kShareFrom)
+    engine_.copy(to, from, bytes);
+  else
+    layout::copy(to, from, 0, bytes);
+  __atomic_add_fetch(&bytes_, bytes, __ATOMIC_RELAXED);
+}
+
+// The user's typed buffer of one call, and the packed bytes that stand for it.
+class Remote::Packed {
+ public:
+  // `peer` is the rank that the call names. After it either used() holds, or the library does better with the
+  // user's own arguments, or error() is a code to return, raised already.
+  Packed(Remote& remote, Direction direction, const void* buf, MPI_Count count, MPI_Datatype type, int peer,
+         MPI_Comm comm);
+  ~Packed() { give_back(); }
+  Packed(const Packed&) = delete;
+  Packed& operator=(const Packed&) = delete;
+
+  // What the MPI function returns: library(), the code of the error, or use() where the packed bytes are
+  // used.
+  template <typename Library, typename Use>
+  int answer(Library&& library, Use&& use) const {
+    if (error_ != MPI_SUCCESS) return error_;
+    return used() ? use() : library();
+  }
+  bool used() const { return data_ != nullptr; }
+  int error() const { return error_; }
+  void* data() const { return data_; }
+  int bytes() const { return static_cast<int>(bytes_); }
+
+  void pack() const;
+  // Unpacks what came, which may be less than was asked for.
+  void unpack(const MPI_Status& status) const;
+  // A blocking send of the packed bytes.
+  int send(int dest, int tag, MPI_Comm comm, SendMode mode) const;
+  // The request takes everything over and gives it back when it is discarded.
+  void move_to(Request* r);
+
+ private:
+  void use(Direction direction, const void* buf, MPI_Count count, TypeInfo* t);
+  void give_back();
+
+  Remote& remote_;
+  TypeInfo* type_ = nullptr;
+  layout::Region region_{};
+  uint64_t bytes_ = 0;
+  char* data_ = nullptr;
+  int error_ = MPI_SUCCESS;
+};
+
+Remote::Packed::Packed(Remote& remote, Direction direction, const void* buf, MPI_Count count,
+                       MPI_Datatype type, int peer, MPI_Comm comm)
+    : remote_(remote) {
+  if (remote.policy_ == RemotePolicy::off || count <= 0 || comm == MPI_COMM_NULL) return;
+  if (peer < 0 && (peer != MPI_ANY_SOURCE || direction == Direction::send)) return;
+  // Refused for another reason than its members: the library says what is wrong.
+  if (remote.comms_.find(comm) != nullptr) return;
+  error_ = remote.types_.find(type, comm)
+               .answer([] { return MPI_SUCCESS; },
+                       [&](TypeInfo* t) {
+                         use(direction, buf, count, t);
+                         return MPI_SUCCESS;
+                       });
+}
+
+void Remote::Packed::use(Direction direction, const void* buf, MPI_Count count, TypeInfo* t) {
+  if (t->dense || t->opaque || t->size == 0) return;
+  if (static_cast<uint64_t>(count) > kMost / t->size) return;
+  bytes_ = static_cast<uint64_t>(count) * t->size;
+  region_ = {static_cast<char*>(const_cast<void*>(buf)), static_cast<uint64_t>(count), t->layout};
+  if (remote_.policy_ == RemotePolicy::on && !pays(direction, region_)) return;
+  if ((data_ = take_block(bytes_)) == nullptr) return;
+  type_ = t;
+  TypeTable::retain(t);
+}
+
+void Remote::Packed::pack() const {
+  remote_.move(dense(data_, bytes_), region_, bytes_);
+}
+
+void Remote::Packed::unpack(const MPI_Status& status) const {
+  const uint64_t n = arrived(status);
+  if (n > 0 && n <= bytes_) remote_.move(region_, dense(data_, n), n);
+}
+
+void Remote::Packed::give_back() {
+  if (data_ == nullptr) return;
+  give_block(data_);
+  TypeTable::release(type_);
+  data_ = nullptr;
+}
+
+int Remote::Packed::send(int dest, int tag, MPI_Comm comm, SendMode mode) const {
   switch (mode) {
     case SendMode::synchronous:
-      return pmpi().Ssend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm);
+      return pmpi().Ssend(data(), bytes(), MPI_PACKED, dest, tag, comm);
     case SendMode::ready:
-      return pmpi().Rsend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm);
+      return pmpi().Rsend(data(), bytes(), MPI_PACKED, dest, tag, comm);
     default:
-      return pmpi().Send(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm);
+      return pmpi().Send(data(), bytes(), MPI_PACKED, dest, tag, comm);
   }
 }
 
-Request* make_carried() {
-  if (!g_process.detached.empty()) reap_detached();
-  return g_process.engine.take_request();
+void Remote::Packed::move_to(Request* r) {
+  r->kind = RequestKind::carried;
+  r->region = region_;
+  mine(r).type = type_;
+  mine(r).packed = data_;
+  data_ = nullptr;
 }
 
 // Hands the user a request for the library's, or its error.
-int carry(Packed& p, Request* r, MPI_Request library, int rc, MPI_Request* request) {
+int Remote::carry(Packed& p, Request* r, MPI_Request library, int rc, MPI_Request* request) {
   if (rc != MPI_SUCCESS) {
-    discard(r);
+    requests_.discard(r);
     return rc;
   }
   p.move_to(r);
   mine(r).library = key_of(library);
-  *request = handle_for(r);
+  *request = requests_.handle_for(r);
   return MPI_SUCCESS;
 }
 
-void unpack_carried(Request* r, const MPI_Status& status) {
+void Remote::unpack_carried(Request* r, const MPI_Status& status) {
   if (mine(r).unpacks == 0) return;
   mine(r).unpacks = 0;
   int cancelled = 0;
@@ -210,70 +234,19 @@ void unpack_carried(Request* r, const MPI_Status& status) {
   if (n > 0 && n <= layout::bytes(r->region)) move(r->region, dense(mine(r).packed, n), n);
 }
 
-}  // namespace
-
-Packed::Packed(Direction direction, const void* buf, MPI_Count count, MPI_Datatype type, int peer,
-               MPI_Comm comm) {
-  if (g_process.remote == RemotePolicy::off || count <= 0 || comm == MPI_COMM_NULL) return;
-  if (peer < 0 && (peer != MPI_ANY_SOURCE || direction == Direction::send)) return;
-  // Refused for another reason than its members: the library says what is wrong.
-  if (g_process.comms.find(comm) != nullptr) return;
-  error_ = g_process.types.find(type, comm)
-               .answer([] { return MPI_SUCCESS; },
-                       [&](TypeInfo* t) {
-                         use(direction, buf, count, t);
-                         return MPI_SUCCESS;
-                       });
-}
-
-void Packed::use(Direction direction, const void* buf, MPI_Count count, TypeInfo* t) {
-  if (t->dense || t->opaque || t->size == 0) return;
-  if (static_cast<uint64_t>(count) > kMost / t->size) return;
-  bytes_ = static_cast<uint64_t>(count) * t->size;
-  region_ = {static_cast<char*>(const_cast<void*>(buf)), static_cast<uint64_t>(count), t->layout};
-  if (g_process.remote == RemotePolicy::on && !pays(direction, region_)) return;
-  if ((data_ = take_block(bytes_)) == nullptr) return;
-  type_ = t;
-  TypeTable::retain(t);
-}
-
-void Packed::pack() const {
-  move(dense(data_, bytes_), region_, bytes_);
-}
-
-void Packed::unpack(const MPI_Status& status) const {
-  const uint64_t n = arrived(status);
-  if (n > 0 && n <= bytes_) move(region_, dense(data_, n), n);
-}
-
-void Packed::give_back() {
-  if (data_ == nullptr) return;
-  give_block(data_);
-  TypeTable::release(type_);
-  data_ = nullptr;
-}
-
-void Packed::move_to(Request* r) {
-  r->kind = RequestKind::carried;
-  r->region = region_;
-  mine(r).type = type_;
-  mine(r).packed = data_;
-  data_ = nullptr;
-}
-
-int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, SendMode mode,
-         Pass pass) {
+int Remote::send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                 SendMode mode, Pass pass) {
   if (mode == SendMode::buffered) return pass();
-  const Packed p(Direction::send, buf, count, type, dest, comm);
+  const Packed p(*this, Direction::send, buf, count, type, dest, comm);
   return p.answer(pass, [&] {
     p.pack();
-    return send_packed(p, dest, tag, comm, mode);
+    return p.send(dest, tag, comm, mode);
   });
 }
 
-int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-         MPI_Status* status, Pass pass) {
-  const Packed p(Direction::receive, buf, count, type, source, comm);
+int Remote::recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                 MPI_Status* status, Pass pass) {
+  const Packed p(*this, Direction::receive, buf, count, type, source, comm);
   return p.answer(pass, [&] {
     MPI_Status own_status;
     if (status == MPI_STATUS_IGNORE) status = &own_status;
@@ -283,13 +256,13 @@ int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI
   });
 }
 
-int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-             MPI_Comm comm, MPI_Status* status, Pass pass) {
+int Remote::sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                     MPI_Comm comm, MPI_Status* status, Pass pass) {
   if (sendcount > INT_MAX || recvcount > INT_MAX) return pass();
-  const Packed out(Direction::send, sendbuf, sendcount, sendtype, dest, comm);
+  const Packed out(*this, Direction::send, sendbuf, sendcount, sendtype, dest, comm);
   if (out.error() != MPI_SUCCESS) return out.error();
-  const Packed in(Direction::receive, recvbuf, recvcount, recvtype, source, comm);
+  const Packed in(*this, Direction::receive, recvbuf, recvcount, recvtype, source, comm);
   if (in.error() != MPI_SUCCESS) return in.error();
   if (!out.used() && !in.used()) return pass();
   if (out.used()) {
@@ -309,12 +282,12 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, in
   return rc;
 }
 
-int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-          MPI_Request* request, SendMode mode, Pass pass) {
+int Remote::isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                  MPI_Request* request, SendMode mode, Pass pass) {
   if (mode == SendMode::buffered || request == nullptr) return pass();
-  Packed p(Direction::send, buf, count, type, dest, comm);
+  Packed p(*this, Direction::send, buf, count, type, dest, comm);
   return p.answer(pass, [&] {
-    Request* r = make_carried();
+    Request* r = requests_.take();
     if (r == nullptr) return pass();
     p.pack();
     MPI_Request sent = MPI_REQUEST_NULL;
@@ -329,12 +302,12 @@ int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag
   });
 }
 
-int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-          MPI_Request* request, Pass pass) {
+int Remote::irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                  MPI_Request* request, Pass pass) {
   if (request == nullptr) return pass();
-  Packed p(Direction::receive, buf, count, type, source, comm);
+  Packed p(*this, Direction::receive, buf, count, type, source, comm);
   return p.answer(pass, [&] {
-    Request* r = make_carried();
+    Request* r = requests_.take();
     if (r == nullptr) return pass();
     mine(r).unpacks = 1;
     MPI_Request posted = MPI_REQUEST_NULL;
@@ -345,12 +318,12 @@ int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MP
 
 // ---- carried requests
 
-void arrive(Request* r, const MPI_Status& status, int code) {
+void Remote::arrive(Request* r, const MPI_Status& status, int code) {
   if (code == MPI_SUCCESS) unpack_carried(r, status);
-  discard(r);
+  requests_.discard(r);
 }
 
-int wait(Request* r, MPI_Status* status) {
+int Remote::wait(Request* r, MPI_Status* status) {
   MPI_Status own_status;
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   MPI_Request library = handle_of<MPI_Request>(mine(r).library);
@@ -359,7 +332,7 @@ int wait(Request* r, MPI_Status* status) {
   return rc;
 }
 
-int test(Request* r, int* flag, MPI_Status* status) {
+int Remote::test(Request* r, int* flag, MPI_Status* status) {
   MPI_Status own_status;
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   MPI_Request library = handle_of<MPI_Request>(mine(r).library);
@@ -370,7 +343,7 @@ int test(Request* r, int* flag, MPI_Status* status) {
   return rc;
 }
 
-int get_status(Request* r, int* flag, MPI_Status* status) {
+int Remote::get_status(Request* r, int* flag, MPI_Status* status) {
   MPI_Status own_status;
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   status->MPI_ERROR = MPI_SUCCESS;
@@ -379,9 +352,9 @@ int get_status(Request* r, int* flag, MPI_Status* status) {
   return rc;
 }
 
-int cancel(Request* r) {
+int Remote::cancel(Request* r) {
   MPI_Request library = handle_of<MPI_Request>(mine(r).library);
   return pmpi().Cancel(&library);
 }
 
-}  // namespace tasuki::shim::remote
+}  // namespace tasuki::shim

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "generated/pmpi.h"
+#include "shim/errors.h"
 #include "shim/objects/requests.h"
 
 namespace tasuki::shim {

@@ -1,10 +1,10 @@
 // Spans: communicators whose members live on several hosts, all of them under Tasuki.
 //
-// That all ranks run Tasuki is the user's promise (TASUKI_EVERYWHERE), and MPI_Init holds him to it (promise.h). After
-// that every member of a communicator comes to the same conclusions from its group alone.
+// That all ranks run Tasuki is the user's promise (TASUKI_EVERYWHERE), and MPI_Init holds him to it
+// (promise.h). After that every member of a communicator comes to the same conclusions from its group alone.
 //
-// What a span needs (a private communicator, contexts inside the hosts) is made in the first call that uses it,
-// which is collective.
+// What a span needs (a private communicator, contexts inside the hosts) is made in the first call that uses
+// it, which is collective.
 #pragma once
 
 #include <mpi.h>
@@ -12,6 +12,7 @@
 #include "message/broadcast.h"
 #include "schedule/schedule.h"
 #include "shim/delegates.h"
+#include "shim/objects/datatype.h"
 #include "shim/objects/handle_map.h"
 #include "shim/resolved.h"
 
@@ -57,7 +58,17 @@ class SpanTable {
   int keyval_ = MPI_KEYVAL_INVALID;
 };
 
-// MPI_Bcast on a communicator that is not one host's.
-int span_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass);
+// MPI_Bcast on a communicator that is not one host's. Between these sizes it is faster than the library's.
+bool spans_pay(uint64_t bytes);
+struct UserBuffer {
+  void* buffer;
+  MPI_Count count;
+  MPI_Datatype handle;
+  TypeInfo* type;  // of the handle
+};
+// Called by all ranks of the span; returns an error code, not raised.
+// `nothing_found`: called when neither side has got on.
+int broadcast_spanning(Broadcaster& broadcaster, Span* s, int root, const UserBuffer& b,
+                       void (*nothing_found)());
 
 }  // namespace tasuki::shim

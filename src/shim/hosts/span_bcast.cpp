@@ -2,20 +2,21 @@
 // the MPI library's messages carry out segment by segment; the other ranks of a host copy from their leader's
 // memory what has come so far (broadcast.h). On the root's host the root is the leader.
 //
-// All ranks must come to the same decision from what is equal on all of them: the communicator, the root and the
-// bytes of the type signature.
+// All ranks must come to the same decision from what is equal on all of them: the communicator, the root and
+// the bytes of the type signature.
 #include <algorithm>
 
 #include "generated/pmpi.h"
 #include "schedule/algorithms.h"
-#include "shim/hosts/remote.h"
+#include "shim/hosts/span.h"
+#include "shim/objects/blocks.h"
 #include "shim/objects/requests.h"
 
 namespace tasuki::shim {
 namespace {
 
-// Below, the library is as fast (two hosts, contiguous, Open MPI: 32 KiB 45 us and 54); above, leaders would need
-// as much memory again for typed data.
+// Below, the library is as fast (two hosts, contiguous, Open MPI: 32 KiB 45 us and 54); above, leaders would
+// need as much memory again for typed data.
 constexpr uint64_t kLeast = 64 << 10;
 constexpr uint64_t kMost = 1 << 30;
 constexpr int kTag = 1;
@@ -54,8 +55,9 @@ const schedule::Schedule* schedule_for(Span* s, int root_node, uint64_t bytes) {
 class SpanBroadcast {
  public:
   SpanBroadcast(Broadcaster& broadcaster, Span* s, int root, void* buffer, MPI_Count count,
-                MPI_Datatype handle, const TypeInfo* type)
+                MPI_Datatype handle, const TypeInfo* type, void (*nothing_found)())
       : broadcaster_(broadcaster),
+        nothing_found_(nothing_found),
         s_(*s),
         root_(root),
         buffer_(buffer),
@@ -67,7 +69,7 @@ class SpanBroadcast {
     schedule_ = schedule_for(s, s->node_of[root], bytes_);
   }
   ~SpanBroadcast() {
-    if (block_ != nullptr) remote::give_block(block_);
+    if (block_ != nullptr) give_block(block_);
   }
   SpanBroadcast(const SpanBroadcast&) = delete;
   SpanBroadcast& operator=(const SpanBroadcast&) = delete;
@@ -78,7 +80,7 @@ class SpanBroadcast {
     if (!opaque_ && layout::is_dense(region_, &start)) {
       stream_ = start;
     } else if (leads || opaque_) {
-      stream_ = block_ = remote::take_block(bytes_);
+      stream_ = block_ = take_block(bytes_);
       if (block_ == nullptr) return MPI_ERR_NO_MEM;
     }
     return leads ? lead() : follow();
@@ -163,8 +165,8 @@ class SpanBroadcast {
     int first_ = 0, count_ = 0;
   };
 
-  // A step is started as soon as the bytes that it sends are there, up to a few ahead of the rounds: data of a
-  // stream arrive in order, so that nothing else is to be waited for.
+  // A step is started as soon as the bytes that it sends are there, up to a few ahead of the rounds: data of
+  // a stream arrive in order, so that nothing else is to be waited for.
   int exchange(const std::vector<schedule::Step>& steps) {
     using schedule::Action;
     Window<4> receives;
@@ -200,7 +202,7 @@ class SpanBroadcast {
         moved = true;
       }
       if (rc != MPI_SUCCESS) return rc;
-      if (!moved) nothing_found();
+      if (!moved) nothing_found_();
     }
   }
 
@@ -211,6 +213,7 @@ class SpanBroadcast {
   }
 
   Broadcaster& broadcaster_;
+  void (*const nothing_found_)();
   const Span& s_;
   int root_;
   void* buffer_;
@@ -229,22 +232,17 @@ class SpanBroadcast {
 
 }  // namespace
 
-int span_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass) {
-  if (count <= 0 || comm == MPI_COMM_NULL || buffer == MPI_IN_PLACE || root < 0) return pass();
-  return g_process.types.find(type, comm).answer(pass, [&](TypeInfo* t) {
-    if (t->size == 0 || static_cast<uint64_t>(count) > kMost / t->size ||
-        static_cast<uint64_t>(count) * t->size < kLeast)
-      return pass();
-    return g_process.spans.get(comm).answer(pass, [&](Span* s) {
-      if (root >= s->count) return pass();
-      TypeTable::retain(t);
-      const int rc = SpanBroadcast(g_process.broadcaster, s, root, buffer, count, type, t).run();
-      TypeTable::release(t);
-      Stats& stats = g_process.engine.stats();
-      stats.spanning++;
-      return rc == MPI_SUCCESS ? rc : raise(comm, rc);
-    });
-  });
+bool spans_pay(uint64_t bytes) {
+  return bytes >= kLeast && bytes <= kMost;
+}
+
+int broadcast_spanning(Broadcaster& broadcaster, Span* s, int root, const UserBuffer& b,
+                       void (*nothing_found)()) {
+  TypeTable::retain(b.type);
+  const int rc =
+      SpanBroadcast(broadcaster, s, root, b.buffer, b.count, b.handle, b.type, nothing_found).run();
+  TypeTable::release(b.type);
+  return rc;
 }
 
 }  // namespace tasuki::shim

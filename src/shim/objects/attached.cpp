@@ -21,8 +21,8 @@ uint64_t AttachedBuffers::release(uint64_t* part) {
   return bytes;
 }
 
-// What was released is taken and counted under one lock: else another thread could find the buffer full that is
-// not, or detach it in between.
+// What was released is taken and counted under one lock: else another thread could find the buffer full that
+// is not, or detach it in between.
 bool AttachedBuffers::charge(Request* r, uint64_t bytes) {
   const LockIf guard(threads_, lock_);
   used_ -= engine_.take_released();

@@ -1,8 +1,8 @@
 // What buffered sends may take of the buffers that the user has attached (MPI_Buffer_attach). Their messages
 // never lie there, but they count against it, as MPI says.
 //
-// Each buffer by itself is large enough for a correct program's messages, so all together are: one account for
-// the process's and those of communicators (MPI-4.1).
+// Each buffer by itself is large enough for a correct program's messages, so all together are: one account
+// for the process's and those of communicators (MPI-4.1).
 #pragma once
 
 #include "message/engine.h"
@@ -19,8 +19,8 @@ class AttachedBuffers {
 
   // `part` is what one buffer contributes: process_part() or that of a communicator.
   void attach(uint64_t* part, uint64_t bytes);
-  // The buffers may be used anew: nothing counts against them any more. Takes `part` out, nullptr: nothing, and
-  // returns its bytes.
+  // The buffers may be used anew: nothing counts against them any more. Takes `part` out, nullptr: nothing,
+  // and returns its bytes.
   uint64_t release(uint64_t* part);
   uint64_t* process_part() { return &process_part_; }
 

@@ -62,8 +62,8 @@ class TypeTable {
 // *predefined: the type is not the user's.
 const layout::Layout* decode(MPI_Datatype type, bool* predefined);
 
-// The elements of a datatype in packed order. `element_size` tells of a predefined type how many bytes each of
-// its equal elements has, or 0; then, and if the construction is not understood, this returns false.
+// The elements of a datatype in packed order. `element_size` tells of a predefined type how many bytes each
+// of its equal elements has, or 0; then, and if the construction is not understood, this returns false.
 bool decode_elements(MPI_Datatype type, uint64_t (*element_size)(MPI_Datatype), layout::ElementsBuilder* out);
 
 // The type's elements, built at their first use; nullptr if they are not all of predefined types that

@@ -3,9 +3,9 @@
 #include <cstdlib>
 
 #include "generated/pmpi.h"
-#include "shim/hosts/remote.h"
+#include "shim/errors.h"
+#include "shim/objects/blocks.h"
 #include "shim/objects/status.h"
-#include "shim/verdict.h"
 
 namespace tasuki::shim {
 namespace {
@@ -15,37 +15,6 @@ namespace {
 // that its own mpi.h says.
 constexpr uint64_t kBsendOverhead = 64;
 static_assert(kBsendOverhead <= MPI_BSEND_OVERHEAD);
-
-// An address of nullptr is MPI_BOTTOM with absolute addresses, or a mistake that the library reports.
-bool address_is_plausible(const void* buf, MPI_Count count, const TypeInfo* t) {
-  return buf != nullptr || count == 0 || !t->predefined;
-}
-
-// Inlined into its two callers: every message goes through one of them.
-[[gnu::always_inline]] inline Resolved<Target> resolve(CommInfo* c, const void* buf, MPI_Count count,
-                                                       MPI_Datatype type, int slot, MPI_Comm comm) {
-  TypeTable& types = g_process.types;
-  const Resolved<TypeInfo*> found = count != 0 ? types.find(type, comm) : types.find_for_none(type, comm);
-  return found.and_then([&](TypeInfo* t) -> Resolved<Target> {
-    if (!address_is_plausible(buf, count, t)) return Unresolved::pass();
-    return Target{c, t, type, slot};
-  });
-}
-
-Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold) {
-  if (!g_process.detached.empty()) reap_detached();
-  Request* r = g_process.engine.take_request();
-  if (r == nullptr) return nullptr;
-  r->context = t.comm->context;
-  r->peer = t.slot;
-  r->region = region_of(buf, count, t.type);
-  if (hold == Hold::no) return r;
-  mine(r).comm = t.comm;
-  mine(r).type = t.type;
-  CommTable::retain(t.comm);
-  TypeTable::retain(t.type);
-  return r;
-}
 
 // Undecodable types travel as the library packs them.
 bool make_scratch(Request* r, const Target& t, MPI_Count count) {
@@ -59,15 +28,6 @@ bool make_scratch(Request* r, const Target& t, MPI_Count count) {
   mine(r).user_type = key_of(copy);
   r->region = {mine(r).scratch, bytes, layout::byte_layout()};
   return true;
-}
-
-// A send that could not be started: a persistent request stays, inactive.
-int fail(Request* r, MPI_Comm comm, int code) {
-  if (mine(r).persistent != 0)
-    mine(r).started = 0;
-  else
-    discard(r);
-  return raise(comm, code);
 }
 
 void pack_by_library(Request* r) {
@@ -96,26 +56,32 @@ layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t) {
   return {base, n, t->layout};
 }
 
-Resolved<Target> send_target(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
-                             MPI_Comm comm) {
-  CommInfo* c = g_process.comms.find(comm);
-  if (c == nullptr || dest < 0 || dest >= c->peer_count || tag < 0 || tag > g_process.tag_upper_bound ||
-      count < 0)
-    return Unresolved::pass();
-  return resolve(c, buf, count, type, c->slots[dest], comm);
+void Requests::open(int world_rank, bool threads) {
+  world_rank_ = world_rank;
+  by_handle_.set_threads(threads);
+  detached_.set_threads(threads);
 }
 
-Resolved<Target> receive_target(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
-                                MPI_Comm comm) {
-  CommInfo* c = g_process.comms.find(comm);
-  if (c == nullptr || count < 0) return Unresolved::pass();
-  if (tag != MPI_ANY_TAG && (tag < 0 || tag > g_process.tag_upper_bound)) return Unresolved::pass();
-  const bool any = source == MPI_ANY_SOURCE;
-  if (!any && (source < 0 || source >= c->peer_count)) return Unresolved::pass();
-  return resolve(c, buf, count, type, any ? kAnySource : c->slots[source], comm);
+Request* Requests::take() {
+  if (!detached_.empty()) reap_detached();
+  return engine_.take_request();
 }
 
-Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag) {
+Request* Requests::make(const Target& t, const void* buf, MPI_Count count, Hold hold) {
+  Request* r = take();
+  if (r == nullptr) return nullptr;
+  r->context = t.comm->context;
+  r->peer = t.slot;
+  r->region = region_of(buf, count, t.type);
+  if (hold == Hold::no) return r;
+  mine(r).comm = t.comm;
+  mine(r).type = t.type;
+  CommTable::retain(t.comm);
+  TypeTable::retain(t.type);
+  return r;
+}
+
+Request* Requests::make_send(const Target& t, const void* buf, MPI_Count count, int tag) {
   Request* r = make(t, buf, count, Hold::yes);
   if (r == nullptr) return nullptr;
   r->kind = RequestKind::send;
@@ -131,7 +97,7 @@ Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag) {
   return r;
 }
 
-Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold hold) {
+Request* Requests::make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold hold) {
   Request* r = make(t, buf, count, hold);
   if (r == nullptr) return nullptr;
   r->kind = RequestKind::receive;
@@ -143,21 +109,29 @@ Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold
   return r;
 }
 
-int launch_send(Request* r, SendMode mode) {
+// A send that could not be started: a persistent request stays, inactive.
+int Requests::fail(Request* r, MPI_Comm comm, int code) {
+  if (mine(r).persistent != 0)
+    mine(r).started = 0;
+  else
+    discard(r);
+  return raise(comm, code);
+}
+
+int Requests::launch_send(Request* r, SendMode mode) {
   CommInfo* c = mine(r).comm;
-  Process& p = g_process;
   if (mode == SendMode::buffered) {
     const uint64_t needed = layout::bytes(r->region) + kBsendOverhead;
-    if (!p.attached.charge(r, needed)) return fail(r, c->comm, MPI_ERR_BUFFER);
+    if (!attached_.charge(r, needed)) return fail(r, c->comm, MPI_ERR_BUFFER);
   }
-  if (p.engine.start_send(r, mode)) return MPI_SUCCESS;
-  p.attached.refund(r);
+  if (engine_.start_send(r, mode)) return MPI_SUCCESS;
+  attached_.refund(r);
   return fail(r, c->comm, MPI_ERR_NO_MEM);
 }
 
 // ---- results
 
-int peek(Request* r, MPI_Status* status) {
+int Requests::peek(Request* r, MPI_Status* status) {
   if (r->kind == RequestKind::pair) return peek(r->part[0], status);
   check_end(r, mine(r).type);
   if (r->cancelled != 0)
@@ -172,7 +146,7 @@ int peek(Request* r, MPI_Status* status) {
   return r->truncated != 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
-void discard(Request* r) {
+void Requests::discard(Request* r) {
   for (Request* part : r->part)
     if (part != nullptr) discard(part);
   if (mine(r).user_type != 0) {
@@ -180,24 +154,24 @@ void discard(Request* r) {
     pmpi().Type_free(&copy);
   }
   free(mine(r).scratch);
-  if (mine(r).packed != nullptr) remote::give_block(mine(r).packed);
+  if (mine(r).packed != nullptr) give_block(mine(r).packed);
   if (mine(r).comm != nullptr) CommTable::release(mine(r).comm);
   if (mine(r).type != nullptr) TypeTable::release(mine(r).type);
-  g_process.engine.give_request(r);
+  engine_.give_request(r);
 }
 
-int finish(Request* r, MPI_Status* status) {
+int Requests::finish(Request* r, MPI_Status* status) {
   return finish(r, status, MPI_COMM_NULL);
 }
 
-int finish(Request* r, MPI_Status* status, MPI_Comm raised_on) {
+int Requests::finish(Request* r, MPI_Status* status, MPI_Comm raised_on) {
   const int rc = peek(r, status);
-  if (rc != MPI_SUCCESS && raised_on != MPI_COMM_NULL) tell_of_truncation(r, raised_on);
-  Stats& s = g_process.engine.stats();
+  if (rc != MPI_SUCCESS && raised_on != MPI_COMM_NULL) tell_of_truncation(r, raised_on, world_rank_);
+  Stats& s = engine_.stats();
   const Request* received = r->kind == RequestKind::pair ? r->part[0] : r;
   if (received->kind == RequestKind::receive && received->cancelled == 0) {
-    g_process.engine.count(s.received);
-    g_process.engine.count(s.received_bytes, received->status_bytes);
+    engine_.count(s.received);
+    engine_.count(s.received_bytes, received->status_bytes);
     if (mine(received).user_type != 0) unpack_by_library(const_cast<Request*>(received));
   }
   if (mine(r).persistent != 0) {
@@ -238,40 +212,33 @@ void free_complete(MPI_Request* request) {
   pmpi().Wait(request, MPI_STATUS_IGNORE);
 }
 
-MPI_Request handle_for(Request* r) {
+MPI_Request Requests::handle_for(Request* r) {
   if (r->handle == 0) {
     MPI_Request placeholder = generalized_request();
     pmpi().Grequest_complete(placeholder);
     r->handle = key_of(placeholder);
-    g_process.requests.insert(r->handle, r);
+    by_handle_.insert(r->handle, r);
   }
   return handle_of<MPI_Request>(r->handle);
 }
 
-void free_placeholders() {
-  g_process.requests.for_each([](uintptr_t key, Request*) {
-    MPI_Request placeholder = handle_of<MPI_Request>(key);
-    free_complete(&placeholder);
-  });
-}
-
-void detach(Request* r) {
+void Requests::detach(Request* r) {
   mine(r).detached = 1;
-  g_process.detached.add(r);
+  detached_.add(r);
 }
 
-void reap_detached() {
-  Request* list = g_process.detached.take_all();
+void Requests::reap_detached() {
+  Request* list = detached_.take_all();
   while (list != nullptr) {
     Request* r = list;
     list = r->next;
     if (r->kind == RequestKind::carried) {
       int done = 0;
-      remote::test(r, &done, MPI_STATUS_IGNORE);
+      carrier_->test(r, &done, MPI_STATUS_IGNORE);
       if (done == 0) detach(r);
       continue;
     }
-    if (!g_process.engine.poll(r, false)) {
+    if (!engine_.poll(r, false)) {
       detach(r);
       continue;
     }
@@ -280,22 +247,26 @@ void reap_detached() {
   }
 }
 
-void leave_detached() {
+void Requests::close() {
   reap_detached();
-  g_process.detached.for_each([](Request* r) {
+  detached_.for_each([](Request* r) {
     if (r->kind != RequestKind::carried) return;
     MPI_Request library = handle_of<MPI_Request>(mine(r).library);
     pmpi().Request_free(&library);
   });
+  by_handle_.for_each([](uintptr_t key, Request*) {
+    MPI_Request placeholder = handle_of<MPI_Request>(key);
+    free_complete(&placeholder);
+  });
 }
 
-int launch_persistent(Request* r) {
+int Requests::launch_persistent(Request* r) {
   r->queued = r->bufferable = r->cancelled = r->truncated = 0;
   r->polls = 0;
   r->charged = 0;
   mine(r).started = 1;
   if (r->kind == RequestKind::receive) {
-    g_process.engine.start_receive(r);
+    engine_.start_receive(r);
     return MPI_SUCCESS;
   }
   if (mine(r).user_type != 0) pack_by_library(r);

@@ -1,4 +1,4 @@
-// Operations as the MPI functions see them: arguments checked and resolved, requests with their MPI handles,
+// Requests as the MPI functions see them: with what the shim keeps for them and with their MPI handles;
 // results turned into statuses and error codes.
 #pragma once
 
@@ -7,8 +7,12 @@
 #include <new>
 #include <type_traits>
 
-#include "shim/process.h"
-#include "shim/resolved.h"
+#include "message/engine.h"
+#include "shim/objects/attached.h"
+#include "shim/objects/detached.h"
+#include "shim/objects/handle_map.h"
+#include "shim/objects/targets.h"
+#include "shim/verdict.h"
 
 namespace tasuki::shim {
 
@@ -40,23 +44,6 @@ inline const OwnerPart& mine(const Request* r) {
   return *std::launder(reinterpret_cast<const OwnerPart*>(r->owners));
 }
 
-// Whom and what a call addresses.
-struct Target {
-  CommInfo* comm;
-  TypeInfo* type;
-  MPI_Datatype handle;
-  int slot;  // of the peer, kAnySource
-};
-
-Resolved<Target> send_target(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
-                             MPI_Comm comm);
-Resolved<Target> receive_target(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
-                                MPI_Comm comm);
-
-inline int32_t tag_in(int tag) {
-  return tag == MPI_ANY_TAG ? kAnyTag : tag;
-}
-
 // The region of a user's buffer. Dense types become plain bytes, so that the copy engine takes its shortest
 // path.
 layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t);
@@ -65,47 +52,81 @@ layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t);
 // blocking call's need not: that saves four locked instructions of an 8-byte message's 0.15 us.
 enum class Hold : bool { no, yes };
 
-// A request filled in for a send or a receive; nullptr when memory is exhausted.
-Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag);
-Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold hold = Hold::yes);
-
-// Starts what make_send made. Returns an MPI error code, raised; the request is then given back.
-int launch_send(Request* r, SendMode mode);
-
-// Takes a completed operation's result: status (may be MPI_STATUS_IGNORE), unpacking of undecodable types.
-// Returns its error code, not raised; `raised_on` is where the caller will, if at all. The request goes back to
-// the pool, unless it is persistent.
-int finish(Request* r, MPI_Status* status);
-int finish(Request* r, MPI_Status* status, MPI_Comm raised_on);
-// The same result without any effect on the request (MPI_Request_get_status).
-int peek(Request* r, MPI_Status* status);
-void discard(Request* r);
-
 // A request of the library that this layer completes.
 MPI_Request generalized_request();
 
 // Frees a complete request of the library without making the library progress.
 void free_complete(MPI_Request* request);
 
-// The valid MPI_Request that stands for a request: a complete generalized request of the library, made once
-// and used again.
-MPI_Request handle_for(Request* r);
-inline Request* own(MPI_Request handle) {
-  return g_process.requests.find(key_of(handle));
-}
 inline bool is_inactive(const Request* r) {
   return mine(r).persistent != 0 && mine(r).started == 0;
 }
 
-// Requests that the user freed while they were active.
-void detach(Request* r);
-void reap_detached();
-// At the end: the library completes in MPI_Finalize what it still carries; its bytes stay.
-void leave_detached();
+// Completes requests that the library carries (RequestKind::carried): hosts/remote.h.
+class Carrier {
+ public:
+  // As MPI_Test: the request is gone if *done says so.
+  virtual int test(Request* r, int* done, MPI_Status* status) = 0;
 
-void free_placeholders();
+ protected:
+  ~Carrier() = default;
+};
 
-// Persistent operations.
-int launch_persistent(Request* r);
+// The requests of one process, from their making to their end.
+class Requests {
+ public:
+  Requests(Engine& engine, TypeTable& types, AttachedBuffers& attached)
+      : engine_(engine), types_(types), attached_(attached) {}
+  void open(int world_rank, bool threads);
+  void set_carrier(Carrier* carrier) { carrier_ = carrier; }
+  // At the end: the library completes in MPI_Finalize what it still carries; its bytes stay.
+  void close();
+
+  // A request of the engine, blank; nullptr when memory is exhausted.
+  Request* take();
+  // One filled in for a send or a receive.
+  Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag);
+  Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold hold = Hold::yes);
+
+  // Starts what make_send made. Returns an MPI error code, raised; the request is then given back.
+  int launch_send(Request* r, SendMode mode);
+  int launch_persistent(Request* r);
+
+  // Takes a completed operation's result: status (may be MPI_STATUS_IGNORE), unpacking of undecodable types.
+  // Returns its error code, not raised; `raised_on` is where the caller will, if at all. The request goes
+  // back to the pool, unless it is persistent.
+  int finish(Request* r, MPI_Status* status);
+  int finish(Request* r, MPI_Status* status, MPI_Comm raised_on);
+  // The same result without any effect on the request (MPI_Request_get_status).
+  int peek(Request* r, MPI_Status* status);
+  void discard(Request* r);
+  // A complete receive becomes a truncated one where the library calls it so: verdict.h. nullptr: has been
+  // looked at.
+  void check_end(Request* r, TypeInfo* t) {
+    if (__builtin_expect(t != nullptr && may_end_inside(r, t), 0)) refuse_part_of_element(r, t, types_);
+  }
+
+  // The valid MPI_Request that stands for a request: a complete generalized request of the library, made once
+  // and used again.
+  MPI_Request handle_for(Request* r);
+  // nullptr: the library's.
+  Request* find(MPI_Request handle) { return by_handle_.find(key_of(handle)); }
+
+  // The user has freed the request while it was active.
+  void detach(Request* r);
+
+ private:
+  Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold);
+  int fail(Request* r, MPI_Comm comm, int code);
+  void reap_detached();
+
+  Engine& engine_;
+  TypeTable& types_;
+  AttachedBuffers& attached_;
+  Carrier* carrier_ = nullptr;
+  int world_rank_ = 0;
+  HandleMap<Request> by_handle_;  // by the MPI_Request that stands for it
+  DetachedRequests detached_;
+};
 
 }  // namespace tasuki::shim

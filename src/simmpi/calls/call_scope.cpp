@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "simmpi/objects/comm.h"
-#include "simmpi/objects/mpi_state.h"
 #include "simmpi/run/entries.h"
+#include "simmpi/run/handles.h"
 #include "simmpi/run/rank.h"
 #include "simmpi/run/simulation.h"
 

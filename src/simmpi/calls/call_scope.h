@@ -10,8 +10,8 @@ namespace tasuki::simmpi {
 
 struct Task;
 
-// On main()'s task: adds machine.call_overhead to the clock, and writes the log. A call within a call (by an operator or a
-// callback of the user, or within a collective) counts as part of the outer one.
+// On main()'s task: adds machine.call_overhead to the clock, and writes the log. A call within a call (by an
+// operator or a callback of the user, or within a collective) counts as part of the outer one.
 class CallScope {
  public:
   explicit CallScope(const char* name);

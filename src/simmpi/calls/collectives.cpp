@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "simmpi/calls/call_scope.h"
-#include "simmpi/objects/collectives.h"
+#include "simmpi/calls/collective_operations.h"
+#include "simmpi/calls/user_requests.h"
 #include "simmpi/objects/comm.h"
 #include "simmpi/objects/datatype.h"
-#include "simmpi/objects/mpi_state.h"
-#include "simmpi/objects/user_requests.h"
+#include "simmpi/run/handles.h"
 #include "simmpi/run/rank.h"
 #include "simmpi_generated/calls.h"
 

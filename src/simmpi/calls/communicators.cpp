@@ -4,10 +4,10 @@
 #include <map>
 
 #include "simmpi/calls/call_scope.h"
-#include "simmpi/objects/collectives.h"
+#include "simmpi/calls/collective_operations.h"
 #include "simmpi/objects/comm.h"
 #include "simmpi/objects/datatype.h"
-#include "simmpi/objects/mpi_state.h"
+#include "simmpi/run/handles.h"
 #include "simmpi/run/rank.h"
 #include "simmpi/run/simulation.h"
 #include "simmpi_generated/calls.h"
@@ -316,7 +316,8 @@ int Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm
   *newcomm = MPI_COMM_NULL;
   if (g->members->find(c->rank->number) == MPI_UNDEFINED) return MPI_SUCCESS;
   settle();
-  // Only the members take part: the context comes from them and the tag, and from how often they did so before.
+  // Only the members take part: the context comes from them and the tag, and from how often they did so
+  // before.
   uint64_t salt = static_cast<uint64_t>(tag) + 0x6372656174ull;
   for (int i = 0; i < g->members->size(); i++) salt = salt * 0x100000001b3 + g->members->world(i) + 1;
   const uint32_t before = c->children;
@@ -533,7 +534,8 @@ int Attr_delete(MPI_Comm comm, int keyval) {
 // ---- topologies
 namespace {
 
-// A communicator of the first `n` ranks, or null for the others. Ranks are not reordered: the user's mapping stays.
+// A communicator of the first `n` ranks, or null for the others. Ranks are not reordered: the user's mapping
+// stays.
 Comm* first_ranks(Comm* c, int n) {
   return split(c, c->self < n ? 0 : MPI_UNDEFINED, c->self);
 }

@@ -5,7 +5,7 @@
 #include "simmpi/calls/call_scope.h"
 #include "simmpi/objects/comm.h"
 #include "simmpi/objects/datatype.h"
-#include "simmpi/objects/mpi_state.h"
+#include "simmpi/run/handles.h"
 #include "simmpi/run/rank.h"
 #include "simmpi_generated/calls.h"
 
@@ -192,7 +192,8 @@ int Type_create_subarray(int ndims, Counts array_of_sizes, Counts array_of_subsi
                                     order == MPI_ORDER_C ? 'C' : 'F', t->layout),
               {t}, large, std::move(r), newtype);
 }
-// Distributed arrays, dimension by dimension: each wraps the type of the faster ones into the part that this process has.
+// Distributed arrays, dimension by dimension: each wraps the type of the faster ones into the part that this
+// process has.
 int Type_create_darray(int size, int rank, int ndims, Counts array_of_gsizes, const int array_of_distribs[],
                        const int array_of_dargs[], const int array_of_psizes[], int order,
                        MPI_Datatype oldtype, MPI_Datatype* newtype) {

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "simmpi/calls/call_scope.h"
-#include "simmpi/objects/collectives.h"
+#include "simmpi/calls/collective_operations.h"
 #include "simmpi/objects/comm.h"
-#include "simmpi/objects/mpi_state.h"
+#include "simmpi/run/handles.h"
 #include "simmpi/run/rank.h"
 #include "simmpi/run/simulation.h"
 #include "simmpi_generated/calls.h"

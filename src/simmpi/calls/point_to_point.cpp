@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "simmpi/calls/call_scope.h"
-#include "simmpi/objects/collectives.h"
+#include "simmpi/calls/collective_operations.h"
+#include "simmpi/calls/user_requests.h"
 #include "simmpi/objects/comm.h"
 #include "simmpi/objects/datatype.h"
-#include "simmpi/objects/mpi_state.h"
-#include "simmpi/objects/user_requests.h"
+#include "simmpi/run/handles.h"
 #include "simmpi/run/rank.h"
 #include "simmpi/run/simulation.h"
 #include "simmpi_generated/calls.h"
@@ -15,8 +15,8 @@
 namespace tasuki::simmpi {
 namespace {
 
-// A test that finds nothing takes at least this long (10 ns): a program that polls lets time pass on a machine whose calls cost
-// nothing, too.
+// A test that finds nothing takes at least this long (10 ns): a program that polls lets time pass on a
+// machine whose calls cost nothing, too.
 constexpr Time kLeastPoll = 10'000;
 
 struct Message {

@@ -1,4 +1,5 @@
-// Arguments of MPI functions that exist in a classic and in a large form, as one type for both (gen/simmpi.py).
+// Arguments of MPI functions that exist in a classic and in a large form, as one type for both
+// (gen/simmpi.py).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Groups, communicators and what hangs on them. All of it belongs to one rank, but for the lists of members: those are
-// immutable and may be shared.
+// Groups, communicators and what hangs on them. All of it belongs to one rank, but for the lists of members:
+// those are immutable and may be shared.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "simmpi/mpi.h"
-#include "simmpi/run/request.h"
+#include "simmpi/objects/request.h"
 
 namespace tasuki::simmpi {
 
-// Ranks of the world. A regular list (first, first + step...) takes no memory: with thousands of ranks most lists are.
+// Ranks of the world. A regular list (first, first + step...) takes no memory: with thousands of ranks most
+// lists are.
 class Members {
  public:
   Members() = default;
@@ -79,9 +80,16 @@ struct Comm {
   uint64_t child_context(uint64_t salt = 0);
 };
 
-MPI_Comm handle(Comm* comm);
-Comm* comm_of(MPI_Comm comm);  // null: not a communicator (any more)
-Comm* new_comm(MembersPtr local, uint64_t context, const Comm* like);
+// The object behind a handle; nullptr: one of the ABI's own constants, which are smaller, or no such object
+// (any more).
+template <typename T, typename Handle>
+T* object(Handle handle) {
+  constexpr uintptr_t kFirstPointer = 0x1000;
+  if (reinterpret_cast<uintptr_t>(handle) < kFirstPointer) return nullptr;
+  T* p = reinterpret_cast<T*>(handle);
+  return p->magic == T::kMagic ? p : nullptr;
+}
+
 void retain(Comm* comm);
 void release(Comm* comm);
 Group* group_of(MPI_Group group);
@@ -91,19 +99,6 @@ Request* request_of(MPI_Request request);  // null: not a request
 inline MPI_Request handle(Request* r) {
   return reinterpret_cast<MPI_Request>(r);
 }
-Request* new_request(Request::Kind kind);
 void free_request(Request* r);
-
-// ---- messages within MPI itself: blocking or not, on `context` of the communicator
-struct Datatype;
-struct Buffer {
-  layout::Region region;
-  uint64_t from, bytes;
-};
-Buffer bytes_at(const void* p, uint64_t n);
-Request* begin_send(Comm* comm, uint64_t context, int peer, int tag, const Buffer& buffer, bool control);
-Request* begin_receive(Comm* comm, uint64_t context, int peer, int tag, const Buffer& buffer, bool control);
-void finish(Request* r);  // waits and frees
-void finish(std::vector<Request*>* requests);
 
 }  // namespace tasuki::simmpi

@@ -66,7 +66,8 @@ MPI_Datatype handle(Datatype* type);
 Datatype* byte_type();
 void retain(Datatype* type);
 void release(Datatype* type);
-// Predefined basic elements in the first `bytes` packed bytes of elements of the type; -1: not a whole number.
+// Predefined basic elements in the first `bytes` packed bytes of elements of the type; -1: not a whole
+// number.
 int64_t count_elements(const Datatype& type, uint64_t bytes);
 
 struct Op {
@@ -77,7 +78,8 @@ struct Op {
 };
 Op* op_of(MPI_Op op);  // of the user; null otherwise
 bool commutes(MPI_Op op);
-// inout[i] = in[i] op inout[i]. An error class, without doing anything, if the operator is not defined for the type.
+// inout[i] = in[i] op inout[i]. An error class, without doing anything, if the operator is not defined for
+// the type.
 int reduce(MPI_Op op, MPI_Datatype type, const void* in, void* inout, uint64_t count);
 int check_op(MPI_Op op, MPI_Datatype type);
 

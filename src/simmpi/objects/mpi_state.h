@@ -52,6 +52,4 @@ struct MpiState {
   int universe = 0;                              // MPI_UNIVERSE_SIZE
 };
 
-MpiState& mpi_state();  // of the running rank
-
 }  // namespace tasuki::simmpi

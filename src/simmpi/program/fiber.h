@@ -1,5 +1,5 @@
-// A fiber: a stack and where it goes on. Runs on the thread that resumes it, until it suspends itself. Never unwound: who
-// destroys one that has not ended only unmaps its stack.
+// A fiber: a stack and where it goes on. Runs on the thread that resumes it, until it suspends itself. Never
+// unwound: who destroys one that has not ended only unmaps its stack.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
   ~Fiber();
 
-  // `entry` must end by suspending for good. The stack's pages are used up only when they are touched; below it is a page
-  // that nobody may touch.
+  // `entry` must end by suspending for good. The stack's pages are used up only when they are touched; below
+  // it is a page that nobody may touch.
   Status start(size_t stack_bytes, void (*entry)(void*), void* argument);
   void resume();   // returns when the fiber suspends
   void suspend();  // called on the fiber itself; returns when it is resumed

@@ -121,7 +121,8 @@ char* Image::map() const {
   };
   for (size_t i = 0; i < segments.size();) {
     elf::Segment l = segments[i++];
-    // Code and constants that follow each other in the file become one mapping: the kernel limits their number.
+    // Code and constants that follow each other in the file become one mapping: the kernel limits their
+    // number.
     while (i < segments.size() && (l.protection & PROT_WRITE) == 0 &&
            (segments[i].protection & PROT_WRITE) == 0 && l.file_size == l.memory_size &&
            segments[i].address - l.address == segments[i].offset - l.offset &&

@@ -1,5 +1,5 @@
-// An ELF file of a program or of a library of its own, to be loaded many times into one process. Read once: a corrupt
-// file gives an error, and so does one that cannot be had once for each rank.
+// An ELF file of a program or of a library of its own, to be loaded many times into one process. Read once: a
+// corrupt file gives an error, and so does one that cannot be had once for each rank.
 #pragma once
 
 #include <cstdint>

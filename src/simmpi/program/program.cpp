@@ -97,8 +97,8 @@ Result<std::unique_ptr<Program>> Program::open(const std::string& path, const Ou
   // Copies last, as ld.so has it: what they copy must have been relocated.
   std::stable_partition(program->bound_.begin(), program->bound_.end(),
                         [](const Bound& b) { return b.kind == Kind::word; });
-  // Programs get copies of std::cout and the like, so these must have been constructed: up to GCC 12 a program's own constructors
-  // do that, and would do it to the library's. Once for the process, never undone.
+  // Programs get copies of std::cout and the like, so these must have been constructed: up to GCC 12 a
+  // program's own constructors do that, and would do it to the library's. Once for the process, never undone.
   for (void* library : program->libraries_)
     if (void* f = dlsym(library, "_ZNSt8ios_base4InitC1Ev"); f != nullptr) {
       static char standard_streams;

@@ -1,7 +1,7 @@
-// A program that is loaded once for each rank. Its own code and that of its private libraries (found by its search path or
-// LD_LIBRARY_PATH outside the system's folders) are mapped anew for each rank: the pages of code are the page cache's and
-// shared, the variables are the rank's own. The system's libraries are those of this process. Which names are ours (MPI, exit,
-// clocks, random numbers...) is the caller's table.
+// A program that is loaded once for each rank. Its own code and that of its private libraries (found by its
+// search path or LD_LIBRARY_PATH outside the system's folders) are mapped anew for each rank: the pages of
+// code are the page cache's and shared, the variables are the rank's own. The system's libraries are those of
+// this process. Which names are ours (MPI, exit, clocks, random numbers...) is the caller's table.
 #pragma once
 
 #include <functional>

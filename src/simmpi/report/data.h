@@ -41,8 +41,8 @@ struct LinkName {
 // Those that exist, class by class, in a class by router.
 std::vector<LinkName> links_by_class(const netsim::Topology& topology);
 
-// What Results::latency would hold for a full packet in an empty network: the closed form without the NIC's reading of
-// the packet, which comes before it is ready.
+// What Results::latency would hold for a full packet in an empty network: the closed form without the NIC's
+// reading of the packet, which comes before it is ready.
 netsim::Time unloaded_latency(const netsim::Machine& machine, uint32_t hops);
 
 double seconds(netsim::Time t);

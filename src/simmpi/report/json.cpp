@@ -125,7 +125,7 @@ json latency(const SimulationReport& report) {
 json sequences(const SimulationReport& report) {
   json out = json::array();
   for (size_t i = 0; i < report.sequences->size(); i++) {
-    const SequenceTimes& s = (*report.sequences)[i];
+    const experiment::SequenceTimes& s = (*report.sequences)[i];
     out.push_back({{"name", sequence_name(report, i)},
                    {"first_begin_s", seconds(s.first_begin)},
                    {"last_begin_s", seconds(s.last_begin)},

@@ -1,5 +1,5 @@
-// What the page's script reads. Kept within some 5 MB, whatever the machine: rows of links are averaged, moments of the
-// picture and records of the timeline are fewer; the page says so.
+// What the page's script reads. Kept within some 5 MB, whatever the machine: rows of links are averaged,
+// moments of the picture and records of the timeline are fewer; the page says so.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -113,7 +113,8 @@ std::vector<Place> places(const SimulationReport& report, std::string* kind) {
     Place& p = out[router];
     switch (m.topology) {
       case netsim::TopologyKind::torus: {
-        // Planes of the first two dimensions, side by side for the third, below each other for the fourth, and so on.
+        // Planes of the first two dimensions, side by side for the third, below each other for the fourth,
+        // and so on.
         *kind = m.extents.size() <= 2 ? "torus" : "planes";
         const auto c = netsim::coordinates_of(m, router * m.router_nodes);
         uint32_t step[2] = {1, 1};
@@ -219,7 +220,7 @@ json latency(const SimulationReport& report) {
 json sequences(const SimulationReport& report) {
   json out = json::array();
   for (size_t i = 0; i < report.sequences->size(); i++) {
-    const SequenceTimes& s = (*report.sequences)[i];
+    const experiment::SequenceTimes& s = (*report.sequences)[i];
     if (s.last_end == 0) continue;
     out.push_back({{"name", sequence_name(report, i)},
                    {"begin", {seconds(s.first_begin), seconds(s.last_begin)}},

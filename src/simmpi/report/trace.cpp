@@ -1,6 +1,6 @@
-// Tracks: a process "ranks" with one thread for each rank (its calls of MPI as slices, its messages as flows); a process
-// "network" with a counter for each class of links and each virtual channel, and the schedule's sequences. Times are in
-// nanoseconds, the unit of a trace; simulated picoseconds are cut.
+// Tracks: a process "ranks" with one thread for each rank (its calls of MPI as slices, its messages as
+// flows); a process "network" with a counter for each class of links and each virtual channel, and the
+// schedule's sequences. Times are in nanoseconds, the unit of a trace; simulated picoseconds are cut.
 #include "simmpi/report/trace.h"
 
 #include <algorithm>
@@ -127,8 +127,8 @@ class TraceWriter {
 
   void ranks() {
     const auto& all = report_.log->ranks;
-    // A flow needs slices at both its ends: the call in which the message was requested, and the first call of the
-    // receiver that was over when the data had come.
+    // A flow needs slices at both its ends: the call in which the message was requested, and the first call
+    // of the receiver that was over when the data had come.
     struct End {
       uint64_t flow;
       size_t call;
@@ -219,8 +219,8 @@ class TraceWriter {
     put_event(r.end, new_event(event::kCounter, uuid).real(event::counter, 0));
   }
 
-  // Sequences overlap, slices of a track must not: as many tracks as overlap at a time, all of one name. Inside a slice:
-  // the time when all ranks are in the sequence.
+  // Sequences overlap, slices of a track must not: as many tracks as overlap at a time, all of one name.
+  // Inside a slice: the time when all ranks are in the sequence.
   void sequences() {
     const auto& all = *report_.sequences;
     std::vector<size_t> order;
@@ -230,7 +230,7 @@ class TraceWriter {
                      [&](size_t a, size_t b) { return all[a].first_begin < all[b].first_begin; });
     std::vector<netsim::Time> busy_until;
     for (const size_t i : order) {
-      const SequenceTimes& s = all[i];
+      const experiment::SequenceTimes& s = all[i];
       size_t row = 0;
       while (row < busy_until.size() && busy_until[row] > s.first_begin) row++;
       const uint64_t uuid = kSequenceTracks + row;

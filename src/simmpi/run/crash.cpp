@@ -20,11 +20,12 @@ namespace {
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr size_t kSignalStack = 64 << 10, kLastStack = 256 << 10;
-// Time for an orderly end. A rank may have crashed with malloc's lock in its hands: then this ends the process.
+// Time for an orderly end. A rank may have crashed with malloc's lock in its hands: then this ends the
+// process.
 constexpr unsigned kMostSeconds = 15;
 
-// To a thread whose rank is to be taken off its core; nothing that programs use it for is lost, since their handlers are
-// not installed.
+// To a thread whose rank is to be taken off its core; nothing that programs use it for is lost, since their
+// handlers are not installed.
 constexpr int kTakeOff = SIGURG;
 
 struct sigaction g_before[NSIG];
@@ -33,7 +34,8 @@ struct sigaction g_before[NSIG];
 std::mutex g_mutex;
 std::vector<pthread_t> g_threads;
 
-// What the process says when a crash cannot be reported in order: malloc's lock is the crashed rank's. Written before alarm().
+// What the process says when a crash cannot be reported in order: malloc's lock is the crashed rank's.
+// Written before alarm().
 char g_last_words[256];
 
 struct Crash {

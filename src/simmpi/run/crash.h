@@ -1,5 +1,5 @@
-// Crashes of ranks: a signal such as SIGSEGV on a task ends the simulation with a message that names the rank, on whatever
-// stack the crash happened.
+// Crashes of ranks: a signal such as SIGSEGV on a task ends the simulation with a message that names the
+// rank, on whatever stack the crash happened.
 #pragma once
 
 #include <condition_variable>
@@ -22,8 +22,9 @@ void prepare_thread_for_crashes();
 
 class Simulation;
 
-// Watches a run for as long as it lives. When nothing has happened for ProgramOptions::patience_s, ranks that come back to the
-// network end the run (Simulation::out_of_patience); one that does not come back is taken off its core like one that crashes.
+// Watches a run for as long as it lives. When nothing has happened for ProgramOptions::patience_s, ranks that
+// come back to the network end the run (Simulation::out_of_patience); one that does not come back is taken
+// off its core like one that crashes.
 class Patience {
  public:
   explicit Patience(Simulation& simulation);

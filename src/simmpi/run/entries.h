@@ -13,8 +13,8 @@ struct Entry {
 extern const Entry kEntries[];
 extern const size_t kEntryCount;
 
-// What a program means by a name: MPI_*, PMPI_*, tasuki_sim_*, or what belongs to a process (exit, clocks, random numbers...);
-// nullptr: none of ours.
+// What a program means by a name: MPI_*, PMPI_*, tasuki_sim_*, or what belongs to a process (exit, clocks,
+// random numbers...); nullptr: none of ours.
 void* our_function(std::string_view name);
 
 // The simulator does not have it: ends the simulation.

@@ -1,5 +1,6 @@
-// getopt for ranks. The C library's keeps its place in variables of its own, of which there is one for all ranks; this one keeps
-// it in the rank's, and gives results in the program's own optarg, optind, opterr and optopt.
+// getopt for ranks. The C library's keeps its place in variables of its own, of which there is one for all
+// ranks; this one keeps it in the rank's, and gives results in the program's own optarg, optind, opterr and
+// optopt.
 #pragma once
 
 struct option;

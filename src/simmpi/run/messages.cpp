@@ -1,8 +1,9 @@
 // Point-to-point messages: matching, the eager and the rendezvous protocol.
 //
-// A message of at most machine.eager_bytes (or any, if the machine file gives no limit) is sent at once. A longer or
-// synchronous one first sends a packet without content; when the receive is there the receiver answers with another one, and
-// the data follow. The NIC does this by itself: a rank need not be in an MPI call for it.
+// A message of at most machine.eager_bytes (or any, if the machine file gives no limit) is sent at once. A
+// longer or synchronous one first sends a packet without content; when the receive is there the receiver
+// answers with another one, and the data follow. The NIC does this by itself: a rank need not be in an MPI
+// call for it.
 #include <algorithm>
 #include <cstring>
 

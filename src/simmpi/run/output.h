@@ -1,5 +1,6 @@
-// What ranks print. stdout and stderr of this process become streams that hand whatever arrives to the rank that is running:
-// it is written line by line, so that lines of different ranks never mix. Outside of ranks it is written at once.
+// What ranks print. stdout and stderr of this process become streams that hand whatever arrives to the rank
+// that is running: it is written line by line, so that lines of different ranks never mix. Outside of ranks
+// it is written at once.
 #pragma once
 
 #include <string>

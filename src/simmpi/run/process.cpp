@@ -165,7 +165,8 @@ int sim_gethostname(char* name, size_t n) {
   return 0;
 }
 
-// ---- time: simulated. Reading the clock takes a moment, else a program that waits for it would never see it move.
+// ---- time: simulated. Reading the clock takes a moment, else a program that waits for it would never see it
+// move.
 constexpr Time kClockRead = 1000;  // 1 ns
 
 Time read_clock() {
@@ -222,8 +223,9 @@ int sim_sched_yield() {
   return 0;
 }
 
-// ---- random numbers: each rank has its own sequence, as each process has. 48 bits as POSIX defines them for drand48; rand and
-// random are ours (SplitMix64), so programs get other numbers than from glibc, but the same in every run.
+// ---- random numbers: each rank has its own sequence, as each process has. 48 bits as POSIX defines them for
+// drand48; rand and random are ours (SplitMix64), so programs get other numbers than from glibc, but the same
+// in every run.
 uint64_t next_random(uint64_t* state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -443,8 +445,8 @@ void* process_function(std::string_view name) {
   return i == functions().end() ? nullptr : i->second;
 }
 
-// As the kernel starts a program: argc, argv, null, environment, null, auxiliary vector on the stack, then its entry, which
-// calls __libc_start_main.
+// As the kernel starts a program: argc, argv, null, environment, null, auxiliary vector on the stack, then
+// its entry, which calls __libc_start_main.
 void run_main(Rank* rank) {
   std::vector<uintptr_t> words;
   const auto& command = rank->simulation.options.command;

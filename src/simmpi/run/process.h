@@ -1,4 +1,5 @@
-// What belongs to a process and therefore to a rank: the start of main(), exit, environment, clocks, random numbers...
+// What belongs to a process and therefore to a rank: the start of main(), exit, environment, clocks, random
+// numbers...
 #pragma once
 
 #include <string>

@@ -3,14 +3,15 @@
 //   rank      one process of the MPI program: its own copy of the program, its queues, its time
 //   task      a fiber of a rank: its main(), or a collective operation that progresses beside it
 //   clock     a task's simulated time. It may be ahead of the network's: local work and call overheads are added up, and the
-//             task waits for the network's time to catch up only before it does something that others can notice (settle()).
+//             task waits for the network's time to catch up only before it does something that others can
+//             notice (settle()).
 //   packet    a message of MPI, or of the rendezvous protocol, as it goes through the network: owned by its sender until it is
 //             delivered, then by its receiver
 //   context   the number that separates the messages of communicators. Every member derives the same one by itself from
 //             what it derives it for the others: there is no table that ranks share.
 //
-// Nodes may run on different threads, a node always on the same. A rank touches its own state only; what another rank needs
-// travels in packets.
+// Nodes may run on different threads, a node always on the same. A rank touches its own state only; what
+// another rank needs travels in packets.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,11 @@
 #include <vector>
 
 #include "netsim/network.h"
+#include "simmpi/objects/request.h"
 #include "simmpi/program/fiber.h"
 #include "simmpi/program/program.h"
 #include "simmpi/run/output.h"
 #include "simmpi/run/rank_log.h"
-#include "simmpi/run/request.h"
 #include "simmpi/run/run_program.h"
 
 namespace tasuki::simmpi {

@@ -1,5 +1,5 @@
-// What the ranks of a simulated program did: for reports and traces. Plain data, written while the simulation runs (each
-// rank writes its own log only) and read when it is over. Times are simulated, in picoseconds.
+// What the ranks of a simulated program did: for reports and traces. Plain data, written while the simulation
+// runs (each rank writes its own log only) and read when it is over. Times are simulated, in picoseconds.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct CallRecord {
   uint64_t bytes = 0;      // of the rank's own data: sent, or the room for what is received
 };
 
-// One message between ranks, as its sender logs it. Control messages of the rendezvous protocol are not listed; `requested`
-// is when they began.
+// One message between ranks, as its sender logs it. Control messages of the rendezvous protocol are not
+// listed; `requested` is when they began.
 struct MessageRecord {
   uint32_t from = 0, to = 0;  // ranks in MPI_COMM_WORLD
   uint64_t bytes = 0;         // payload

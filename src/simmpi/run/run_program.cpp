@@ -5,9 +5,9 @@
 
 #include <cstdlib>
 
+#include "experiment/memory_check.h"
 #include "schedule/schedule.h"
 #include "simmpi/run/crash.h"
-#include "simmpi/run/memory_check.h"
 #include "simmpi/run/output.h"
 #include "simmpi/run/simulation.h"
 
@@ -57,7 +57,7 @@ Result<ProgramOutcome> run_program(const netsim::Machine& machine, const Program
   Status status = check_collectives(options.collectives);
   if (!status.ok()) return status;
   constexpr uint64_t kRank = 40 << 10;  // stack, variables and queues of a small program
-  status = check_memory(machine, options.network, uint64_t{options.ranks} * kRank);
+  status = experiment::check_memory(machine, options.network, uint64_t{options.ranks} * kRank);
   if (!status.ok()) return status;
   const auto path = find_program(options.command[0]);
   if (!path.ok()) return path.status();

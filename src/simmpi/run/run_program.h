@@ -24,7 +24,8 @@ struct ProgramOptions {
   std::function<uint32_t(uint32_t from, uint32_t to)> gap;
   bool log = true;                   // keep a record of each call and message
   uint64_t most_records = 1u << 20;  // of each kind and of all ranks together
-  // By the wall's clock, in seconds: a run in which no rank sends, receives or ends for so long is ended. 0: never.
+  // By the wall's clock, in seconds: a run in which no rank sends, receives or ends for so long is ended. 0:
+  // never.
   double patience_s = 600;
   uint64_t stack_bytes = uint64_t{8} << 20;  // of each rank; only what is touched takes memory
 };
@@ -37,9 +38,9 @@ struct ProgramOutcome {
   bool reproducible = true;  // false: the host's CPU time was part of it (compute_scale)
 };
 
-// Ranks to nodes in blocks: rank r on node r where there are as many nodes as ranks. An error: the program cannot be loaded, the
-// ranks cannot be mapped, an option is wrong. What goes wrong within the program is an outcome. One at a time in a process: the
-// program's output goes through the process's stdout and stderr.
+// Ranks to nodes in blocks: rank r on node r where there are as many nodes as ranks. An error: the program
+// cannot be loaded, the ranks cannot be mapped, an option is wrong. What goes wrong within the program is an
+// outcome. One at a time in a process: the program's output goes through the process's stdout and stderr.
 Result<ProgramOutcome> run_program(const netsim::Machine& machine, const ProgramOptions& options);
 
 // The same with another network, for tests: as netsim::simulate().

@@ -39,7 +39,8 @@ class Simulation : public netsim::Driver {
 
   // Something that all wait for has happened: a message has left or come, a rank has ended.
   void progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
-  // Set when nothing of the kind has happened for ProgramOptions::patience_s: a rank that is busy then ends the run.
+  // Set when nothing of the kind has happened for ProgramOptions::patience_s: a rank that is busy then ends
+  // the run.
   std::atomic<bool> out_of_patience{false};
   std::string why_busy(const Rank& rank) const;
   uint64_t progress_count() const { return progress_.load(std::memory_order_relaxed); }

@@ -1,11 +1,11 @@
-// A finished simulation for tests of what comes out: an all-to-all on a machine, and what the ranks of a program that
-// exchanges with its neighbours might have logged.
+// A finished simulation for tests of what comes out: an all-to-all on a machine, and what the ranks of a
+// program that exchanges with its neighbours might have logged.
 #pragma once
 
 #include <memory>
 
+#include "experiment/schedule_run.h"
 #include "netsim/test/scripted.h"
-#include "simmpi/experiment/schedule_run.h"
 #include "simmpi/report/report.h"
 
 namespace tasuki::simmpi {
@@ -13,7 +13,7 @@ namespace tasuki::simmpi {
 struct Example {
   netsim::Machine machine;
   std::unique_ptr<const netsim::Topology> topology;
-  RunOutcome outcome;
+  experiment::RunOutcome outcome;
   ProgramLog log;
   std::string error;
 
@@ -80,10 +80,10 @@ inline Example make_example(const netsim::Machine& machine, const char* algorith
     e.error = s.status().message();
     return e;
   }
-  RunOptions o;
+  experiment::RunOptions o;
   o.network.link_bins = link_bins;
   o.network.model = model;
-  Result<RunOutcome> outcome = run_schedule(machine, *e.topology, s.value(), o);
+  Result<experiment::RunOutcome> outcome = experiment::run_schedule(machine, *e.topology, s.value(), o);
   if (!outcome.ok()) {
     e.error = outcome.status().message();
     return e;

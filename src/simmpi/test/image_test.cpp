@@ -1,5 +1,5 @@
-// What the simulator refuses to load, and in which words; the rules of ELF files themselves are tested with their
-// reader (src/elf/test).
+// What the simulator refuses to load, and in which words; the rules of ELF files themselves are tested with
+// their reader (src/elf/test).
 #include "simmpi/program/image.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
-// report_example KIND DIRECTORY [bytes]: simulates an all-to-all and writes its report, for the test of the page.
+// report_example KIND DIRECTORY [bytes]: simulates an all-to-all and writes its report, for the test of the
+// page.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -144,7 +144,7 @@ TEST(Report, SummaryNamesTheFiguresOfARun) {
 TEST(Report, ThePageQuotesItsData) {
   const std::string html = page(torus().report(false));
   EXPECT_EQ(html.find("</script> on"), std::string::npos);
-  EXPECT_EQ(html.find("/*DATA*/"), std::string::npos);
+  EXPECT_EQ(html.find("{{data}}"), std::string::npos);
   const size_t begin = html.find("application/json\" id=\"data\">") + 28, end = html.find("</script>", begin);
   const json j = json::parse(html.substr(begin, end - begin));
   EXPECT_EQ(j.at("title"), "All-to-all, <b>\"quoted\"</b> & </script>");

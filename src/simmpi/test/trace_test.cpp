@@ -185,7 +185,7 @@ TEST(Trace, CountersAddUpToWhatTheLinksCarried) {
 
 TEST(Trace, SequencesThatOverlapGetTracksOfTheirOwn) {
   SimulationReport report = torus().report(false);
-  const std::vector<SequenceTimes> times = {
+  const std::vector<experiment::SequenceTimes> times = {
       {0, 10000, 50000, 90000}, {60000, 95000, 120000, 130000}, {125000, 140000, 135000, 200000}, {}};
   report.sequences = &times;
   report.sequence_names = {"phase 1", "phase 2", "phase 3", "not run"};

@@ -1,5 +1,5 @@
-// TASUKI_FAULTS=on: a task that dies of a fault says first where, in one write, with what is mapped there. By raw system calls only: the
-// fault may have come from anywhere, the loader and malloc included.
+// TASUKI_FAULTS=on: a task that dies of a fault says first where, in one write, with what is mapped there. By
+// raw system calls only: the fault may have come from anywhere, the loader and malloc included.
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -59,7 +59,8 @@ void on_fault(int number, siginfo_t* info, void* context) {
       raw_syscall(SYS_write, 2, raw_arg(text),
                   n < static_cast<int>(sizeof text) ? n : static_cast<long>(sizeof text) - 1);
   }
-  // The instruction faults again, or the signal that was sent comes again, and ends the process as it would have.
+  // The instruction faults again, or the signal that was sent comes again, and ends the process as it would
+  // have.
   signal(number, SIG_DFL);
   if (info->si_code <= 0) raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), number);
 }

@@ -186,7 +186,8 @@ TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
   return TASUKI_NEXT(int (*)(void*, size_t), "munmap")(at, length);
 }
 
-// Locking fills what is mapped, and that is all tasks' memory, with stacks as large as their limit: only what is touched is locked.
+// Locking fills what is mapped, and that is all tasks' memory, with stacks as large as their limit: only what
+// is touched is locked.
 TASUKI_WRAPPER(int, mlockall, int flags) {
   if (self() != nullptr) flags |= MCL_ONFAULT;
   return TASUKI_NEXT(int (*)(int), "mlockall")(flags);

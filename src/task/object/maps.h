@@ -1,5 +1,5 @@
-// The mappings of this address space, read by raw system calls only: also where the loader or malloc may be broken, and without this
-// library's own wrappers.
+// The mappings of this address space, read by raw system calls only: also where the loader or malloc may be
+// broken, and without this library's own wrappers.
 #pragma once
 
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 
 namespace tasuki::task {
 
-// Calls look(begin, end, line) for one mapping after the other until it returns false. `buffer` holds a few lines at a time; the line is
-// valid during the call. False if the list cannot be read.
+// Calls look(begin, end, line) for one mapping after the other until it returns false. `buffer` holds a few
+// lines at a time; the line is valid during the call. False if the list cannot be read.
 template <size_t kCapacity, typename Look>
 bool each_mapping(char (&buffer)[kCapacity], Look look) {
   const long fd = os::raw_syscall(SYS_openat, AT_FDCWD, os::raw_arg("/proc/self/maps"), O_RDONLY | O_CLOEXEC);

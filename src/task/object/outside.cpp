@@ -1,5 +1,6 @@
-// What a task executes inherits this library and is no task. An MPI program among them that has the shim says so itself, at MPI_Init
-// (shim/outside.cpp); one without it, where no launcher told which MPI it would be, here.
+// What a task executes inherits this library and is no task. An MPI program among them that has the shim says
+// so itself, at MPI_Init (shim/outside.cpp); one without it, where no launcher told which MPI it would be,
+// here.
 #include <errno.h>
 #include <link.h>
 #include <stdio.h>
@@ -32,7 +33,8 @@ int look_at(dl_phdr_info* info, size_t, void* argument) {
 
 __attribute__((constructor)) void look_outside() {
   if (tasuki::task::loaded_for() != nullptr) return;
-  // Without a launcher: ranks of a job have its shim, and those that a program of one rank spawns are none of those that were meant.
+  // Without a launcher: ranks of a job have its shim, and those that a program of one rank spawns are none of
+  // those that were meant.
   const char* number = getenv("TASUKI_RANK");
   if (number == nullptr || getenv("PMI_RANK") != nullptr || getenv("PMIX_RANK") != nullptr) return;
   Found found = {};

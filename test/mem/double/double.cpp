@@ -19,8 +19,8 @@
 #include <map>
 #include <vector>
 
-#include "dlm/pinning.h"
-#include "dlm/wrappers/faults.h"
+#include "cluster/wrappers/faults.h"
+#include "cluster/wrappers/pinning.h"
 #include "os/raw.h"
 #include "pager/pager.h"
 #include "tasuki/dlm.h"
@@ -29,7 +29,7 @@ namespace {
 
 using tasuki::Result;
 using tasuki::Status;
-using tasuki::dlm::InternalScope;
+using tasuki::cluster::InternalScope;
 
 constexpr size_t kPage = 4096;
 
@@ -74,7 +74,7 @@ class Double final : public tasuki::pager::Pager {
       largest_ = std::max(largest_, allocated_);
       pthread_mutex_unlock(&lock_);
       char* p = memory_ + at * kPage;
-      tasuki::dlm::note_allocation(p, pages * kPage);
+      tasuki::cluster::note_allocation(p, pages * kPage);
       return p;
     }
     pthread_mutex_unlock(&lock_);
@@ -89,7 +89,7 @@ class Double final : public tasuki::pager::Pager {
     if (found == blocks_.end()) return pthread_mutex_unlock(&lock_), false;
     const size_t pages = (found->second + kPage - 1) / kPage;
     blocks_.erase(found);
-    tasuki::dlm::forget_allocation(p, pages * kPage);
+    tasuki::cluster::forget_allocation(p, pages * kPage);
     madvise(p, pages * kPage, MADV_DONTNEED);  // zeros for the next
     allocated_ -= pages * kPage;
     auto next = free_.emplace(at, pages).first;
@@ -246,15 +246,15 @@ EXPORT int dlm_startup(int*, char***) {
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   const InternalScope internal;
-  tasuki::dlm::before_pager_handler();
+  tasuki::cluster::before_pager_handler();
   sigaction(SIGSEGV, &action, &g_before);
-  tasuki::dlm::after_pager_handler();
-  tasuki::dlm::attach_pager(g_double);
+  tasuki::cluster::after_pager_handler();
+  tasuki::cluster::attach_pager(g_double);
   return 0;
 }
 EXPORT int dlm_shutdown() {
   if (g_double == nullptr) return 0;
-  tasuki::dlm::detach_pager();
+  tasuki::cluster::detach_pager();
   if (number("MEM_DOUBLE_REPORT", 0) != 0) g_double->report();
   g_double->end();
   g_double = nullptr;
@@ -262,7 +262,7 @@ EXPORT int dlm_shutdown() {
 }
 EXPORT void tasuki_dlm_stop() {
   if (g_double == nullptr) return;
-  tasuki::dlm::detach_pager();
+  tasuki::cluster::detach_pager();
   if (number("MEM_DOUBLE_REPORT", 0) != 0) g_double->report();
   g_double->stop_serving();
 }
@@ -288,9 +288,9 @@ EXPORT void* dlm_realloc(void* old, size_t bytes) {
 EXPORT int dlm_advise(void*, size_t, enum dlm_advice) {
   return 0;
 }
-EXPORT int dlm_stats(struct dlm_stats* stats) {
+EXPORT int dlm_stats(struct dlm_counters* counters, size_t bytes) {
   const tasuki::pager::Stats now = g_double->stats();
-  memcpy(stats, &now, sizeof now);
+  memcpy(counters, &now, std::min(bytes, sizeof now));
   return 0;
 }
 // For tests: all pages that are not pinned are away now; how many are pinned.

@@ -1,14 +1,10 @@
-// #pragma xmp array (XcalableMP 1.4, section 4.5.5): which elements of an array assignment a node computes, and whether it has all that it
-// needs for them. Nothing is assigned before that is known, so an assignment that does not fit its template never leaves half a result.
+#include "coarray/global/compute/assignments.h"
+
 #include <algorithm>
 
-#include "coarray/global/records/arrays.h"
-#include "coarray/local/runtime.h"
+#include "coarray/global/records/loops.h"
 
-using namespace tasuki::coarray;
-
-#define EXPORT __attribute__((visibility("default")))
-
+namespace tasuki::coarray {
 namespace {
 
 // Calls check(first q, how many, how far the next is) for each run of a loop's iterations on this node.
@@ -20,17 +16,17 @@ void each_run(const tasuki_xmp_array_loop& loop, const Check& check) {
   }
   tasuki_xmp_iterations l = *loop.part;
   for (long long r = 0; r < l.runs; r++) {
-    tasuki_xmp_run(&l, r);
+    set_run(&l, r);
     if (l.count > 0) check((l.begin - loop.begin) / loop.step, l.count, l.step / loop.step);
   }
 }
 
 class Access {
  public:
-  Access(const tasuki_xmp_array_access& access, Where where)
+  Access(const tasuki_xmp_array_access& access, Arrays* arrays, Where where)
       : a_(access),
         where_(where),
-        geometry_(*arrays().held(*access.array, 0, where).geometry),
+        geometry_(*arrays->held(*access.array, 0, where).geometry),
         axis_(geometry_.axis[static_cast<size_t>(access.dimension)]) {}
 
   void check(const tasuki_xmp_array_loop* loop) const {
@@ -74,30 +70,25 @@ class Access {
 
 }  // namespace
 
-EXPORT void tasuki_xmp_divide(tasuki_xmp_iterations* l, const void* of, int dimension, long long begin,
-                              long long count, long long step, long long elements, const char* file,
-                              int line) {
-  const Where where = {file, line};
-  const Distribution& d = templates().of(of, where).dimension[static_cast<size_t>(dimension)];
-  if (step == 0) fail(where, "array: a range of '%s' has the stride 0", name_of_space(of));
+void divide_range(tasuki_xmp_iterations* l, Templates* templates, const void* of, int dimension,
+                  const Run& all, long long elements, Where where) {
+  const Distribution& d = templates->of(of, where).dimension[static_cast<size_t>(dimension)];
+  if (all.step == 0) fail(where, "array: a range of '%s' has the stride 0", name_of_space(of));
   if (elements < 0) fail(where, "array: a section has %lld elements", elements);
-  if (count != elements)
+  if (all.count != elements)
     fail(where,
          "array: the range of dimension %d of '%s' has %lld elements, and the section on the left side %lld; "
          "give both the same length",
-         dimension + 1, name_of_space(of), count, elements);
-  const Run run = {begin, count, step};
-  if (count > 0 && (run.least() < d.lower() || run.most() > d.upper()))
+         dimension + 1, name_of_space(of), static_cast<long long>(all.count), elements);
+  if (all.count > 0 && (all.least() < d.lower() || all.most() > d.upper()))
     fail(where, "array: dimension %d of '%s' goes from %lld to %lld; %lld to %lld was named", dimension + 1,
          name_of_space(of), static_cast<long long>(d.lower()), static_cast<long long>(d.upper()),
-         static_cast<long long>(run.least()), static_cast<long long>(run.most()));
-  tasuki_xmp_loop(l, of, dimension, begin, count, step, 0, 0, 0, 0, file, line);
+         static_cast<long long>(all.least()), static_cast<long long>(all.most()));
+  divide_loop(l, templates, of, dimension, all, {}, where);
 }
 
-EXPORT int tasuki_xmp_array_begin(const tasuki_xmp_on* on, int loops, const tasuki_xmp_array_loop* loop,
-                                  int accesses, const tasuki_xmp_array_access* access, const char* file,
-                                  int line) {
-  const Where where = {file, line};
+bool begins(const Assignment& assignment, Templates* templates, Arrays* arrays, Where where) {
+  const auto [on, loops, loop, accesses, access] = assignment;
   for (int i = 0; i < accesses; i++) {
     const tasuki_xmp_array_access& a = access[i];
     if (a.loop >= 0 && a.count != TASUKI_XMP_OPEN && a.count != loop[a.loop].count)
@@ -107,14 +98,16 @@ EXPORT int tasuki_xmp_array_begin(const tasuki_xmp_on* on, int loops, const tasu
           "give all the same shape",
           a.name, a.count, a.dimension + 1, loop[a.loop].count);
   }
-  if (on != nullptr && !executes(*on, where)) return 0;
+  if (on != nullptr && !templates->executes(*on, where)) return false;
   for (int j = 0; j < loops; j++) {
     bool any = false;
     each_run(loop[j], [&](long long, long long, long long) { any = true; });
-    if (!any) return 0;
+    if (!any) return false;
   }
   for (int i = 0; i < accesses; i++)
     if (access[i].array != nullptr)
-      Access(access[i], where).check(access[i].loop < 0 ? nullptr : &loop[access[i].loop]);
-  return 1;
+      Access(access[i], arrays, where).check(access[i].loop < 0 ? nullptr : &loop[access[i].loop]);
+  return true;
 }
+
+}  // namespace tasuki::coarray

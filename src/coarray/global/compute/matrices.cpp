@@ -1,7 +1,8 @@
 // xmp_transpose and xmp_matmul (XcalableMP 1.4, section 7.9).
 //
-// A product is computed where its elements are: each node has its rows of `a` and its columns of `b` brought to it, some columns of `a` and
-// as many rows of `b` at a time, which a gmove does with arrays that are aligned as the product is.
+// A product is computed where its elements are: each node has its rows of `a` and its columns of `b` brought
+// to it, some columns of `a` and as many rows of `b` at a time, which a gmove does with arrays that are
+// aligned as the product is.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -9,12 +10,8 @@
 
 #include "coarray/global/compute/procedures.h"
 #include "coarray/global/records/types.h"
-#include "coarray/local/runtime.h"
 
-using namespace tasuki::coarray;
-
-#define EXPORT __attribute__((visibility("default")))
-
+namespace tasuki::coarray {
 namespace {
 
 constexpr int64_t kPanels = 32 << 20;  // bytes of both panels together
@@ -24,7 +21,7 @@ constexpr int64_t kLeastWidth = 16;
 class Panel {
  public:
   Panel(const Procedure& call, const tasuki_xmp_array& x, int kept, int64_t terms, const char* name)
-      : where_(call.where()), kept_(kept) {
+      : parts_(call.parts()), where_(call.where()), kept_(kept) {
     const auto k = static_cast<size_t>(kept);
     record_.kind = TASUKI_XMP_KIND_ARRAY;
     record_.dimensions = 2;
@@ -42,9 +39,9 @@ class Panel {
     record_.name = name;
     record_.file = x.file;
     record_.line = x.line;
-    arrays().define(&record_, where_);
+    parts_.arrays.define(&record_, where_);
   }
-  ~Panel() { arrays().release(&record_); }
+  ~Panel() { parts_.arrays.release(&record_); }
   Panel(const Panel&) = delete;
   Panel& operator=(const Panel&) = delete;
 
@@ -56,19 +53,20 @@ class Panel {
     const tasuki_xmp_triplet from[2] = {kept_ == 0 ? all : there, kept_ == 0 ? there : all};
     const tasuki_xmp_global_section left = {&record_, nullptr, 2, to, 0};
     const tasuki_xmp_global_section right = {&factor, nullptr, 2, from, 0};
-    tasuki_xmp_gmove(&left, &right, 0, 0, where_.file, where_.line);
+    parts_.gmoves.move(left, right, 0, where_);
   }
   const char* memory() const { return static_cast<const char*>(record_.memory); }
   int64_t stride() const { return record_.stride[0]; }
   // Where the subscripts of the kept dimension begin that this node has: they lie one behind the other.
   int64_t first() const {
-    const Axis& axis = arrays().held(record_, 0, where_).geometry->axis[static_cast<size_t>(kept_)];
-    const Geometry& g = *arrays().held(record_, 0, where_).geometry;
+    const Axis& axis = parts_.arrays.held(record_, 0, where_).geometry->axis[static_cast<size_t>(kept_)];
+    const Geometry& g = *parts_.arrays.held(record_, 0, where_).geometry;
     const int coordinate = g.coordinate(static_cast<size_t>(kept_), g.space->own);
     return record_.upper[kept_] < record_.lower[kept_] ? 0 : axis.local(coordinate, record_.lower[kept_]);
   }
 
  private:
+  Procedures& parts_;
   tasuki_xmp_array record_ = {};
   Where where_;
   int kept_;
@@ -119,10 +117,8 @@ void multiply(const Procedure& call, const tasuki_xmp_array& x, const tasuki_xmp
 
 }  // namespace
 
-extern "C" {
-
-EXPORT void(xmp_transpose)(xmp_desc_t x, xmp_desc_t a, int) {
-  const Procedure call("xmp_transpose");
+void Procedures::transpose(xmp_desc_t x, xmp_desc_t a) {
+  const Procedure call(this, "xmp_transpose");
   const tasuki_xmp_array &target = call.array(x, "x", 2), &source = call.array(a, "a", 2);
   call.same_type(target, source);
   call.same_extent(target, 0, source, 1);
@@ -132,11 +128,11 @@ EXPORT void(xmp_transpose)(xmp_desc_t x, xmp_desc_t a, int) {
   const tasuki_xmp_triplet all[2] = {{TASUKI_XMP_OPEN, TASUKI_XMP_OPEN, 1},
                                      {TASUKI_XMP_OPEN, TASUKI_XMP_OPEN, 1}};
   const tasuki_xmp_global_section to = {&target, nullptr, 2, all, 0}, from = {&source, nullptr, 2, all, 0};
-  tasuki_xmp_gmove(&to, &from, TASUKI_XMP_TRANSPOSED, 0, call.where().file, call.where().line);
+  gmoves.move(to, from, TASUKI_XMP_TRANSPOSED, call.where());
 }
 
-EXPORT void(xmp_matmul)(xmp_desc_t x, xmp_desc_t a, xmp_desc_t b) {
-  const Procedure call("xmp_matmul");
+void Procedures::matmul(xmp_desc_t x, xmp_desc_t a, xmp_desc_t b) {
+  const Procedure call(this, "xmp_matmul");
   const tasuki_xmp_array &product = call.array(x, "x", 2), &left = call.array(a, "a", 2),
                          &right = call.array(b, "b", 2);
   call.same_type(product, left);
@@ -153,7 +149,7 @@ EXPORT void(xmp_matmul)(xmp_desc_t x, xmp_desc_t a, xmp_desc_t b) {
     }
   });
   if (!numbers) fail(call.where(), "%s: the elements of '%s' are no numbers", call.name(), product.name);
-  runtime().transfers.complete();
+  transfers.complete();
 }
 
-}  // extern "C"
+}  // namespace tasuki::coarray

@@ -1,34 +1,19 @@
 #include "coarray/global/compute/operations.h"
 
 #include <type_traits>
-#include <vector>
 
 #include "coarray/global/records/types.h"
 
 namespace tasuki::coarray {
 namespace {
 
-std::vector<MPI_Op*>& made() {
-  static auto* the = new std::vector<MPI_Op*>;
-  return *the;
-}
-
 // MPI has && and || for integers only, C for all numbers.
 template <typename T, bool both>
-MPI_Op logical() {
-  static MPI_Op op = MPI_OP_NULL;
-  if (op == MPI_OP_NULL) {
-    PMPI_Op_create(
-        [](void* in, void* result, int* count, MPI_Datatype*) {
-          const T *a = static_cast<const T*>(in), no = T();
-          T* b = static_cast<T*>(result);
-          for (int i = 0; i < *count; i++)
-            b[i] = static_cast<T>(both ? a[i] != no && b[i] != no : a[i] != no || b[i] != no);
-        },
-        1, &op);
-    made().push_back(&op);
-  }
-  return op;
+void combine(void* in, void* result, int* count, MPI_Datatype*) {
+  const T *a = static_cast<const T*>(in), no = T();
+  T* b = static_cast<T*>(result);
+  for (int i = 0; i < *count; i++)
+    b[i] = static_cast<T>(both ? a[i] != no && b[i] != no : a[i] != no || b[i] != no);
 }
 
 template <typename T>
@@ -51,8 +36,17 @@ MPI_Op for_truth(int operation) {
   }
 }
 
+}  // namespace
+
+template <typename T, bool both>
+MPI_Op Operations::logical() {
+  const auto [entry, fresh] = made_.try_emplace(combine<T, both>, MPI_OP_NULL);
+  if (fresh) PMPI_Op_create(entry->first, 1, &entry->second);
+  return entry->second;
+}
+
 template <typename T>
-MPI_Op for_numbers(int operation) {
+MPI_Op Operations::for_numbers(int operation) {
   switch (operation) {
     case TASUKI_XMP_SUM:
     case TASUKI_XMP_DIFFERENCE:
@@ -78,9 +72,7 @@ MPI_Op for_numbers(int operation) {
   }
 }
 
-}  // namespace
-
-MPI_Op operation_of(int operation, int type, Where where) {
+MPI_Op Operations::of(int operation, int type, Where where) {
   MPI_Op op = MPI_OP_NULL;
   with_type(type, [&]<typename T>(T) {
     if constexpr (std::is_same_v<T, bool>)
@@ -160,9 +152,9 @@ bool equal_values(int type, const void* a, const void* b) {
   return equal;
 }
 
-void free_operations() {
-  for (MPI_Op* op : made()) PMPI_Op_free(op);
-  made().clear();
+void Operations::free() {
+  for (auto& [function, op] : made_) PMPI_Op_free(&op);
+  made_.clear();
 }
 
 }  // namespace tasuki::coarray

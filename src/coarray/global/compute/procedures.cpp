@@ -1,28 +1,14 @@
 #include "coarray/global/compute/procedures.h"
 
 #include "coarray/global/records/descriptors.h"
-#include "coarray/local/runtime.h"
-
-using namespace tasuki::coarray;
-
-namespace {
-
-// Where the macros of xmp.h were expanded last. A call takes it, so that one that comes around the macros has none.
-Where the_place = {nullptr, 0};
-
-}  // namespace
-
-extern "C" __attribute__((visibility("default"))) void tasuki_xmp_called_at(const char* file, int line) {
-  the_place = {file, line};
-}
 
 namespace tasuki::coarray {
 
-Procedure::Procedure(const char* name) : name_(name), where_(the_place) {
-  the_place = {nullptr, 0};
-  Runtime& r = runtime();
-  r.require_start(name);
-  r.transfers.complete();
+Procedure::Procedure(Procedures* parts, const char* name)
+    : parts_(*parts), name_(name), where_(parts->called_at) {
+  parts_.called_at = {nullptr, 0};
+  parts_.phase.require_start(name);
+  parts_.transfers.complete();
 }
 
 const tasuki_xmp_array& Procedure::array(xmp_desc_t d, const char* role) const {
@@ -47,7 +33,7 @@ const tasuki_xmp_array& Procedure::array(xmp_desc_t d, const char* role, int dim
 }
 
 ElementMap Procedure::elements(const tasuki_xmp_array& a) const {
-  return {arrays().held(a, 0, where_), runtime().teams.current(), a.name, where_};
+  return {parts_.arrays.held(a, 0, where_), team(), a.name, where_};
 }
 
 void Procedure::same_type(const tasuki_xmp_array& a, const tasuki_xmp_array& b) const {
@@ -67,7 +53,8 @@ void Procedure::same_mapping(const tasuki_xmp_array& a, const tasuki_xmp_array& 
     fail(where_, "%s: '%s' has %d dimensions, and '%s' has %d; both need the same", name_, a.name,
          a.dimensions, b.name, b.dimensions);
   for (int d = 0; d < a.dimensions; d++) same_extent(a, d, b, d);
-  const Geometry &one = *arrays().held(a, 0, where_).geometry, &other = *arrays().held(b, 0, where_).geometry;
+  const Geometry &one = *parts_.arrays.held(a, 0, where_).geometry,
+                 &other = *parts_.arrays.held(b, 0, where_).geometry;
   bool same = one.space == other.space && one.only == other.only && one.axis_of == other.axis_of;
   for (size_t d = 0; same && d < one.axis.size(); d++)
     same = one.axis[d].node_dimension < 0 || (one.axis[d].distribution == other.axis[d].distribution &&

@@ -1,5 +1,5 @@
-// xmp_scatter, xmp_gather, xmp_pack and xmp_unpack (XcalableMP 1.4, section 7.9): copies whose places stand in arrays.
-#include <cstdarg>
+// xmp_scatter, xmp_gather, xmp_pack and xmp_unpack (XcalableMP 1.4, section 7.9): copies whose places stand
+// in arrays.
 #include <cstring>
 #include <numeric>
 
@@ -7,18 +7,10 @@
 #include "coarray/global/exchange/orders.h"
 #include "coarray/global/exchange/patient.h"
 #include "coarray/global/records/types.h"
-#include "coarray/local/runtime.h"
 #include "coarray/sync/collectives.h"
 
-using namespace tasuki::coarray;
-
-#define EXPORT __attribute__((visibility("default")))
-
+namespace tasuki::coarray {
 namespace {
-
-const Team& team() {
-  return runtime().teams.current();
-}
 
 // This node's part of an index array, in the order of its elements.
 std::vector<int64_t> integers_of(const Procedure& call, const tasuki_xmp_array& a) {
@@ -72,13 +64,6 @@ class Named {
   std::vector<std::vector<int64_t>> subscripts_;
 };
 
-// Up to a null pointer, which the macros of xmp.h add.
-std::vector<xmp_desc_t> list_of(va_list arguments) {
-  std::vector<xmp_desc_t> result;
-  while (xmp_desc_t d = va_arg(arguments, xmp_desc_t)) result.push_back(d);
-  return result;
-}
-
 void append(std::vector<char>* values, const char* from, uint64_t bytes) {
   values->insert(values->end(), from, from + bytes);
 }
@@ -92,7 +77,8 @@ void write_owned(const ElementMap& x, const std::vector<char>& values) {
   });
 }
 
-// ElementMap of an array that a mask selects; without one, all. They are counted in the order of the array's elements.
+// ElementMap of an array that a mask selects; without one, all. They are counted in the order of the array's
+// elements.
 struct Selected {
   std::vector<int64_t> place;  // among the selected ones, of those that this node has
   std::vector<int64_t> at;     // bytes in this node's memory of the array
@@ -119,8 +105,10 @@ Selected selected(const Procedure& call, const tasuki_xmp_array& a, xmp_desc_t m
   const ElementMap truth = call.elements(m);
   truth.each_owned([&](int64_t, int64_t at) { chosen.push_back(truth.memory()[at]); });
 
-  const int64_t part = std::max<int64_t>(1, ceil_div(elements.count(), team().size()));
-  Orders marks(team(), 1), places(team(), sizeof(int64_t));
+  Sync& sync = call.parts().sync;
+  const Team& team = call.team();
+  const int64_t part = std::max<int64_t>(1, ceil_div(elements.count(), team.size()));
+  Orders marks(&sync, team, 1), places(&sync, team, sizeof(int64_t));
   size_t k = 0;
   elements.each_owned([&](int64_t number, int64_t at) {
     if (chosen[k++] == 0) return;
@@ -132,8 +120,8 @@ Selected selected(const Procedure& call, const tasuki_xmp_array& a, xmp_desc_t m
   std::vector<char> marked(static_cast<size_t>(part), 0);
   marks.store(marked.data(), std::vector<char>(elements.speaks() ? result.at.size() : 0, 1));
   result.count = std::accumulate(marked.begin(), marked.end(), int64_t{0});
-  int64_t before = sum_before(result.count, team());
-  allreduce(&result.count, 1, MPI_INT64_T, MPI_SUM, users_comm(team()));
+  int64_t before = sum_before(&sync, result.count, team);
+  allreduce(&sync, &result.count, 1, MPI_INT64_T, MPI_SUM, users_comm(team));
   std::vector<int64_t> counted;
   for (char mark : marked) {
     counted.push_back(before);
@@ -153,20 +141,14 @@ void holds(const Procedure& call, const tasuki_xmp_array& v, const Selected& som
 
 }  // namespace
 
-extern "C" {
-
-EXPORT void(xmp_scatter)(xmp_desc_t x, xmp_desc_t a, ...) {
-  va_list arguments;
-  va_start(arguments, a);
-  const std::vector<xmp_desc_t> indices = list_of(arguments);
-  va_end(arguments);
-  const Procedure call("xmp_scatter");
-  const Collective here(team(), call.where());
+void Procedures::scatter(xmp_desc_t x, xmp_desc_t a, const std::vector<xmp_desc_t>& indices) {
+  const Procedure call(this, "xmp_scatter");
+  const Collective here(&collectives, call.team(), call.where());
   const tasuki_xmp_array &target = call.array(x, "x"), &source = call.array(a, "a");
   call.same_type(target, source);
   const Named named(call, target, source, indices);
   const ElementMap to = call.elements(target), from = call.elements(source);
-  Orders orders(team(), target.element);
+  Orders orders(&sync, call.team(), target.element);
   std::vector<char> values;
   int64_t at_x[TASUKI_XMP_DIMENSIONS];
   size_t k = 0;
@@ -179,39 +161,35 @@ EXPORT void(xmp_scatter)(xmp_desc_t x, xmp_desc_t a, ...) {
     });
   });
   orders.store(to.memory(), values);
-  runtime().transfers.complete();
+  transfers.complete();
 }
 
-EXPORT void(xmp_gather)(xmp_desc_t x, xmp_desc_t a, ...) {
-  va_list arguments;
-  va_start(arguments, a);
-  const std::vector<xmp_desc_t> indices = list_of(arguments);
-  va_end(arguments);
-  const Procedure call("xmp_gather");
-  const Collective here(team(), call.where());
+void Procedures::gather(xmp_desc_t x, xmp_desc_t a, const std::vector<xmp_desc_t>& indices) {
+  const Procedure call(this, "xmp_gather");
+  const Collective here(&collectives, call.team(), call.where());
   const tasuki_xmp_array &target = call.array(x, "x"), &source = call.array(a, "a");
   call.same_type(target, source);
   const Named named(call, source, target, indices);
   const ElementMap to = call.elements(target), from = call.elements(source);
-  Orders orders(team(), target.element);
+  Orders orders(&sync, call.team(), target.element);
   int64_t at_a[TASUKI_XMP_DIMENSIONS];
   for (size_t k = 0; k < static_cast<size_t>(to.owned()); k++) {
     named.at(k, at_a);
     orders.add(from.nearest(at_a));
   }
   write_owned(to, orders.fetch(from.memory()));
-  runtime().transfers.complete();
+  transfers.complete();
 }
 
-EXPORT void(xmp_pack)(xmp_desc_t v, xmp_desc_t a, xmp_desc_t mask, ...) {
-  const Procedure call("xmp_pack");
-  const Collective here(team(), call.where());
+void Procedures::pack(xmp_desc_t v, xmp_desc_t a, xmp_desc_t mask) {
+  const Procedure call(this, "xmp_pack");
+  const Collective here(&collectives, call.team(), call.where());
   const tasuki_xmp_array &target = call.array(v, "v", 1), &source = call.array(a, "a");
   call.same_type(target, source);
   const Selected some = selected(call, source, mask);
   holds(call, target, some);
   const ElementMap to = call.elements(target), from = call.elements(source);
-  Orders orders(team(), target.element);
+  Orders orders(&sync, call.team(), target.element);
   std::vector<char> values;
   for (size_t k = 0; from.speaks() && k < some.at.size(); k++)
     to.each_copy(&some.place[k], [&](Spot spot) {
@@ -219,23 +197,23 @@ EXPORT void(xmp_pack)(xmp_desc_t v, xmp_desc_t a, xmp_desc_t mask, ...) {
       append(&values, from.memory() + some.at[k], source.element);
     });
   orders.store(to.memory(), values);
-  runtime().transfers.complete();
+  transfers.complete();
 }
 
-EXPORT void(xmp_unpack)(xmp_desc_t a, xmp_desc_t v, xmp_desc_t mask, ...) {
-  const Procedure call("xmp_unpack");
-  const Collective here(team(), call.where());
+void Procedures::unpack(xmp_desc_t a, xmp_desc_t v, xmp_desc_t mask) {
+  const Procedure call(this, "xmp_unpack");
+  const Collective here(&collectives, call.team(), call.where());
   const tasuki_xmp_array &target = call.array(a, "a"), &source = call.array(v, "v", 1);
   call.same_type(target, source);
   const Selected some = selected(call, target, mask);
   holds(call, source, some);
   const ElementMap to = call.elements(target), from = call.elements(source);
-  Orders orders(team(), target.element);
+  Orders orders(&sync, call.team(), target.element);
   for (int64_t place : some.place) orders.add(from.nearest(&place));
   const std::vector<char> values = orders.fetch(from.memory());
   for (size_t k = 0; k < some.at.size(); k++)
     memcpy(to.memory() + some.at[k], values.data() + k * target.element, target.element);
-  runtime().transfers.complete();
+  transfers.complete();
 }
 
-}  // extern "C"
+}  // namespace tasuki::coarray

@@ -1,48 +1,43 @@
-// reduction and bcast (XcalableMP 1.4, sections 4.6.5 and 4.6.6; the reduction clause of `loop`, 4.5.3): collective operations of MPI
-// among the nodes that take part.
+#include "coarray/global/compute/reductions.h"
+
 #include <algorithm>
 #include <climits>
 #include <cstring>
-#include <map>
 #include <memory>
-#include <tuple>
 
 #include "coarray/global/compute/direct_reduction.h"
-#include "coarray/global/compute/operations.h"
-#include "coarray/global/exchange/async.h"
 #include "coarray/global/exchange/patient.h"
-#include "coarray/global/records/arrays.h"
-#include "coarray/local/runtime.h"
 
-using namespace tasuki::coarray;
-
-#define EXPORT __attribute__((visibility("default")))
-
+namespace tasuki::coarray {
 namespace {
 
 constexpr size_t kMostAtOnce = 1 << 30;  // elements; MPI counts in int
 
+}  // namespace
+
 // Fails if one of these nodes does not execute the directive. nullptr: this node does not take part.
-const Team* team_on(const tasuki_xmp_on* on, const char* directive, Where where) {
-  Runtime& r = runtime();
-  r.require_start(directive);
-  if (on == nullptr) return &r.teams.current();
-  const std::vector<int> ranks = nodes_on(*on, where);
+const Team* Reductions::team_on(const tasuki_xmp_on* on, const char* directive, Where where) {
+  parts_.phase.require_start(directive);
+  Teams& teams = parts_.teams;
+  if (on == nullptr) return &teams.current();
+  const std::vector<int> ranks = parts_.templates.nodes_on(*on, where);
   for (int rank : ranks)
-    if (r.teams.current().index[static_cast<size_t>(rank)] < 0)
+    if (teams.current().index[static_cast<size_t>(rank)] < 0)
       fail(where, "a node of '%s' that the %s is on does not execute it", name_of_space(on->of), directive);
-  return r.teams.team_of(ranks, where);
+  return teams.team_of(ranks, where);
 }
 
-// The elements of a variable, or all memory of a distributed array, which is the same on all nodes. What is on a device comes here for the
-// operation of MPI, and goes back with store().
-class Elements {
+// The elements of a variable, or all memory of a distributed array, which is the same on all nodes. What is
+// on a device comes here for the operation of MPI, and goes back with store().
+class Reductions::Elements {
  public:
-  Elements(const tasuki_xmp_variable& variable, unsigned flags, Where where)
-      : data(static_cast<char*>(variable.data)), count(variable.count), element(variable.element) {
-    Runtime& r = runtime();
+  Elements(const ReductionParts& parts, const tasuki_xmp_variable& variable, unsigned flags, Where where)
+      : data(static_cast<char*>(variable.data)),
+        count(variable.count),
+        element(variable.element),
+        parts_(parts) {
     if (variable.array != nullptr) {
-      const Held held = arrays().held(*variable.array, flags, where);
+      const Held held = parts.arrays.held(*variable.array, flags, where);
       const Geometry& g = *held.geometry;
       data = held.segment->begin + held.offset;
       count = g.bytes / g.element;
@@ -50,69 +45,96 @@ class Elements {
       segment_ = held.segment;
       offset_ = held.offset;
     }
-    if ((flags & TASUKI_XMP_DEVICE) == 0 || !r.device.apart()) return;
-    device_ = r.device_copy(data, bytes());
+    if ((flags & TASUKI_XMP_DEVICE) == 0 || !parts.device.apart()) return;
+    device_ = parts.coarrays.device_copy(data, bytes());
     if (device_ == nullptr)
       fail(where,
            "a variable with acc must be on the device; #pragma acc enter data or declare create comes first");
     here_ = std::make_unique<char[]>(bytes());
     data = here_.get();
-    r.device.copy({data, false}, dense_shape(bytes()), {device_, true}, dense_shape(bytes()));
+    parts.device.copy({data, false}, dense_shape(bytes()), {device_, true}, dense_shape(bytes()));
   }
   size_t bytes() const { return count * element; }
   void store() const {
     if (device_ == nullptr) return;
-    Device& device = runtime().device;
+    Device& device = parts_.device;
     device.copy({device_, true}, dense_shape(bytes()), {data, false}, dense_shape(bytes()));
     device.synchronize();
   }
-  // Where it is on the nodes of the team; none: not all have an address here, or copies are to be computed with.
+  // Where it is on the nodes of the team; none: not all have an address here, or copies are to be computed
+  // with.
   std::vector<char*> on(const Team& team) const {
     std::vector<char*> all;
-    if (segment_ == nullptr || device_ != nullptr || !runtime().memory.all_direct()) return all;
+    if (segment_ == nullptr || device_ != nullptr || !parts_.memory.all_direct()) return all;
     for (int rank : team.ranks)
       all.push_back(segment_->direct[static_cast<size_t>(segment_->team->index[static_cast<size_t>(rank)])] +
                     offset_);
     return all;
   }
 
+  // Calls visit(data, bytes) for as many bytes as MPI takes at once.
+  template <typename Visit>
+  void each_part(const Visit& visit) const {
+    for (size_t done = 0; done < bytes(); done += kMostAtOnce)
+      visit(data + done, static_cast<int>(std::min(bytes() - done, kMostAtOnce)));
+  }
+
   char* data;
   size_t count, element;
 
  private:
+  const ReductionParts& parts_;
   const Segment* segment_ = nullptr;  // of a distributed array
   uint64_t offset_ = 0;
   char* device_ = nullptr;
   std::unique_ptr<char[]> here_;
 };
 
-class Requests : public Pending {
+class Reductions::Requests : public Pending {
  public:
-  Requests(const Team& team, Where where) : team_(team), number_(team.collectives), where_(where) {}
-  std::vector<MPI_Request> all;
-  std::vector<Elements> elements;
+  Requests(const ReductionParts& parts, const Team& team, Where where)
+      : parts_(parts), team_(team), number_(team.collectives), where_(where) {}
+  void reduce(Elements e, MPI_Datatype type, MPI_Op op) {
+    for (size_t done = 0; done < e.count; done += kMostAtOnce) {
+      all_.emplace_back();
+      PMPI_Iallreduce(MPI_IN_PLACE, e.data + done * e.element,
+                      static_cast<int>(std::min(e.count - done, kMostAtOnce)), type, op, users_comm(team_),
+                      &all_.back());
+    }
+    elements_.push_back(std::move(e));
+  }
+  void broadcast(Elements e, int root) {
+    e.each_part([&](char* data, int count) {
+      all_.emplace_back();
+      PMPI_Ibcast(data, count, MPI_BYTE, root, users_comm(team_), &all_.back());
+    });
+    elements_.push_back(std::move(e));
+  }
 
   bool ready() override {
     int done = 0;
-    PMPI_Testall(static_cast<int>(all.size()), all.data(), &done, MPI_STATUSES_IGNORE);
+    PMPI_Testall(static_cast<int>(all_.size()), all_.data(), &done, MPI_STATUSES_IGNORE);
     return done != 0;
   }
   void finish() override {
-    const Collective here(team_, number_, where_);
-    for (MPI_Request& request : all) wait_for(&request);
-    for (const Elements& e : elements) e.store();
+    const Collective here(&parts_.collectives, team_, number_, where_);
+    for (MPI_Request& request : all_) parts_.sync.wait_for(&request);
+    for (const Elements& e : elements_) e.store();
   }
 
  private:
+  const ReductionParts& parts_;
   const Team& team_;
   uint64_t number_;
   Where where_;
+  std::vector<MPI_Request> all_;
+  std::vector<Elements> elements_;
 };
 
-void reduce(void* data, size_t count, size_t element, MPI_Datatype type, MPI_Op op, const Team& team,
-            Where where) {
+void Reductions::reduce_data(void* data, size_t count, size_t element, MPI_Datatype type, MPI_Op op,
+                             const Team& team, Where where) {
   if (const size_t bytes = count * element; bytes > 0 && bytes <= Allgather::kMost)
-    if (Allgather& allgather = runtime().allgather; allgather.serves(team)) {
+    if (Allgather& allgather = parts_.allgather; allgather.serves(team)) {
       // In the order of the nodes: all have the same result.
       alignas(64) char all[Allgather::kMostImages * Allgather::kMost];
       allgather.gather(team, data, bytes, all, where);
@@ -122,36 +144,28 @@ void reduce(void* data, size_t count, size_t element, MPI_Datatype type, MPI_Op 
       return;
     }
   for (size_t done = 0; done < count; done += kMostAtOnce)
-    allreduce(static_cast<char*>(data) + done * element,
+    allreduce(&parts_.sync, static_cast<char*>(data) + done * element,
               static_cast<int>(std::min(count - done, kMostAtOnce)), type, op, users_comm(team));
 }
 
-void reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, Where where) {
+void Reductions::reduce_elements(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team,
+                                 Where where) {
   if (e.bytes() >= kLeastDirect)
     if (const std::vector<char*> memory = e.on(team); !memory.empty())
-      return reduce_directly(memory, e.count, e.element, type, op, team, where);
-  reduce(e.data, e.count, e.element, type, op, team, where);
-}
-
-void begin_reduce(const Elements& e, MPI_Datatype type, MPI_Op op, const Team& team, Requests* later) {
-  for (size_t done = 0; done < e.count; done += kMostAtOnce) {
-    later->all.emplace_back();
-    PMPI_Iallreduce(MPI_IN_PLACE, e.data + done * e.element,
-                    static_cast<int>(std::min(e.count - done, kMostAtOnce)), type, op, users_comm(team),
-                    &later->all.back());
-  }
+      return reduce_directly(&parts_.sync, memory, e.count, e.element, type, op, team, where);
+  reduce_data(e.data, e.count, e.element, type, op, team, where);
 }
 
 // The locations come from the first or last that has the result.
-void reduce_with_locations(int operation, const tasuki_xmp_variable& variable, int locations,
-                           const tasuki_xmp_variable* location, const std::vector<long long>& position,
-                           const Team& team, unsigned flags, Where where) {
-  const Elements e(variable, flags, where);
+void Reductions::reduce_with_locations(const Reduced& reduced, const std::vector<long long>& position,
+                                       const Team& team, unsigned flags, Where where) {
+  const auto& [operation, variable, locations, location] = reduced;
+  const Elements e(parts_, variable, flags, where);
   if (e.count != 1)
     fail(where, "reductions with locations are of scalars; this variable has %zu elements", e.count);
   std::vector<char> mine(e.data, e.data + e.element);
-  reduce(e, datatype_of(variable.type, where),
-         operation_of(without_location(operation), variable.type, where), team, where);
+  reduce_elements(e, datatype_of(variable.type, where),
+                  parts_.operations.of(without_location(operation), variable.type, where), team, where);
   // Number by number of the positions, and then of the nodes: those whose number is another drop out.
   const bool first = wants_first(operation);
   const long long nobody = first ? LLONG_MAX : LLONG_MIN;
@@ -159,23 +173,23 @@ void reduce_with_locations(int operation, const tasuki_xmp_variable& variable, i
   long long chosen = nobody;
   const auto choose_by = [&](long long number) {
     chosen = candidate ? number : nobody;
-    reduce(&chosen, 1, sizeof chosen, MPI_LONG_LONG, first ? MPI_MIN : MPI_MAX, team, where);
+    reduce_data(&chosen, 1, sizeof chosen, MPI_LONG_LONG, first ? MPI_MIN : MPI_MAX, team, where);
     candidate = candidate && number == chosen;
   };
   for (long long number : position) choose_by(number);
   choose_by(team.me);
   if (chosen == nobody) chosen = 0;  // not a number
   e.store();
-  std::vector<Elements> parts;
+  std::vector<Elements> all;
   size_t bytes = 0;
   for (int i = 0; i < locations; i++) {
-    parts.emplace_back(location[i], flags, where);
-    bytes += parts.back().bytes();
+    all.emplace_back(parts_, location[i], flags, where);
+    bytes += all.back().bytes();
   }
   std::vector<char> packed(bytes);
   const auto each = [&](auto copy) {
     char* at = packed.data();
-    for (const Elements& part : parts) {
+    for (const Elements& part : all) {
       copy(at, part.data, part.bytes());
       at += part.bytes();
     }
@@ -183,14 +197,13 @@ void reduce_with_locations(int operation, const tasuki_xmp_variable& variable, i
   each([](char* at, const char* data, size_t length) { memcpy(at, data, length); });
   MPI_Bcast(packed.data(), static_cast<int>(bytes), MPI_BYTE, static_cast<int>(chosen), users_comm(team));
   each([](const char* at, char* data, size_t length) { memcpy(data, at, length); });
-  for (const Elements& part : parts) part.store();
+  for (const Elements& part : all) part.store();
 }
 
 // Those that differ from this node only in the node dimensions that these dimensions are distributed onto.
-const Team* team_of_loop(const Template& t, unsigned dimensions) {
-  static auto* known = new std::map<std::tuple<const Template*, unsigned, const Team*>, const Team*>;
-  const Team& current = runtime().teams.current();
-  const auto [entry, fresh] = known->try_emplace({&t, dimensions, &current}, nullptr);
+const Team* Reductions::team_of_loop(const Template& t, unsigned dimensions) {
+  const Team& current = parts_.teams.current();
+  const auto [entry, fresh] = teams_of_loops_.try_emplace({&t, dimensions, &current}, nullptr);
   if (!fresh || !t.member) return entry->second;
   std::vector<std::vector<int>> coordinates;
   for (size_t n = 0; n < t.sizes.size(); n++) {
@@ -203,60 +216,50 @@ const Team* team_of_loop(const Template& t, unsigned dimensions) {
   }
   std::vector<int> ranks = t.everywhere ? std::vector<int>() : t.ranks_of(coordinates);
   std::erase_if(ranks, [&](int rank) { return current.index[static_cast<size_t>(rank)] < 0; });
-  if (ranks.size() > 1) entry->second = runtime().teams.team_of(ranks);
+  if (ranks.size() > 1) entry->second = parts_.teams.team_of(ranks);
   return entry->second;
 }
 
-}  // namespace
-
-EXPORT void tasuki_xmp_reduction(int operation, const tasuki_xmp_variable* variable, int locations,
-                                 const tasuki_xmp_variable* location, const tasuki_xmp_on* on, unsigned flags,
-                                 int async, const char* file, int line) {
-  const Where where = {file, line};
+void Reductions::reduce(const Reduced& reduced, const tasuki_xmp_on* on, unsigned flags, int async,
+                        Where where) {
   const Team* team = team_on(on, "reduction", where);
   if (team == nullptr) return;
-  const Collective here(*team, where);
-  if (has_location(operation))
-    return reduce_with_locations(operation, *variable, locations, location, {}, *team, flags, where);
-  Elements e(*variable, flags, where);
-  const MPI_Datatype type = datatype_of(variable->type, where);
-  const MPI_Op op = operation_of(operation, variable->type, where);
+  const Collective here(&parts_.collectives, *team, where);
+  if (has_location(reduced.operation)) return reduce_with_locations(reduced, {}, *team, flags, where);
+  const tasuki_xmp_variable& variable = reduced.variable;
+  Elements e(parts_, variable, flags, where);
+  const MPI_Datatype type = datatype_of(variable.type, where);
+  const MPI_Op op = parts_.operations.of(reduced.operation, variable.type, where);
   if ((flags & TASUKI_XMP_ASYNC) == 0) {
-    reduce(e, type, op, *team, where);
+    reduce_elements(e, type, op, *team, where);
     return e.store();
   }
-  auto later = std::make_unique<Requests>(*team, where);
-  begin_reduce(e, type, op, *team, later.get());
-  later->elements.push_back(std::move(e));
-  asynchronous().add(async, std::move(later));
+  auto later = std::make_unique<Requests>(parts_, *team, where);
+  later->reduce(std::move(e), type, op);
+  parts_.asynchronous.add(async, std::move(later));
 }
 
-EXPORT void tasuki_xmp_loop_reduction(int operation, const tasuki_xmp_variable* variable, int locations,
-                                      const tasuki_xmp_variable* location, int positions,
-                                      const long long* position, const void* of, unsigned dimensions,
-                                      unsigned flags, const char* file, int line) {
-  const Where where = {file, line};
-  const MPI_Op op = operation_of(without_location(operation), variable->type, where);
-  const Team* team = team_of_loop(templates().of(of, where), dimensions);
+void Reductions::reduce_loop(const Reduced& reduced, const std::vector<long long>& position, const void* of,
+                             unsigned dimensions, unsigned flags, Where where) {
+  const tasuki_xmp_variable& variable = reduced.variable;
+  const MPI_Op op = parts_.operations.of(without_location(reduced.operation), variable.type, where);
+  const Team* team = team_of_loop(parts_.templates.of(of, where), dimensions);
   if (team == nullptr) return;
-  const Collective here(*team, where);
-  if (has_location(operation))
-    return reduce_with_locations(operation, *variable, locations, location, {position, position + positions},
-                                 *team, flags, where);
-  const Elements e(*variable, flags, where);
-  reduce(e, datatype_of(variable->type, where), op, *team, where);
+  const Collective here(&parts_.collectives, *team, where);
+  if (has_location(reduced.operation)) return reduce_with_locations(reduced, position, *team, flags, where);
+  const Elements e(parts_, variable, flags, where);
+  reduce_elements(e, datatype_of(variable.type, where), op, *team, where);
   e.store();
 }
 
-EXPORT void tasuki_xmp_bcast(int variables, const tasuki_xmp_variable* variable, const tasuki_xmp_on* from,
-                             const tasuki_xmp_on* on, unsigned flags, int async, const char* file, int line) {
-  const Where where = {file, line};
+void Reductions::broadcast(int variables, const tasuki_xmp_variable* variable, const tasuki_xmp_on* from,
+                           const tasuki_xmp_on* on, unsigned flags, int async, Where where) {
   const Team* team = team_on(on, "bcast", where);
   if (team == nullptr) return;
-  const Collective here(*team, where);
+  const Collective here(&parts_.collectives, *team, where);
   int root = 0;
   if (from != nullptr) {
-    const std::vector<int> ranks = nodes_on(*from, where);
+    const std::vector<int> ranks = parts_.templates.nodes_on(*from, where);
     if (ranks.size() != 1)
       fail(where, "bcast is from one node; '%s' names %zu", name_of_space(from->of), ranks.size());
     root = team->index[static_cast<size_t>(ranks[0])];
@@ -264,23 +267,17 @@ EXPORT void tasuki_xmp_bcast(int variables, const tasuki_xmp_variable* variable,
       fail(where, "the node of '%s' that bcast is from is not among those that it is on",
            name_of_space(from->of));
   }
-  auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>(*team, where) : nullptr;
+  auto later = (flags & TASUKI_XMP_ASYNC) != 0 ? std::make_unique<Requests>(parts_, *team, where) : nullptr;
   for (int i = 0; i < variables; i++) {
-    Elements e(variable[i], flags, where);
-    const size_t bytes = e.bytes();
-    for (size_t done = 0; done < bytes; done += kMostAtOnce) {
-      const int count = static_cast<int>(std::min(bytes - done, kMostAtOnce));
-      if (later == nullptr) {
-        MPI_Bcast(e.data + done, count, MPI_BYTE, root, users_comm(*team));
-      } else {
-        later->all.emplace_back();
-        PMPI_Ibcast(e.data + done, count, MPI_BYTE, root, users_comm(*team), &later->all.back());
-      }
+    Elements e(parts_, variable[i], flags, where);
+    if (later != nullptr) {
+      later->broadcast(std::move(e), root);
+      continue;
     }
-    if (later == nullptr)
-      e.store();
-    else
-      later->elements.push_back(std::move(e));
+    e.each_part([&](char* data, int count) { MPI_Bcast(data, count, MPI_BYTE, root, users_comm(*team)); });
+    e.store();
   }
-  if (later != nullptr) asynchronous().add(async, std::move(later));
+  if (later != nullptr) parts_.asynchronous.add(async, std::move(later));
 }
+
+}  // namespace tasuki::coarray

@@ -1,6 +1,7 @@
-// xmp_sort_up and xmp_sort_down (XcalableMP 1.4, section 7.9). Each node sorts what it has; samples of all say which values are whose, so
-// that each node gets about as many; these are sorted and go to their places. Equal values are told apart by where they come from, so
-// that many of them do not meet on one node. (H. Shi, J. Schaeffer: Parallel sorting by regular sampling, J. Parallel Distrib. Comput. 14, 1992.)
+// xmp_sort_up and xmp_sort_down (XcalableMP 1.4, section 7.9). Each node sorts what it has; samples of all
+// say which values are whose, so that each node gets about as many; these are sorted and go to their places.
+// Equal values are told apart by where they come from, so that many of them do not meet on one node. (H. Shi,
+// J. Schaeffer: Parallel sorting by regular sampling, J. Parallel Distrib. Comput. 14, 1992.)
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,13 +12,9 @@
 #include "coarray/global/exchange/orders.h"
 #include "coarray/global/exchange/patient.h"
 #include "coarray/global/records/types.h"
-#include "coarray/local/runtime.h"
 #include "coarray/sync/collectives.h"
 
-using namespace tasuki::coarray;
-
-#define EXPORT __attribute__((visibility("default")))
-
+namespace tasuki::coarray {
 namespace {
 
 constexpr int64_t kSamples = 32;  // of each node's share, from all nodes together
@@ -56,9 +53,9 @@ void take_all(const std::vector<std::vector<char>>& parcels, std::vector<T>* all
 
 // The first values of each node's share but the first one's.
 template <typename T>
-std::vector<Sample<T>> borders(const std::vector<T>& mine, const Team& team, Before<T> before) {
+std::vector<Sample<T>> borders(Sync* sync, const std::vector<T>& mine, const Team& team, Before<T> before) {
   int64_t total = static_cast<int64_t>(mine.size());
-  allreduce(&total, 1, MPI_INT64_T, MPI_SUM, users_comm(team));
+  allreduce(sync, &total, 1, MPI_INT64_T, MPI_SUM, users_comm(team));
   const int64_t step = total / (kSamples * team.size()) + 1;
   std::vector<char> samples;
   for (size_t i = 0; i < mine.size(); i += static_cast<size_t>(step)) {
@@ -66,7 +63,8 @@ std::vector<Sample<T>> borders(const std::vector<T>& mine, const Team& team, Bef
     append(&samples, &sample, 1);
   }
   std::vector<Sample<T>> all;
-  take_all(exchange(team, std::vector<std::vector<char>>(static_cast<size_t>(team.size()), samples)), &all);
+  take_all(exchange(sync, team, std::vector<std::vector<char>>(static_cast<size_t>(team.size()), samples)),
+           &all);
   std::sort(all.begin(), all.end(), [&](const Sample<T>& a, const Sample<T>& b) {
     if (before(a.value, b.value) || before(b.value, a.value)) return before(a.value, b.value);
     return std::tie(a.node, a.index) < std::tie(b.node, b.index);
@@ -86,8 +84,7 @@ size_t count_before(const std::vector<T>& mine, const Sample<T>& border, int me,
 }
 
 template <typename T>
-void sort(const ElementMap& to, const ElementMap& from, bool up) {
-  const Team& team = runtime().teams.current();
+void sort(Sync* sync, const Team& team, const ElementMap& to, const ElementMap& from, bool up) {
   const Before<T> before = {up};
   std::vector<T> mine;
   if (from.speaks())
@@ -99,18 +96,18 @@ void sort(const ElementMap& to, const ElementMap& from, bool up) {
   if (from.count() == 0) return;
   std::vector<std::vector<char>> parcels(static_cast<size_t>(team.size()));
   size_t begin = 0, node = 0;
-  for (const Sample<T>& border : borders(mine, team, before)) {
+  for (const Sample<T>& border : borders(sync, mine, team, before)) {
     const size_t end = count_before(mine, border, team.me, before);
     append(&parcels[node++], mine.data() + begin, end - begin);
     begin = end;
   }
   append(&parcels[node], mine.data() + begin, mine.size() - begin);
   mine.clear();
-  take_all(exchange(team, parcels), &mine);
+  take_all(exchange(sync, team, parcels), &mine);
   std::sort(mine.begin(), mine.end(), before);
 
-  int64_t place = sum_before(static_cast<int64_t>(mine.size()), team);
-  Orders orders(team, sizeof(T));
+  int64_t place = sum_before(sync, static_cast<int64_t>(mine.size()), team);
+  Orders orders(sync, team, sizeof(T));
   std::vector<char> values;
   for (const T& value : mine) {
     to.each_copy(&place, [&](Spot spot) {
@@ -122,9 +119,9 @@ void sort(const ElementMap& to, const ElementMap& from, bool up) {
   orders.store(to.memory(), values);
 }
 
-void sort(xmp_desc_t v1, xmp_desc_t v2, bool up, const char* name) {
-  const Procedure call(name);
-  const Collective here(runtime().teams.current(), call.where());
+void sort(Procedures* parts, xmp_desc_t v1, xmp_desc_t v2, bool up, const char* name) {
+  const Procedure call(parts, name);
+  const Collective here(&parts->collectives, call.team(), call.where());
   const tasuki_xmp_array &target = call.array(v1, "v1", 1), &source = call.array(v2, "v2", 1);
   call.same_type(target, source);
   call.same_extent(target, 0, source, 0);
@@ -135,24 +132,22 @@ void sort(xmp_desc_t v1, xmp_desc_t v2, bool up, const char* name) {
     using T = std::conditional_t<std::is_same_v<Given, bool>, unsigned char, Given>;
     if constexpr (std::is_arithmetic_v<T>) {
       ordered = true;
-      sort<T>(call.elements(target), call.elements(source), up);
+      sort<T>(&parts->sync, call.team(), call.elements(target), call.elements(source), up);
     }
   });
   if (!ordered)
     fail(call.where(), "%s: the elements of '%s' are no real numbers, and have no order", name, source.name);
-  runtime().transfers.complete();
+  parts->transfers.complete();
 }
 
 }  // namespace
 
-extern "C" {
-
-EXPORT void(xmp_sort_up)(xmp_desc_t v1, xmp_desc_t v2) {
-  sort(v1, v2, true, "xmp_sort_up");
+void Procedures::sort_up(xmp_desc_t v1, xmp_desc_t v2) {
+  sort(this, v1, v2, true, "xmp_sort_up");
 }
 
-EXPORT void(xmp_sort_down)(xmp_desc_t v1, xmp_desc_t v2) {
-  sort(v1, v2, false, "xmp_sort_down");
+void Procedures::sort_down(xmp_desc_t v1, xmp_desc_t v2) {
+  sort(this, v1, v2, false, "xmp_sort_down");
 }
 
-}  // extern "C"
+}  // namespace tasuki::coarray

@@ -2,19 +2,7 @@
 
 #include <algorithm>
 
-#include "coarray/global/records/templates.h"
-#include "coarray/local/runtime.h"
-
-using namespace tasuki::coarray;
-
-#define EXPORT __attribute__((visibility("default")))
-
 namespace tasuki::coarray {
-
-Asynchronous& asynchronous() {
-  static auto* the = new Asynchronous;
-  return *the;
-}
 
 void Asynchronous::wait(int id) {
   for (Begun& begun : begun_)
@@ -36,14 +24,3 @@ void Asynchronous::wait_all() {
 }
 
 }  // namespace tasuki::coarray
-
-EXPORT void tasuki_xmp_wait_async(int count, const int* ids, const tasuki_xmp_on* on, const char* file,
-                                  int line) {
-  // Issued on these nodes: the others have nothing to wait for.
-  if (on != nullptr && !executes(*on, {file, line})) return;
-  for (int i = 0; i < count; i++) asynchronous().wait(ids[i]);
-}
-
-EXPORT int xmp_test_async(int async_id) {
-  return asynchronous().test(async_id) ? 1 : 0;
-}

@@ -1,4 +1,5 @@
-// async: communication that goes on behind its directive until wait_async (XcalableMP 1.4, sections 4.6.8 and 4.6.9).
+// async: communication that goes on behind its directive until wait_async (XcalableMP 1.4, sections 4.6.8 and
+// 4.6.9).
 #pragma once
 
 #include <memory>
@@ -31,6 +32,5 @@ class Asynchronous {
   };
   std::vector<Begun> begun_;
 };
-Asynchronous& asynchronous();
 
 }  // namespace tasuki::coarray

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "coarray/local/runtime.h"
-
 namespace tasuki::coarray {
 
 ElementMap::ElementMap(const Held& held, const Team& team, const char* name, Where where) : held_(held) {

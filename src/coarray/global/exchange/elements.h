@@ -1,5 +1,5 @@
-// elements: which elements of a distributed array this node has, and which nodes have any given one. For procedures whose elements
-// go where the data say, so that no plan can be made before.
+// elements: which elements of a distributed array this node has, and which nodes have any given one. For
+// procedures whose elements go where the data say, so that no plan can be made before.
 //
 //   number   an element's position in the order of the array's elements (the last subscript varies fastest)
 //   spot     an element's place: a node, and bytes in its memory of the array

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "coarray/index/shape.h"
-#include "coarray/local/runtime.h"
 
 namespace tasuki::coarray {
 namespace {
@@ -15,10 +14,6 @@ struct Share {
   Strip strip;
 };
 
-int own_rank() {
-  return runtime().teams.world().own_rank();
-}
-
 bool contains(const std::vector<int>& all, int rank) {
   return std::find(all.begin(), all.end(), rank) != all.end();
 }
@@ -26,8 +21,9 @@ bool contains(const std::vector<int>& all, int rank) {
 // The near side is this node's part of one operand, the far side all of the other operand.
 class Planner {
  public:
-  Planner(const Side& near, const Side& far, bool pulls, bool single, const std::vector<int>& executing)
-      : near_(near), far_(far), pulls_(pulls), single_(single), executing_(executing) {}
+  Planner(const Side& near, const Side& far, bool pulls, bool single, const std::vector<int>& executing,
+          int own_rank)
+      : near_(near), far_(far), pulls_(pulls), single_(single), executing_(executing), own_rank_(own_rank) {}
 
   std::vector<Link> links() {
     if (near_.geometry != nullptr && !near_.geometry->mine) return {};
@@ -102,11 +98,12 @@ class Planner {
     replicas(0, node, chosen);
   }
 
-  // Node dimensions that the far array is replicated in: where it is fetched from, or all where it is stored to.
+  // Node dimensions that the far array is replicated in: where it is fetched from, or all where it is stored
+  // to.
   void replicas(size_t n, std::vector<int> node, const std::vector<const Share*>& chosen) {
     const Geometry& g = *far_.geometry;
     if (n == node.size()) {
-      const int rank = g.space->everywhere ? own_rank() : g.space->rank_of(node);
+      const int rank = g.space->everywhere ? own_rank_ : g.space->rank_of(node);
       if (pulls_ || sends_to(rank)) add(chosen, rank, node);
       return;
     }
@@ -114,7 +111,7 @@ class Planner {
       node[n] = g.only[n];
     } else if (g.axis_of[n] < 0 && pulls_) {
       // This node's own copy if there is one; else the copies serve in turn.
-      node[n] = g.space->member ? g.space->own[n] : own_rank() % g.space->sizes[n];
+      node[n] = g.space->member ? g.space->own[n] : own_rank_ % g.space->sizes[n];
     } else if (g.axis_of[n] < 0) {
       for (int c = 0; c < g.space->sizes[n]; c++) {
         node[n] = c;
@@ -142,8 +139,8 @@ class Planner {
         if (contains(executing_, copy)) copies.push_back(copy);
       senders = &copies;
     }
-    if (contains(*senders, rank)) return rank == own_rank();
-    return (*senders)[static_cast<size_t>(rank) % senders->size()] == own_rank();
+    if (contains(*senders, rank)) return rank == own_rank_;
+    return (*senders)[static_cast<size_t>(rank) % senders->size()] == own_rank_;
   }
 
   void add(const std::vector<const Share*>& chosen, int far_rank, const std::vector<int>& node) {
@@ -162,13 +159,14 @@ class Planner {
     const int64_t there = fixed(
         far_, [&](size_t d) { return far_.geometry == nullptr ? 0 : far_.geometry->coordinate(d, node); });
     box.move(pulls_ ? here : there, pulls_ ? there : here);
-    const int near_rank = near_.geometry == nullptr ? Link::kHere : own_rank();
+    const int near_rank = near_.geometry == nullptr ? Link::kHere : own_rank_;
     links_.push_back(pulls_ ? box.link(near_rank, far_rank) : box.link(far_rank, near_rank));
   }
 
   const Side &near_, &far_;
   bool pulls_, single_;
   const std::vector<int>& executing_;
+  int own_rank_;
   std::vector<std::vector<Share>> shares_;  // by dimension of the assignment
   std::vector<int> base_;                   // coordinates of the far side that its single subscripts give
   std::vector<Link> links_;
@@ -215,7 +213,7 @@ int64_t Side::period(size_t d) const {
   return period == 0 ? 0 : period / std::gcd(period, run[d].step);
 }
 
-Side side_of(const tasuki_xmp_global_section& section, Where where) {
+Side side_of(const tasuki_xmp_global_section& section, Arrays* arrays, Where where) {
   Side side;
   if (section.array == nullptr) {
     const tasuki_xmp_section& s = *section.local;
@@ -229,7 +227,7 @@ Side side_of(const tasuki_xmp_global_section& section, Where where) {
     }
   } else {
     const tasuki_xmp_array& a = *section.array;
-    side.geometry = arrays().held(a, 0, where).geometry;
+    side.geometry = arrays->held(a, 0, where).geometry;
     side.element = side.geometry->element;
     for (int i = 0; i < section.dimensions; i++) {
       const Axis& axis = side.geometry->axis[static_cast<size_t>(i)];
@@ -260,14 +258,14 @@ Side side_of(const tasuki_xmp_global_section& section, Where where) {
 }
 
 Plan plan_of(const Side& to, const Side& from, bool pulls, bool same_memory,
-             const std::vector<int>& executing) {
+             const std::vector<int>& executing, int own_rank) {
   Plan plan;
   plan.pulls = pulls;
   plan.single = from.elements == 1 && to.elements > 1;
   plan.remote = from.geometry != nullptr && !is_whole_on(executing, *from.geometry);
   plan.staged = same_memory && overlap(to, from);
   if (to.elements == 0) return plan;
-  plan.links = Planner(pulls ? to : from, pulls ? from : to, pulls, plan.single, executing).links();
+  plan.links = Planner(pulls ? to : from, pulls ? from : to, pulls, plan.single, executing, own_rank).links();
   for (const Link& link : plan.links) plan.bytes += link.from.extent.shape.bytes();
   return plan;
 }

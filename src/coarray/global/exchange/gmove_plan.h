@@ -1,4 +1,5 @@
-// gmove_plan: which elements of an assignment between sections go between this node and others (XcalableMP 1.4, section 4.6.2).
+// gmove_plan: which elements of an assignment between sections go between this node and others (XcalableMP
+// 1.4, section 4.6.2).
 //
 //   side       one operand: a section of a distributed array, or of memory that each node has for itself
 //   position   index in a dimension of the assignment, from 0: dimensions of more than one element are paired in their order
@@ -26,7 +27,7 @@ struct Side {
   int64_t period(size_t d) const;  // of positions, 0: none
 };
 
-Side side_of(const tasuki_xmp_global_section& section, Where where);
+Side side_of(const tasuki_xmp_global_section& section, Arrays* arrays, Where where);
 
 struct Plan {
   bool pulls = true;
@@ -37,8 +38,9 @@ struct Plan {
   uint64_t bytes = 0;  // in all links
 };
 
-// `executing`: ranks of the nodes that execute the assignment. `same_memory`: both sides are the same array.
+// `executing`: ranks of the nodes that execute the assignment, `own_rank` among them. `same_memory`: both
+// sides are the same array.
 Plan plan_of(const Side& to, const Side& from, bool pulls, bool same_memory,
-             const std::vector<int>& executing);
+             const std::vector<int>& executing, int own_rank);
 
 }  // namespace tasuki::coarray

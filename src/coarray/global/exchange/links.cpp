@@ -1,6 +1,6 @@
 #include "coarray/global/exchange/links.h"
 
-#include "coarray/local/runtime.h"
+#include <string>
 
 namespace tasuki::coarray {
 namespace {

@@ -1,5 +1,5 @@
-// links: the pieces that go between this node and others for one directive, as shapes at their places: computed once and used
-// again for all arrays of the same geometry.
+// links: the pieces that go between this node and others for one directive, as shapes at their places:
+// computed once and used again for all arrays of the same geometry.
 //
 //   box     a strip for each dimension: what goes between two nodes in one transfer
 #pragma once
@@ -8,7 +8,7 @@
 
 #include "coarray/global/records/arrays.h"
 #include "coarray/index/strips.h"
-#include "coarray/local/transfer.h"
+#include "coarray/local/place.h"
 
 namespace tasuki::coarray {
 

@@ -8,7 +8,8 @@
 
 namespace tasuki::coarray {
 
-std::vector<std::vector<char>> exchange(const Team& team, const std::vector<std::vector<char>>& parcels) {
+std::vector<std::vector<char>> exchange(Sync* sync, const Team& team,
+                                        const std::vector<std::vector<char>>& parcels) {
   const auto nodes = static_cast<size_t>(team.size());
   std::vector<int64_t> sizes(nodes), expected(nodes);
   int64_t most = 0;
@@ -17,11 +18,12 @@ std::vector<std::vector<char>> exchange(const Team& team, const std::vector<std:
     most = std::max(most, sizes[n]);
   }
   MPI_Comm comm = users_comm(team);
-  patiently([&] { MPI_Alltoall(sizes.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T, comm); },
-            [&](MPI_Request* r) {
-              PMPI_Ialltoall(sizes.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T, comm, r);
-            });
-  allreduce(&most, 1, MPI_INT64_T, MPI_MAX, comm);
+  patiently(
+      sync, [&] { MPI_Alltoall(sizes.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T, comm); },
+      [&](MPI_Request* r) {
+        PMPI_Ialltoall(sizes.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T, comm, r);
+      });
+  allreduce(sync, &most, 1, MPI_INT64_T, MPI_MAX, comm);
   std::vector<std::vector<char>> result(nodes);
   for (size_t n = 0; n < nodes; n++) result[n].resize(static_cast<size_t>(expected[n]));
   // MPI counts in int, over all nodes together.
@@ -42,6 +44,7 @@ std::vector<std::vector<char>> exchange(const Team& team, const std::vector<std:
     }
     in.resize(static_cast<size_t>(next));
     patiently(
+        sync,
         [&] {
           MPI_Alltoallv(out.data(), out_counts.data(), out_places.data(), MPI_BYTE, in.data(),
                         in_counts.data(), in_places.data(), MPI_BYTE, comm);
@@ -73,7 +76,7 @@ std::vector<std::vector<Orders::Order>> Orders::orders_at_all() const {
     parcels.emplace_back(begin, begin + orders.size() * sizeof(Order));
   }
   std::vector<std::vector<Order>> result;
-  for (const std::vector<char>& parcel : exchange(team_, parcels)) {
+  for (const std::vector<char>& parcel : exchange(&sync_, team_, parcels)) {
     result.emplace_back(parcel.size() / sizeof(Order));
     if (!parcel.empty()) memcpy(result.back().data(), parcel.data(), parcel.size());
   }
@@ -88,7 +91,7 @@ std::vector<char> Orders::fetch(const char* memory) const {
       answers.back().insert(answers.back().end(), memory + order.at,
                             memory + order.at + order.count * static_cast<int64_t>(element_));
   }
-  const std::vector<std::vector<char>> got = exchange(team_, answers);
+  const std::vector<std::vector<char>> got = exchange(&sync_, team_, answers);
   std::vector<int64_t> next(got.size(), 0);
   std::vector<char> values;
   for (const Stretch& stretch : stretches_) {
@@ -110,7 +113,7 @@ void Orders::store(char* memory, const std::vector<char>& values) const {
     from = to;
   }
   const std::vector<std::vector<Order>> orders = orders_at_all();
-  const std::vector<std::vector<char>> got = exchange(team_, parcels);
+  const std::vector<std::vector<char>> got = exchange(&sync_, team_, parcels);
   for (size_t n = 0; n < got.size(); n++) {
     const char* next = got[n].data();
     for (const Order& order : orders[n]) {

@@ -1,23 +1,26 @@
-// orders: elements that the nodes of a team want of each other, or give to each other, wherever they are: in one exchange of messages
-// between each two of them. ElementMap that lie one behind the other are named once.
+// orders: elements that the nodes of a team want of each other, or give to each other, wherever they are: in
+// one exchange of messages between each two of them. ElementMap that lie one behind the other are named once.
 //
-// Everybody's answers are made before anything is stored, so that what is fetched and where it is put may be the same memory.
+// Everybody's answers are made before anything is stored, so that what is fetched and where it is put may be
+// the same memory.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "coarray/global/exchange/elements.h"
+#include "coarray/sync/sync.h"
 
 namespace tasuki::coarray {
 
 // What each node has for each other one, delivered. Collective.
-std::vector<std::vector<char>> exchange(const Team& team, const std::vector<std::vector<char>>& parcels);
+std::vector<std::vector<char>> exchange(Sync* sync, const Team& team,
+                                        const std::vector<std::vector<char>>& parcels);
 
 class Orders {
  public:
-  Orders(const Team& team, uint64_t element)
-      : team_(team), element_(element), wanted_(static_cast<size_t>(team.size())) {}
+  Orders(Sync* sync, const Team& team, uint64_t element)
+      : sync_(*sync), team_(team), element_(element), wanted_(static_cast<size_t>(team.size())) {}
 
   void add(Spot spot);
   // Collective. The elements in the order in which they were added, out of everybody's `memory`.
@@ -35,6 +38,7 @@ class Orders {
   };
   std::vector<std::vector<Order>> orders_at_all() const;
 
+  Sync& sync_;
   const Team& team_;
   uint64_t element_;
   std::vector<std::vector<Order>> wanted_;  // by node

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <set>
-
-#include "coarray/local/runtime.h"
 
 namespace tasuki::coarray {
 namespace {
@@ -154,9 +151,8 @@ bool Widths::same(const Widths& other, size_t dimensions) const {
   return true;
 }
 
-const Exchange& exchange_of(const Geometry& geometry, const Widths& widths, bool backwards) {
-  static auto* known = new std::map<const Geometry*, std::vector<std::unique_ptr<Exchange>>>;
-  std::vector<std::unique_ptr<Exchange>>& all = (*known)[&geometry];
+const Exchange& Exchanges::of(const Geometry& geometry, const Widths& widths, bool backwards) {
+  std::vector<std::unique_ptr<Exchange>>& all = known_[&geometry];
   for (const auto& exchange : all)
     if (exchange->backwards == backwards && exchange->widths.same(widths, geometry.axis.size()))
       return *exchange;
@@ -170,7 +166,7 @@ const Exchange& exchange_of(const Geometry& geometry, const Widths& widths, bool
     Exchange there, back;
     maker.forwards(&there);
     maker.backwards(&back);
-    const Team& world = runtime().teams.world();
+    const Team& world = teams_.world();
     std::set<int> partners;
     for (const Exchange* e : {&there, &back})
       for (const Link& link : e->links) partners.insert(world.index[static_cast<size_t>(link.from_rank)]);

@@ -1,14 +1,16 @@
-// shadows: who exchanges which pieces when shadows get the values of their owners (XcalableMP 1.4, section 4.6.1 `reflect`), or owners
-// those of the shadows (4.6.10 `reduce_shadow`).
+// shadows: who exchanges which pieces when shadows get the values of their owners (XcalableMP 1.4, section
+// 4.6.1 `reflect`), or owners those of the shadows (4.6.10 `reduce_shadow`).
 //
-// Every piece comes from its owner at once, those at the corners too, so one exchange serves for all dimensions: meet the nodes that
-// have a part in it, copy, meet them again.
+// Every piece comes from its owner at once, those at the corners too, so one exchange serves for all
+// dimensions: meet the nodes that have a part in it, copy, meet them again.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "coarray/global/exchange/links.h"
+#include "coarray/sync/teams.h"
 
 namespace tasuki::coarray {
 
@@ -29,15 +31,23 @@ struct Exchange {
   std::vector<int> partners;  // indices in `world`
   uint64_t largest = 0;       // bytes of a link
 
-  // Pieces of short runs share cache lines with elements that others read in the same exchange: they are read to a place of their own first, and
-  // written when nobody reads any more.
+  // Pieces of short runs share cache lines with elements that others read in the same exchange: they are read
+  // to a place of their own first, and written when nobody reads any more.
   static bool scattered(const Link& link) {
     return !link.from.extent.shape.dense() && link.from.extent.shape.block < 64;
   }
   mutable std::vector<char> stage;
 };
 
-// Found again for the same geometry and widths.
-const Exchange& exchange_of(const Geometry& geometry, const Widths& widths, bool backwards);
+class Exchanges {
+ public:
+  explicit Exchanges(const Teams* teams) : teams_(*teams) {}
+  // Found again for the same geometry and widths.
+  const Exchange& of(const Geometry& geometry, const Widths& widths, bool backwards);
+
+ private:
+  const Teams& teams_;
+  std::map<const Geometry*, std::vector<std::unique_ptr<Exchange>>> known_;
+};
 
 }  // namespace tasuki::coarray

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "coarray/local/runtime.h"
-
 namespace tasuki::coarray {
 namespace {
 
@@ -19,11 +17,6 @@ Run whole(const Axis& axis) {
 }
 
 }  // namespace
-
-Arrays& arrays() {
-  static auto* the = new Arrays;
-  return *the;
-}
 
 Pieces Axis::owned(int coordinate, const Run& run) const {
   if (distribution == nullptr) return {run, 1, 0, extent - 1};
@@ -78,7 +71,6 @@ void Arrays::add(tasuki_xmp_array* record) {
 
 Segment* Arrays::start() {
   started_ = true;
-  for (tasuki_xmp_template* t : template_records_) templates().define(t, {t->file, t->line});
   start(false);
   return start(true);
 }
@@ -93,7 +85,7 @@ Segment* Arrays::start(bool mirrored) {
     total += ((geometry_of(*a, of(*a)).bytes + kAlignment - 1) & ~(kAlignment - 1)) + 5 * kLine;
   }
   if (total == 0) return nullptr;
-  Segment* segment = runtime().memory.allocate(runtime().teams.world(), total, kAlignment);
+  Segment* segment = memory_.allocate(teams_.world(), total, kAlignment);
   if (segment == nullptr)
     fail({nullptr, 0},
          "no memory for %llu bytes of distributed arrays in each node; more nodes have smaller parts",
@@ -103,7 +95,7 @@ Segment* Arrays::start(bool mirrored) {
 }
 
 const Geometry& Arrays::geometry_of(const tasuki_xmp_array& a, Where where) {
-  const Template& t = templates().of(a.template_, where);
+  const Template& t = templates_.of(a.template_, where);
   std::vector<int64_t> key = {static_cast<int64_t>(reinterpret_cast<uintptr_t>(&t)),
                               static_cast<int64_t>(a.element), a.dimensions};
   for (int d = 0; d < a.dimensions; d++)
@@ -183,7 +175,8 @@ const Geometry& Arrays::geometry_of(const tasuki_xmp_array& a, Where where) {
         axis.allocated = std::max(axis.allocated, axis.owned(c, whole(axis)).run(0).count);
     }
     if (!axis.full) axis.allocated += axis.below + axis.above;
-    // Planes that are whole pages apart meet in the same lines of the caches, and a stencil reads many of them.
+    // Planes that are whole pages apart meet in the same lines of the caches, and a stencil reads many of
+    // them.
     const auto bytes = stride * static_cast<int64_t>(g.element);
     const bool divided = axis.node_dimension >= 0 && !axis.full && !axis.cyclic();
     if (divided && d > 0 && axis.allocated > 0 && axis.allocated * bytes % kPage == 0)
@@ -226,38 +219,38 @@ void Arrays::place(tasuki_xmp_array* a, const Geometry& g, Segment* segment, uin
 }
 
 void Arrays::define(tasuki_xmp_array* a, Where where) {
-  runtime().require_start("a distributed array");
+  phase_.require_start("a distributed array");
   for (void*& state : a->state) state = nullptr;
   a->memory = nullptr;
   if (a->extent[0] == 0) return;
   const Geometry& g = geometry_of(*a, where);
   // At another line of the caches than other arrays; on all nodes at the same.
   const uint64_t begin = static_cast<uint64_t>(a->line) * 7 % 61 * kAlignment;
-  const Team& team = runtime().teams.current();
+  const Team& team = teams_.current();
   Segment* segment = nullptr;
   {
-    const Collective here(team, where);
-    segment = runtime().memory.allocate(team, g.bytes + begin, kAlignment);
+    const Collective here(&collectives_, team, where);
+    segment = memory_.allocate(team, g.bytes + begin, kAlignment);
   }
   if (segment == nullptr)
     fail(where, "no memory for %llu bytes of the distributed array '%s' in each node",
          static_cast<unsigned long long>(g.bytes), a->name);
-  if ((a->flags & TASUKI_XMP_DEVICE) != 0) runtime().to_device(segment);
+  if ((a->flags & TASUKI_XMP_DEVICE) != 0) coarrays_.mirror(segment);
   place(a, g, segment, begin);
   a->state[3] = segment;
 }
 
 void Arrays::release(tasuki_xmp_array* a) {
   if (a->state[3] == nullptr) return;
-  const Waiting here("the end of an array's life", -1, of(*a));
-  runtime().release(static_cast<Segment*>(a->state[3]));
+  const Waiting here(&patience_, "the end of an array's life", -1, of(*a));
+  coarrays_.release(static_cast<Segment*>(a->state[3]));
   for (void*& state : a->state) state = nullptr;
   a->memory = nullptr;
 }
 
 void Arrays::parameter(tasuki_xmp_array* a, void* memory, Where where) {
   const Geometry& g = geometry_of(*a, where);
-  Segment* segment = runtime().memory.find(memory, g.bytes);
+  Segment* segment = memory_.find(memory, g.bytes);
   if (segment == nullptr)
     fail(where,
          "the parameter '%s' is a distributed array with %llu bytes in each node, but what the caller passes "
@@ -297,16 +290,26 @@ Held Arrays::held(const tasuki_xmp_array& a, unsigned flags, Where where) {
   Held h = {static_cast<const Geometry*>(a.state[0]), static_cast<Segment*>(a.state[1]),
             reinterpret_cast<uint64_t>(a.state[2])};
   // Without a device of its own, host memory is device memory.
-  if ((flags & TASUKI_XMP_DEVICE) == 0 || !runtime().device.apart()) return h;
+  if ((flags & TASUKI_XMP_DEVICE) == 0 || !device_.apart()) return h;
   h.device = true;
   if (h.segment->mirror != nullptr || !h.geometry->mine) return h;
-  h.copy = runtime().device.address(h.segment, a.memory, h.geometry->bytes);
+  h.copy = device_.address(h.segment, a.memory, h.geometry->bytes);
   if (h.copy == nullptr)
     fail(where,
          "all memory of '%s' must be on the device for this; #pragma acc enter data or declare create comes "
          "first",
          a.name);
   return h;
+}
+
+void* Arrays::row(const tasuki_xmp_array& a, int count, const long long* subscripts) {
+  const Geometry& g = *held(a, 0, {a.file, a.line}).geometry;
+  int64_t elements = 0;
+  for (int i = 0; i < count; i++) {
+    const auto d = static_cast<size_t>(i);
+    elements += g.axis[d].local(g.coordinate(d, g.space->own), subscripts[i]) * g.axis[d].stride;
+  }
+  return static_cast<char*>(a.memory) + elements * static_cast<int64_t>(g.element);
 }
 
 }  // namespace tasuki::coarray

@@ -1,20 +1,28 @@
-// arrays: distributed arrays (XcalableMP 1.4, sections 4.4.4 `align` and 4.4.5 `shadow`): where each element is.
+// arrays: distributed arrays (XcalableMP 1.4, sections 4.4.4 `align` and 4.4.5 `shadow`): where each element
+// is.
 //
-// Each node has room for as many elements as the one with the most of them, so strides are the same on all, and an element's
-// place on any node follows from the node's coordinates. The memory is coarray memory. As with templates, equal descriptions
-// share one geometry, which lives as long as the program.
+// Each node has room for as many elements as the one with the most of them, so strides are the same on all,
+// and an element's place on any node follows from the node's coordinates. The memory is coarray memory. As
+// with templates, equal descriptions share one geometry, which lives as long as the program.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "coarray/access/coarrays.h"
+#include "coarray/device/device.h"
 #include "coarray/global/records/templates.h"
 #include "coarray/local/memory.h"
+#include "coarray/local/phase.h"
+#include "coarray/sync/collectives.h"
+#include "coarray/sync/patience.h"
+#include "coarray/sync/teams.h"
 
 namespace tasuki::coarray {
 
-// One dimension of an array. Subscripts are the array's, from 0; `local` indices are in the memory of one node.
+// One dimension of an array. Subscripts are the array's, from 0; `local` indices are in the memory of one
+// node.
 struct Axis {
   int64_t extent = 0;
   int node_dimension = -1;                     // -1: all of it is on every node that has the array
@@ -53,7 +61,8 @@ struct Geometry {
     return n < 0 ? 0 : node[static_cast<size_t>(n)];
   }
   bool has(const std::vector<int>& node) const;
-  // This node: its coordinate, and whether it has memory for the subscript, shadow included, which may go beyond the array.
+  // This node: its coordinate, and whether it has memory for the subscript, shadow included, which may go
+  // beyond the array.
   int own(size_t d) const { return coordinate(d, space->own); }
   bool here(size_t d, int64_t x) const;
 };
@@ -69,9 +78,20 @@ struct Held {
 
 class Arrays {
  public:
-  void add(tasuki_xmp_template* record) { template_records_.push_back(record); }
+  Arrays(const Phase* phase, Memory* memory, const Teams* teams, Patience* patience, Collectives* collectives,
+         Device* device, Coarrays* coarrays, Templates* templates)
+      : phase_(*phase),
+        memory_(*memory),
+        teams_(*teams),
+        patience_(*patience),
+        collectives_(*collectives),
+        device_(*device),
+        coarrays_(*coarrays),
+        templates_(*templates) {}
+
   void add(tasuki_xmp_array* record);
-  // Collective over all: registered templates and arrays. What is to have a mirror is in one segment, which is returned; nullptr: nothing.
+  // Collective over all: those that were added. What is to have a mirror is in one segment, which is
+  // returned; nullptr: nothing.
   Segment* start();
 
   void define(tasuki_xmp_array* record, Where where);
@@ -82,18 +102,26 @@ class Arrays {
 
   // With TASUKI_XMP_DEVICE in `flags` the memory on the device.
   Held held(const tasuki_xmp_array& record, unsigned flags, Where where);
+  // What a[i] of an array of several dimensions is as a pointer: with the first `count` subscripts.
+  void* row(const tasuki_xmp_array& record, int count, const long long* subscripts);
 
  private:
   const Geometry& geometry_of(const tasuki_xmp_array& record, Where where);
   Segment* start(bool mirrored);
   void place(tasuki_xmp_array* record, const Geometry& g, Segment* segment, uint64_t offset);
 
-  std::vector<tasuki_xmp_template*> template_records_;
+  const Phase& phase_;
+  Memory& memory_;
+  const Teams& teams_;
+  Patience& patience_;
+  Collectives& collectives_;
+  Device& device_;
+  Coarrays& coarrays_;
+  Templates& templates_;
   std::vector<tasuki_xmp_array*> records_;
   std::map<std::vector<int64_t>, std::unique_ptr<Geometry>> known_;
   std::map<void*, tasuki_xmp_array*> allocated_;
   bool started_ = false;
 };
-Arrays& arrays();
 
 }  // namespace tasuki::coarray

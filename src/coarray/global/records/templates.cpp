@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "coarray/local/runtime.h"
-
 namespace tasuki::coarray {
 namespace {
 
@@ -56,12 +54,12 @@ Distribution distribution_of(const tasuki_xmp_template& t, int i, int nodes, Whe
   }
 }
 
-void settle(Template* t) {
+void settle(Template* t, int own_rank) {
   t->template_dimension.assign(t->sizes.size(), -1);
   for (size_t i = 0; i < t->dimension.size(); i++)
     if (t->node_dimension[i] >= 0)
       t->template_dimension[static_cast<size_t>(t->node_dimension[i])] = static_cast<int>(i);
-  const auto found = std::find(t->ranks.begin(), t->ranks.end(), runtime().teams.world().own_rank());
+  const auto found = std::find(t->ranks.begin(), t->ranks.end(), own_rank);
   t->member = t->everywhere || found != t->ranks.end();
   t->own.assign(t->sizes.size(), 0);
   if (!t->member) return;
@@ -73,11 +71,6 @@ void settle(Template* t) {
 }
 
 }  // namespace
-
-Templates& templates() {
-  static auto* the = new Templates;
-  return *the;
-}
 
 const char* name_of_space(const void* record) {
   return kind_of(record) == TASUKI_XMP_KIND_NODES ? static_cast<const tasuki_xmp_nodes*>(record)->name
@@ -108,7 +101,7 @@ std::vector<int> Template::ranks_of(const std::vector<std::vector<int>>& coordin
 }
 
 const Template& Templates::of_nodes(const tasuki_xmp_nodes& record) {
-  const NodeSet& set = runtime().teams.nodes(record);
+  const NodeSet& set = teams_.nodes(record);
   std::unique_ptr<Template>& made = node_arrays_[&set];
   if (made == nullptr) {
     made = std::make_unique<Template>();
@@ -118,7 +111,7 @@ const Template& Templates::of_nodes(const tasuki_xmp_nodes& record) {
     }
     made->sizes = set.sizes;
     made->ranks = set.ranks;
-    settle(made.get());
+    settle(made.get(), teams_.world().own_rank());
   }
   return *made;
 }
@@ -127,7 +120,7 @@ const Template& Templates::make(const tasuki_xmp_template& record, Where where) 
   Template t;
   t.everywhere = record.onto == nullptr;
   if (!t.everywhere) {
-    const NodeSet& set = runtime().teams.nodes(*record.onto);
+    const NodeSet& set = teams_.nodes(*record.onto);
     t.sizes = set.sizes;
     t.ranks = set.ranks;
   }
@@ -157,7 +150,7 @@ const Template& Templates::make(const tasuki_xmp_template& record, Where where) 
   key.insert(key.end(), t.ranks.begin(), t.ranks.end());
   std::unique_ptr<Template>& made = known_[key];
   if (made == nullptr) {
-    settle(&t);
+    settle(&t, teams_.world().own_rank());
     made = std::make_unique<Template>(std::move(t));
   }
   return *made;
@@ -168,12 +161,16 @@ const Template& Templates::of(const void* record, Where where) {
     return of_nodes(*static_cast<const tasuki_xmp_nodes*>(record));
   const auto* t = static_cast<const tasuki_xmp_template*>(record);
   if (t->state[0] == nullptr) {
-    runtime().require_start("a template");
+    phase_.require_start("a template");
     if (t->fixed == 0)
       fail(where, "the template '%s' has no shape yet; template_fix comes before its use", t->name);
     const_cast<tasuki_xmp_template*>(t)->state[0] = const_cast<Template*>(&make(*t, {t->file, t->line}));
   }
   return *static_cast<const Template*>(t->state[0]);
+}
+
+void Templates::start() {
+  for (tasuki_xmp_template* t : records_) define(t, {t->file, t->line});
 }
 
 void Templates::define(tasuki_xmp_template* record, Where where) {
@@ -228,9 +225,9 @@ Run resolve(const tasuki_xmp_on& on, size_t i, const Distribution& d, const tasu
 
 }  // namespace
 
-std::vector<int> nodes_on(const tasuki_xmp_on& on, Where where) {
-  const Template& t = templates().of(on.of, where);
-  if (t.everywhere) return runtime().teams.current().ranks;
+std::vector<int> Templates::nodes_on(const tasuki_xmp_on& on, Where where) {
+  const Template& t = of(on.of, where);
+  if (t.everywhere) return teams_.current().ranks;
   if (on.subscript == nullptr) return t.ranks;
   std::vector<std::vector<int>> coordinates(t.sizes.size());
   for (size_t i = 0; i < t.dimension.size(); i++) {
@@ -247,8 +244,8 @@ std::vector<int> nodes_on(const tasuki_xmp_on& on, Where where) {
   return t.ranks_of(coordinates);
 }
 
-bool executes(const tasuki_xmp_on& on, Where where) {
-  const Template& t = templates().of(on.of, where);
+bool Templates::executes(const tasuki_xmp_on& on, Where where) {
+  const Template& t = of(on.of, where);
   if (t.everywhere || on.subscript == nullptr) return t.everywhere || t.member;
   bool all = t.member;
   for (size_t i = 0; i < t.dimension.size(); i++) {

@@ -71,10 +71,7 @@ function latencySection() {
   if (!rows.length) return;
   const s = section("Latency of packets by hops", "From the moment when a packet is ready at its NIC until all of it is in the receiver's memory. The shade is the share of a column's packets.");
   const lines = [["p99", "99 % are faster", "var(--c4)", ""], ["mean", "mean", "var(--c1)", ""], ["p50", "half are faster", "var(--text)", ""], ["unloaded", "full packet in an empty network", "var(--c2)", "5 3"]];
-  const key = node("div", {class: "legend"});
-  for (const [, text, color, dash] of lines)
-    key.append(node("span", {}, node("svg", {viewBox: "0 0 26 10"}, node("line", {x1: 0, x2: 26, y1: 5, y2: 5, stroke: color, "stroke-width": 2, "stroke-dasharray": dash})), text));
-  s.append(key);
+  s.append(legend(lines.map(([, text, color, dash]) => [lineKey({color, dash}), text])));
   const low = Math.log10(Math.min(...rows.map(r => Math.min(r.unloaded || r.min, r.min || r.max)))) - .05, high = Math.log10(Math.max(...rows.map(r => r.max))) + .05;
   const x0 = 76, y1 = 8;
   let step = 0, y0 = 0;
@@ -104,7 +101,7 @@ function latencySection() {
     rows.forEach((r, i) => {
       const most = Math.max(...r.buckets.map(b => b[2]));
       for (const [from, to, n] of r.buckets) {
-        g.fillStyle = heatColor(Math.round(255 * .62 * Math.sqrt(n / most)));
+        g.fillStyle = shade(Math.round(255 * .62 * Math.sqrt(n / most)));
         const top = Math.max(y1, Y(to)), bottom = Math.min(y0, Y(Math.max(from, 1e-12)));
         g.fillRect(x0 + i * step + step * .08, top, step * .84, Math.max(1, bottom - top));
       }

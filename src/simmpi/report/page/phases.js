@@ -6,9 +6,10 @@ function phaseSection() {
     "Dark: every rank is in the sequence. Light: the first ranks have begun, or the last have not ended. Imbalance: the time between the first rank's end and the last one's.");
   const figure = node("figure", {class: "scroll"});
   s.append(figure);
-  const row = Math.max(7, Math.min(20, 900 / all.length)), left = 130, right = 120;
+  const row = Math.max(7, Math.min(20, 900 / all.length)), right = 84;
+  const left = Math.max(...all.map(q => q.name.length)) * kLetter + 16;
   const draw = () => {
-    const width = Math.max(480, figure.clientWidth || 1000), height = all.length * row + 62, x1 = width - right, y0 = height - 40;
+    const width = Math.max(280, figure.clientWidth || 1000), height = all.length * row + 62, x1 = width - right, y0 = height - 40;
     const X = t => left + t / D.end * (x1 - left), u = timeUnit(D.end);
     const svg = node("svg", {viewBox: `0 0 ${width} ${height}`, style: `height:${height}px`, role: "img", "aria-label": "Sequences over time"});
     for (const t of ticks(0, D.end / u.size, Math.max(3, (x1 - left) / 110)))
@@ -31,8 +32,7 @@ function phaseSection() {
     figure.replaceChildren(svg);
   };
   drawers.push(draw);
-  const table = node("table", {}, node("tr", {}, ...["sequence", "first begins", "last begins", "first ends", "last ends", "from first to last", "imbalance"].map(t => node("th", {}, t))));
-  for (const q of all)
-    table.append(node("tr", {}, ...[q.name, momentText(q.begin[0]), momentText(q.begin[1]), momentText(q.end[0]), momentText(q.end[1]), timeText(q.end[1] - q.begin[0]), timeText(q.end[1] - q.end[0])].map(t => node("td", {}, t))));
-  s.append(node("details", {}, node("summary", {}, "The numbers as a table"), node("div", {class: "scroll"}, table)));
+  s.append(node("details", {}, node("summary", {}, "The numbers as a table"),
+    table(["sequence", "first begins", "last begins", "first ends", "last ends", "from first to last", "imbalance"],
+      all.map(q => [q.name, momentText(q.begin[0]), momentText(q.begin[1]), momentText(q.end[0]), momentText(q.end[1]), timeText(q.end[1] - q.begin[0]), timeText(q.end[1] - q.end[0])]))));
 }

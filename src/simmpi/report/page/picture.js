@@ -105,12 +105,12 @@ function pictureSection() {
       g.fillStyle = css("--line");
       g.fillRect(x, y + cell / 2, cell - gap, 1);
     } else if (Math.min(high, (cell - gap) / Math.max(...filled.map(l => l.length))) < 3) {
-      g.fillStyle = heatColor(Math.round(routerLoad(r)));
+      g.fillStyle = shade(Math.round(routerLoad(r)));
       g.fillRect(x, y, cell - gap, cell - gap);
     } else {
       filled.forEach((line, row) => line.forEach((i, column) => {
         const wide = (cell - gap) / line.length;
-        g.fillStyle = heatColor(load[i]);
+        g.fillStyle = shade(load[i]);
         g.fillRect(x + column * wide, y + row * high, wide - .5, high - .5);
       }));
     }
@@ -125,7 +125,7 @@ function pictureSection() {
       const dx = across ? sign : 0, dy = across ? 0 : -sign;  // on the screen
       const ox = -dy * off, oy = dx * off;
       const wraps = across ? X[to[i]] - X[from[i]] !== sign : Y[to[i]] - Y[from[i]] !== sign;
-      g.strokeStyle = heatColor(load[i]);
+      g.strokeStyle = shade(load[i]);
       g.beginPath();
       if (wraps) {
         g.moveTo(ax + ox + dx * dot, ay + oy + dy * dot);

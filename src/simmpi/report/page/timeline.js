@@ -33,11 +33,8 @@ function timelineSection() {
     node("label", {for: "lines"}, lines, " messages"),
     press("+", "zoom in", () => zoom(.5, .5)), press("−", "zoom out", () => zoom(2, .5)), press("all", "whole run, all ranks", () => reset()));
   for (const n of notes) s.append(node("p", {class: "note"}, n));
-  const key = node("div", {class: "legend"});
-  for (const [i, [text, , color]] of kKinds.entries())
-    if (kindOf.includes(i)) key.append(node("span", {}, node("i", {style: `background:var(${color})`}), text));
-  key.append(node("span", {}, node("i", {style: "background:var(--panel);outline:1px solid var(--line)"}), "outside MPI"));
-  s.append(key);
+  s.append(legend([...kKinds.filter((_, i) => kindOf.includes(i)).map(([text, , color]) => [barKey(`var(${color})`), text]),
+    [barKey("var(--panel);outline:1px solid var(--line)"), "outside MPI"]]));
 
   const x0 = 62, y1 = 6, bottom = 40;
   let t0 = 0, t1 = 4294967295, r0 = 0, r1 = T.ranks, x1 = 1, y0 = 1;

@@ -1,0 +1,168 @@
+#include "bench/driver/jobs/job.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "os/temporary_folder.h"
+
+namespace tasuki::bench {
+namespace {
+
+Fields parse_fields(const std::string& line) {
+  Fields fields;
+  for (size_t at = line.find('\t'); at != std::string::npos;) {
+    const size_t next = line.find('\t', at + 1);
+    const std::string part = line.substr(at + 1, next == std::string::npos ? next : next - at - 1);
+    const size_t equals = part.find('=');
+    if (equals != std::string::npos) fields[part.substr(0, equals)] = part.substr(equals + 1);
+    at = next;
+  }
+  return fields;
+}
+
+Status system_error(const std::string& what) {
+  const int err = errno;
+  return Status::error(err, what + ": " + strerror(err));
+}
+
+}  // namespace
+
+double number(const Fields& fields, const std::string& key) {
+  const auto at = fields.find(key);
+  return at == fields.end() ? NAN : std::strtod(at->second.c_str(), nullptr);
+}
+
+std::string text(const Fields& fields, const std::string& key) {
+  const auto at = fields.find(key);
+  return at == fields.end() ? "" : at->second;
+}
+
+Status Job::make_pipes() {
+  Result<std::string> folder = os::make_temporary_folder("tasuki-bench");
+  if (!folder.ok()) return folder.status();
+  folder_ = std::move(folder.value());
+  for (size_t r = 0; r < ranks(); r++) {
+    const std::string suffix = "." + std::to_string(r);
+    for (const char* kind : {"command", "answer"})
+      if (mkfifo((folder_ + "/" + kind + suffix).c_str(), 0600) != 0) return system_error(folder_);
+    // Opened for both directions, so that neither side waits for the other here. The ranks open one direction
+    // each: they see the end of their commands when this process has gone.
+    command_[r] = open((folder_ + "/command" + suffix).c_str(), O_RDWR | O_CLOEXEC);
+    answer_[r] = open((folder_ + "/answer" + suffix).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (command_[r] < 0 || answer_[r] < 0) return system_error(folder_);
+  }
+  return Status();
+}
+
+void Job::remove_pipes() {
+  if (folder_.empty()) return;
+  for (size_t r = 0; r < ranks(); r++)
+    for (const char* kind : {"command.", "answer."})
+      unlink((folder_ + "/" + kind + std::to_string(r)).c_str());
+  rmdir(folder_.c_str());
+  folder_.clear();
+}
+
+Status Job::launch() {
+  std::vector<std::string> words = spec_.launcher;
+  words.insert(words.end(), spec_.runner.begin(), spec_.runner.end());
+  words.push_back(spec_.program);
+  words.push_back(folder_);
+  return child_.start(words, spec_.environment);
+}
+
+Status Job::start(double timeout_seconds, Answer* hello) {
+  Status status = make_pipes();
+  if (status.ok()) status = launch();
+  if (status.ok()) status = receive(timeout_seconds, hello);
+  remove_pipes();  // both ends hold them open: nothing is left behind, however this process ends
+  return status;
+}
+
+Status Job::ask(const std::string& command, double timeout_seconds, Answer* answer) {
+  const std::string line = command + "\n";
+  for (int fd : command_)
+    if (write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+      return system_error(name() + ": cannot send a command");
+  return receive(timeout_seconds, answer);
+}
+
+Status Job::receive(double timeout_seconds, Answer* answer) {
+  *answer = Answer();
+  answer->values.resize(ranks());
+  std::vector<char> done(ranks(), 0);
+  std::string error;
+  const double deadline = monotonic_seconds() + timeout_seconds;
+  while (std::count(done.begin(), done.end(), 0) > 0) {
+    std::vector<pollfd> fds(ranks());
+    for (size_t r = 0; r < ranks(); r++) fds[r] = {done[r] != 0 ? -1 : answer_[r], POLLIN, 0};
+    // The time limit of poll() is only for noticing that the launcher has ended: it costs the ranks nothing.
+    const int ready = poll(fds.data(), fds.size(), 200);
+    if (interrupted() != 0) return Status::error(EINTR, "interrupted");
+    if (ready <= 0) {
+      if (child_.ended())
+        return Status::error(ECHILD, "the " + name() + " job ended: " + child_.how_it_ended());
+      if (monotonic_seconds() > deadline)
+        return Status::error(ETIMEDOUT, "the " + name() + " job has not answered for " +
+                                            std::to_string(static_cast<int>(timeout_seconds)) + " seconds");
+      continue;
+    }
+    for (size_t r = 0; r < ranks(); r++) {
+      if ((fds[r].revents & POLLIN) == 0) continue;
+      char buffer[4096];
+      const ssize_t n = read(answer_[r], buffer, sizeof buffer);
+      if (n > 0) unread_[r].append(buffer, static_cast<size_t>(n));
+      for (size_t end; done[r] == 0 && (end = unread_[r].find('\n')) != std::string::npos;) {
+        const std::string line = unread_[r].substr(0, end);
+        unread_[r].erase(0, end + 1);
+        const std::string kind = line.substr(0, line.find('\t'));
+        const std::string text = kind.size() < line.size() ? line.substr(kind.size() + 1) : "";
+        if (kind == "row") {
+          if (r == 0) answer->rows.push_back(parse_fields(line));
+          continue;
+        }
+        done[r] = 1;
+        answer->values[r] = parse_fields(line);
+        if (kind == "wrong" && answer->wrong.empty()) answer->wrong = text;
+        if (kind == "error" && error.empty()) error = text;
+      }
+    }
+  }
+  if (!error.empty()) return Status::error(EIO, name() + ": " + error);
+  return Status();
+}
+
+Status Job::stop() {
+  if (!child_.running()) return Status();
+  for (int fd : command_) {
+    [[maybe_unused]] const ssize_t written = write(fd, "quit\n", 5);
+  }
+  for (const double deadline = monotonic_seconds() + 20; !child_.ended();) {
+    if (monotonic_seconds() > deadline)
+      return Status::error(ETIMEDOUT, "the " + name() + " job does not end");
+    if (interrupted() != 0) return Status::error(EINTR, "interrupted");
+    usleep(10000);
+  }
+  if (!child_.ended_well())
+    return Status::error(ECHILD, "the " + name() + " job ended badly: " + child_.how_it_ended());
+  return Status();
+}
+
+Job::~Job() {
+  child_.end();
+  remove_pipes();
+  for (size_t r = 0; r < ranks(); r++) {
+    if (command_[r] >= 0) close(command_[r]);
+    if (answer_[r] >= 0) close(answer_[r]);
+  }
+}
+
+}  // namespace tasuki::bench

@@ -1,0 +1,136 @@
+#include "bench/driver/jobs/limit.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace tasuki::bench {
+namespace {
+
+std::string contents(const char* path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+bool has_word(const std::string& list, const std::string& word) {
+  return ("," + list + ",").find("," + word + ",") != std::string::npos;
+}
+
+// A group's path as a line of /proc/self/cgroup has it ("4:memory:/a/b", "0::/a/b"); "" without such a line.
+std::string group_of(const std::string& own, const std::string& controller) {
+  std::istringstream lines(own);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string list = line.substr(first + 1, second - first - 1);
+    if (controller.empty() ? list.empty() : has_word(list, controller)) return line.substr(second + 1);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<CgroupPlace> cgroup_places(const std::string& mounts, const std::string& own) {
+  std::vector<CgroupPlace> places;
+  std::istringstream lines(mounts);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string device, at, type, options;
+    words >> device >> at >> type >> options;
+    const bool one = type == "cgroup" && has_word(options, "memory"), two = type == "cgroup2";
+    if (!one && !two) continue;
+    const char* limit = one ? "memory.limit_in_bytes" : "memory.max";
+    // The own group first, then those around it: version 2 has no groups beside processes, and gives a
+    // controller to groups only where the one around them says so.
+    std::string path = group_of(own, one ? "memory" : "");
+    while (path.size() > 1) {
+      places.push_back({at + path, limit});
+      path.erase(path.rfind('/'));
+    }
+    places.push_back({at, limit});
+  }
+  return places;
+}
+
+Status MemoryLimit::make() {
+  const std::string name = "/tasuki-bench-" + std::to_string(getpid());
+  std::string reason = "no control groups with a memory limit are mounted";
+  for (const CgroupPlace& place :
+       cgroup_places(contents("/proc/self/mounts"), contents("/proc/self/cgroup"))) {
+    if (access(place.parent.c_str(), F_OK) != 0) continue;  // as seen outside of this container
+    const std::string folder = place.parent + name;
+    const Status made =
+        holder_.start({},
+                      "g=" + quoted(folder) + " && mkdir \"$g\" && { test -w \"$g\"/" + place.limit_file +
+                          " || { echo \"$g has no " + place.limit_file + "\"; false; }; }" +
+                          // That a process may go there.
+                          " && sh -c 'echo $$ > \"$0\"/cgroup.procs' \"$g\"",
+                      "for i in $(seq 100); do rmdir \"$g\" 2>/dev/null && break; test -d \"$g\" || break; "
+                      "sleep 0.1; done");
+    if (made.ok()) {
+      folder_ = folder;
+      limit_file_ = folder + "/" + place.limit_file;
+      return Status();
+    }
+    reason = made.message();
+  }
+  return Status::error(EPERM, "no limit of memory can be set here (control groups): " + reason);
+}
+
+Status MemoryLimit::set(uint64_t bytes) {
+  std::ofstream out(limit_file_);
+  out << bytes << std::flush;
+  if (out) return Status();
+  return Status::error(errno, limit_file_ + ": " + strerror(errno));
+}
+
+std::vector<std::string> MemoryLimit::command() const {
+  return {"sh", "-c", "echo $$ > " + quoted(folder_ + "/cgroup.procs") + " && exec \"$@\"", "sh"};
+}
+
+Status Space::make(const std::string& kind, uint64_t bytes, const std::string& folder) {
+  folder_.clear();
+  if (kind == "file-disk") {
+    folder_ = folder;
+    return Status();
+  }
+  const std::string mebibytes = std::to_string((bytes >> 20) + 1);
+  const auto file_in = [&mebibytes](const std::string& where) {
+    return "f=$(mktemp " + where +
+           "/tasuki-space-XXXXXX) && chmod 600 \"$f\" && dd if=/dev/zero of=\"$f\" bs=1M count=" + mebibytes +
+           " status=none";
+  };
+  // Of a file system whose pages never leave main memory.
+  const std::string
+      device = "r=$(mktemp -d /tmp/tasuki-space-XXXXXX) && mount -t ramfs -o mode=700 ramfs \"$r\" && " +
+               file_in("\"$r\"") + " && d=$(losetup -f --show \"$f\")",
+      no_device = "losetup -d \"$d\"; umount \"$r\"; rmdir \"$r\"";
+  const std::string on = " && mkswap \"$d\" >/dev/null && swapon -p 32000 \"$d\"";
+  std::string setup, cleanup;
+  if (kind == "swap-disk") {
+    setup = file_in(quoted(folder)) + " && d=$f" + on;
+    cleanup = "swapoff \"$d\"; rm -f \"$f\"";
+  } else if (kind == "swap-zram") {
+    setup =
+        "{ test -e /sys/class/zram-control || modprobe zram; } && d=$(zramctl -f -s " + mebibytes + "M)" + on;
+    cleanup = "swapoff \"$d\"; zramctl -r \"$d\"";
+  } else {
+    setup = device +
+            " && mkfs.ext4 -q -m 0 \"$d\" && mkdir \"$r/files\" && mount \"$d\" \"$r/files\" && echo "
+            "\"$r/files\"";
+    // A program that is ending may hold its file for a moment.
+    cleanup = "for i in $(seq 50); do umount \"$r/files\" && break; sleep 0.1; done; " + no_device;
+  }
+  const Status made = holder_.start({}, setup, "{ " + cleanup + "; } 2>/dev/null");
+  if (!made.ok()) return Status::error(EPERM, "no " + kind + " can be made here: " + made.message());
+  if (kind == "file-ram") folder_ = holder_.output();
+  return Status();
+}
+
+}  // namespace tasuki::bench

@@ -1,0 +1,145 @@
+#include "cluster/api/report.h"
+
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "os/output_file.h"
+#include "report/json.h"
+#include "report/page.h"
+
+namespace tasuki::cluster {
+
+extern const char memory_js[];  // the page's script; it reads report_json()
+
+namespace {
+
+using report::Json;
+using report::quoted;
+
+template <typename... Args>
+std::string text(const char* format, Args... args) {
+  char line[512];
+  const int n = snprintf(line, sizeof line, format, args...);
+  return std::string(line, static_cast<size_t>(n < 0 ? 0 : n < 511 ? n : 511));
+}
+
+double mib(uint64_t bytes) {
+  return static_cast<double>(bytes) / (1 << 20);
+}
+
+}  // namespace
+
+std::string report_text(const Report& r) {
+  const pager::Stats& s = r.stats;
+  std::string t =
+      text("tasuki: cluster memory of %s: %.3f s, %s, %s, protocol %s, pages %s\n", r.program.c_str(),
+           r.seconds, r.mpi.c_str(), r.mechanism.c_str(), r.protocol.c_str(), r.page_size.c_str());
+  t += text(
+      "tasuki:   memory    %.1f MiB local, %.1f MiB on %zu servers; allocated %.1f MiB, resident %.1f MiB\n",
+      mib(s.local_bytes), mib(s.server_bytes), r.servers.size(), mib(s.allocated_bytes),
+      mib(s.resident_bytes));
+  t += text("tasuki:   faults    %" PRIu64 " (first touches %" PRIu64 ", rescues %" PRIu64
+            ", first writes %" PRIu64 ")\n",
+            s.faults, s.first_touches, s.rescues, s.write_faults);
+  t += text("tasuki:   swaps in  %" PRIu64 ", %.1f MiB (ahead of need %.1f MiB), %.3f s\n", s.swaps_in,
+            mib(s.bytes_in), mib(s.prefetched), s.in_seconds);
+  t += text("tasuki:   swaps out %" PRIu64 ", %.1f MiB (without transfer: %" PRIu64 "), %.3f s\n",
+            s.swaps_out, mib(s.bytes_out), s.drops, s.out_seconds);
+  t += text("tasuki:   waiting   %.3f s for the previous swap, %.3f s for the page; mapping %.3f s\n",
+            s.wait_previous, s.wait_page, s.map_seconds);
+  for (const pager::ThreadStats& thread : r.threads)
+    t += text("tasuki:   thread %d: %" PRIu64 " faults, %.3f s waiting\n", thread.tid, thread.faults,
+              thread.wait_seconds);
+  for (const Report::Server& server : r.servers)
+    t += text("tasuki:   %s: %.1f MiB lent, by %s, %.1f MiB came from it, %.1f MiB went there\n",
+              server.name.c_str(), mib(server.bytes), server.window ? "window" : "messages",
+              mib(server.bytes_in), mib(server.bytes_out));
+  return t;
+}
+
+std::string report_json(const Report& r) {
+  const pager::Stats& s = r.stats;
+  Json memory('{'), faults('{'), swaps('{'), seconds('{'), threads('['), servers('['), all('{');
+  memory.add("page_bytes", s.page_bytes);
+  memory.add("local_bytes", s.local_bytes);
+  memory.add("server_bytes", s.server_bytes);
+  memory.add("allocated_bytes", s.allocated_bytes);
+  memory.add("resident_bytes", s.resident_bytes);
+  faults.add("all", s.faults);
+  faults.add("first_touches", s.first_touches);
+  faults.add("rescues", s.rescues);
+  faults.add("write_faults", s.write_faults);
+  swaps.add("in", s.swaps_in);
+  swaps.add("bytes_in", s.bytes_in);
+  swaps.add("out", s.swaps_out);
+  swaps.add("bytes_out", s.bytes_out);
+  swaps.add("drops", s.drops);
+  swaps.add("prefetched_bytes", s.prefetched);
+  seconds.add("wait_previous", s.wait_previous);
+  seconds.add("wait_page", s.wait_page);
+  seconds.add("in", s.in_seconds);
+  seconds.add("out", s.out_seconds);
+  seconds.add("map", s.map_seconds);
+  for (const pager::ThreadStats& t : r.threads) {
+    Json thread('{');
+    thread.add("tid", t.tid);
+    thread.add("faults", t.faults);
+    thread.add("wait_seconds", t.wait_seconds);
+    threads.add(thread);
+  }
+  for (const Report::Server& lender : r.servers) {
+    Json server('{');
+    server.add("name", quoted(lender.name));
+    server.add("bytes", lender.bytes);
+    server.add("window", lender.window);
+    server.add("bytes_in", lender.bytes_in);
+    server.add("bytes_out", lender.bytes_out);
+    servers.add(server);
+  }
+  all.add("format", quoted("tasuki dlm stats 1"));
+  all.add("program", quoted(r.program));
+  all.add("mpi", quoted(r.mpi));
+  all.add("mechanism", quoted(r.mechanism));
+  all.add("protocol", quoted(r.protocol));
+  all.add("page_size", quoted(r.page_size));
+  all.add("seconds", r.seconds);
+  all.add("memory", memory);
+  all.add("faults", faults);
+  all.add("swaps", swaps);
+  all.add("seconds_of", seconds);
+  all.add("threads", threads);
+  all.add("servers", servers);
+  return all.done() + "\n";
+}
+
+std::string report_page(const Report& r) {
+  return report::page(
+      {.title = "Cluster memory of " + r.program,
+       .lead = r.mpi + "; " + r.mechanism + "; protocol " + r.protocol + "; pages " + r.page_size + ".",
+       .notes = {},
+       .data = report_json(r),
+       .scripts = {memory_js},
+       .facts = {},
+       .numbers = ""});
+}
+
+Status write_report(const Report& report, const std::string& file) {
+  if (file.empty()) {
+    // Not through stderr: an exit handler of the program may have closed it.
+    const std::string content = report_text(report);
+    for (size_t at = 0; at < content.size();) {
+      const ssize_t n = write(STDERR_FILENO, content.data() + at, content.size() - at);
+      if (n < 0 && errno != EINTR) break;
+      at += n > 0 ? static_cast<size_t>(n) : 0;
+    }
+    return {};
+  }
+  const bool page = file.size() > 5 && file.compare(file.size() - 5, 5, ".html") == 0;
+  const std::string content = page ? report_page(report) : report_json(report);
+  return os::write_output("--stats", file, content);
+}
+
+}  // namespace tasuki::cluster

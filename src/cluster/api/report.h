@@ -1,0 +1,35 @@
+// What --stats tells at the end: the counters and the time components of DLM-MPI's figures 14 to 27, as text,
+// as JSON, or as a page with charts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "pager/pager.h"
+
+namespace tasuki::cluster {
+
+struct Report {
+  struct Server {
+    std::string name;
+    uint64_t bytes = 0;
+    bool window = false;
+    uint64_t bytes_in = 0, bytes_out = 0;  // seen from rank 0
+  };
+  std::string program, mpi, mechanism, protocol, page_size;
+  double seconds = 0;  // from dlm_startup to the end
+  pager::Stats stats;
+  std::vector<pager::ThreadStats> threads;
+  std::vector<Server> servers;
+};
+
+std::string report_text(const Report& report);
+std::string report_json(const Report& report);
+std::string report_page(const Report& report);
+
+// To stderr if `file` is empty, else as the end of its name says.
+Status write_report(const Report& report, const std::string& file);
+
+}  // namespace tasuki::cluster

@@ -1,0 +1,277 @@
+#include "cluster/api/runtime.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/log.h"
+#include "cluster/transport/checksum_store.h"
+#include "cluster/transport/idle.h"
+#include "cluster/wrappers/faults.h"
+#include "cluster/wrappers/pinning.h"
+#include "os/cpu.h"
+#include "os/output_file.h"
+#include "os/signals.h"
+
+namespace tasuki::cluster {
+namespace {
+
+thread_local bool t_pager_thread = false;
+
+// exit() in a program that does not call dlm_shutdown. Registered when this library is loaded, so that it
+// runs after everything that the program registers itself: destructors of static objects may use cluster
+// memory. That is not the place for on_exit, which knows nothing of libraries: what is registered so early
+// runs when MPI's own libraries have been torn down.
+void at_exit() {
+  Runtime::instance().stop(true);
+  Runtime::instance().end();
+}
+[[gnu::constructor]] void register_exit() {
+  atexit(at_exit);
+}
+
+std::string program_name() {
+  return program_invocation_short_name;
+}
+
+const char* mpi_version() {
+  static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  PMPI_Get_library_version(text, &length);
+  text[strcspn(text, "\n,")] = 0;
+  for (char* c = text; *c != 0; c++)
+    if (*c == '\t') *c = ' ';
+  return text;
+}
+
+// What the program printed must not be lost when MPI ends it; a thread that holds the stream may wait for a
+// page.
+void flush_stdout() {
+  if (ftrylockfile(stdout) != 0) return;
+  fflush(stdout);
+  funlockfile(stdout);
+}
+
+}  // namespace
+
+Runtime& Runtime::instance() {
+  static Runtime* const runtime = new Runtime;
+  return *runtime;
+}
+
+pager::Pager* Runtime::pager() const {
+  return state_ == State::running && getpid() == pid_ ? pager_.get() : nullptr;
+}
+
+bool Runtime::is_pager_thread() const {
+  return t_pager_thread;
+}
+
+void Runtime::start(int* argc, char*** argv, OptionsReader read) {
+  std::unique_lock lock(mutex_);
+  if (state_ != State::off) return;
+  state_ = State::starting;
+  pid_ = getpid();
+  begin_ns_ = os::monotonic_ns();
+  read_options_ = read;
+  int dashes = -1;
+  if (argc != nullptr && argv != nullptr)
+    for (int i = 1; i < *argc; i++)
+      if (strcmp((*argv)[i], "--") == 0) dashes = i;
+  if (dashes > 0) arguments_.assign(*argv + dashes + 1, *argv + *argc);
+  {
+    const os::SignalsBlocked blocked;  // which the pager's thread inherits
+    const InternalScope internal;      // which the thread inherits, and the MPI library's helpers from it
+    thread_ = std::thread([this] { thread_main(); });
+  }
+  changed_.wait(lock, [this] { return state_ != State::starting; });
+  if (state_ == State::running) {
+    on_exit([](int exit_code, void*) { instance().program_exit_code_ = exit_code; }, nullptr);
+    if (dashes > 0) {
+      *argc = dashes;
+      (*argv)[dashes] = nullptr;
+    }
+    return;
+  }
+  lock.unlock();
+  thread_.join();
+  // The program's own MPI ends where it began.
+  if (job_ == nullptr || !job_->initialised_here()) {
+    int initialised = 0, finalised = 0;
+    PMPI_Initialized(&initialised);
+    PMPI_Finalized(&finalised);
+    if (initialised != 0 && finalised == 0) PMPI_Finalize();
+  }
+  if (job_ == nullptr || job_->rank() == 0) exit(exit_code_);
+  // A server. What the program printed before is shown, but nothing of it runs any more.
+  fflush(nullptr);
+  _exit(exit_code_);
+}
+
+void Runtime::fail(int exit_code) {
+  const std::lock_guard lock(mutex_);
+  exit_code_ = exit_code;
+  state_ = State::failed;
+  changed_.notify_all();
+}
+
+void Runtime::thread_main() {
+  t_pager_thread = true;
+  pthread_setname_np(pthread_self(), "tasuki-pager");
+  Result<std::unique_ptr<Job>> job = Job::connect();
+  if (!job.ok()) {
+    log(LogLevel::error, "%s", job.status().message().c_str());
+    return fail(1);
+  }
+  job_ = std::move(job.value());
+  if (job_->rank() == 0)
+    lead();
+  else
+    lend();
+}
+
+void Runtime::lend() {
+  const Result<int> code = job_->serve();
+  if (!code.ok()) {
+    // Rank 0 or its launcher is gone, or MPI failed: nothing that is collective may be called any more.
+    log(LogLevel::error, "memory server rank %d on %s: %s", job_->rank(), job_->host().c_str(),
+        code.status().message().c_str());
+    fflush(nullptr);
+    _exit(1);
+  }
+  job_->disconnect(code.value());
+  fail(code.value());
+}
+
+void Runtime::lead() {
+  // A launcher that gives this rank one core would have the program and its pager share it.
+  os::CpuSet own;
+  if (os::current_cpu_set(&own) < 2) os::use_cores(job_->host_cores());
+
+  Result<Options> read = read_options_(arguments_, job_->size());
+  if (read.ok()) {
+    const Status writable = os::check_output("--stats", read.value().stats_file);
+    if (!writable.ok()) read = writable;
+  }
+  if (!read.ok() || !read.value().help.empty()) {
+    if (read.ok())
+      fputs(read.value().help.c_str(), stdout);
+    else
+      log(LogLevel::error, "%s", read.status().message().c_str());
+    const int code = read.ok() ? 0 : 1;
+    job_->refuse(code);
+    job_->disconnect(code);
+    return fail(code);
+  }
+  Options& options = read.value();
+  // The program may change its working directory.
+  if (!options.stats_file.empty()) options.stats_file = std::filesystem::absolute(options.stats_file);
+  const size_t unit = pager::Pager::unit_bytes(options.pager);
+  Result<std::unique_ptr<ClusterStore>> assembled = job_->assemble(options, unit, &options.pager.local_bytes);
+  if (!assembled.ok()) {
+    log(LogLevel::error, "%s", assembled.status().message().c_str());
+    job_->disconnect(1);
+    return fail(1);
+  }
+  ClusterStore& servers = *assembled.value();
+  pager::Store* store = &servers;
+  Result<std::unique_ptr<ChecksumStore>> checked = std::unique_ptr<ChecksumStore>();
+  if (options.checksum) {
+    checked = ChecksumStore::create(&servers, [&](pager::Slot slot) { return servers.describe(slot); });
+    if (checked.ok()) store = checked.value().get();
+  }
+  before_pager_handler();
+  Result<std::unique_ptr<pager::Pager>> created =
+      checked.ok() ? pager::Pager::create(options.pager, store)
+                   : Result<std::unique_ptr<pager::Pager>>(checked.status());
+  after_pager_handler();
+  if (!created.ok()) {
+    log(LogLevel::error, "%s", created.status().message().c_str());
+    servers.goodbye(1);
+    if (!servers.lost().empty()) job_->abort(1);
+    job_->disconnect(1);
+    return fail(1);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    pager_ = std::move(created.value());
+    attach_pager(pager_.get());
+    state_ = State::running;
+    changed_.notify_all();
+  }
+  const Status served = pager_->serve();
+  if (!served.ok()) {
+    log(LogLevel::error, "cluster memory is lost: %s", served.message().c_str());
+    flush_stdout();
+    // A launcher that goes on without some ranks does not always report an abort.
+    if (!servers.lost().empty() && job_->knows_ended(servers.lost())) {
+      servers.goodbye(1, true);
+      _exit(1);
+    }
+    job_->abort(1);
+  }
+  conclude(servers, options);
+}
+
+void Runtime::conclude(ClusterStore& servers, const Options& options) {
+  if (options.stats) {
+    const Status written = write_report(make_report(servers, options), options.stats_file);
+    if (!written.ok()) log(LogLevel::error, "%s", written.message().c_str());
+  }
+  servers.finish();
+  if (servers.lost().empty()) {
+    servers.goodbye(0);
+    if (servers.lost().empty()) return job_->disconnect(0);
+  }
+  if (job_->knows_ended(servers.lost()))
+    servers.goodbye(0, true);
+  else {
+    servers.let_wait();
+    abort_at_end_ = true;  // until then the other servers wait, asleep
+  }
+}
+
+void Runtime::end() {
+  // The pager's thread has ended: MPI calls are still those of one thread at a time.
+  if (!abort_at_end_ || t_pager_thread || getpid() != pid_) return;
+  log(LogLevel::info, "a memory server is lost: the MPI job ends by MPI_Abort with the program's exit code");
+  fflush(nullptr);
+  job_->abort(program_exit_code_);
+}
+
+Report Runtime::make_report(const ClusterStore& servers, const Options& options) const {
+  Report report;
+  report.program = program_name();
+  report.mpi = mpi_version();
+  report.mechanism = pager_->mechanism();
+  const char* const protocols[] = {"ahead", "cs", "cross", "as1", "as2"};
+  report.protocol = protocols[static_cast<int>(options.pager.protocol)];
+  report.page_size =
+      options.pager.page_bytes == 0 ? "automatic" : std::to_string(options.pager.page_bytes / 1024) + " KiB";
+  report.seconds = static_cast<double>(os::monotonic_ns() - begin_ns_) * 1e-9;
+  report.stats = pager_->stats();
+  report.threads = pager_->thread_stats();
+  for (const Lender& lender : servers.lenders())
+    report.servers.push_back({lender.name, lender.slots * servers.unit_bytes(), lender.window != nullptr,
+                              lender.bytes_in, lender.bytes_out});
+  return report;
+}
+
+void Runtime::stop(bool exiting) {
+  // exit() in the pager's own thread would wait for itself; in a forked child there is no such thread.
+  if (t_pager_thread || getpid() != pid_) return;
+  const std::lock_guard lock(stopping_);
+  if (state_ != State::running) return;
+  detach_pager();
+  pager_->stop();
+  thread_.join();
+  state_ = State::ended;
+  if (!exiting) pager_.reset();
+}
+
+}  // namespace tasuki::cluster

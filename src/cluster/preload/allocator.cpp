@@ -1,0 +1,247 @@
+// malloc and its relatives.
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "cluster/preload/preload.h"
+#include "cluster/wrappers/libc.h"
+#include "cluster/wrappers/pinning.h"
+
+namespace tasuki::cluster::preload {
+namespace {
+
+// What dlsym itself allocates while it looks for malloc. Never given back.
+class Arena {
+ public:
+  void* take(size_t bytes, size_t alignment) {
+    const size_t at = (used_ + alignment - 1) & ~(alignment - 1);
+    if (bytes > sizeof bytes_ - at || at > sizeof bytes_) return nullptr;
+    used_ = at + bytes;
+    return bytes_ + at;
+  }
+  bool holds(const void* p) const {
+    return static_cast<const char*>(p) >= bytes_ && static_cast<const char*>(p) < bytes_ + sizeof bytes_;
+  }
+  size_t left(const void* p) const {
+    return static_cast<size_t>(bytes_ + sizeof bytes_ - static_cast<const char*>(p));
+  }
+
+ private:
+  alignas(64) char bytes_[32 << 10] = {};
+  size_t used_ = 0;
+};
+constinit Arena g_arena;
+
+constinit Local g_local{};
+std::atomic<bool> g_found{false};
+constinit thread_local bool t_looking __attribute__((tls_model("initial-exec"))) = false;
+
+template <typename Function>
+void look_up(Function* function, const char* name) {
+  *function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+// The same result in every thread, so that two may do it at once.
+[[gnu::noinline]] void look_up_all() {
+  t_looking = true;
+  Local found;
+  look_up(&found.malloc, "malloc");
+  look_up(&found.calloc, "calloc");
+  look_up(&found.realloc, "realloc");
+  look_up(&found.free, "free");
+  look_up(&found.posix_memalign, "posix_memalign");
+  look_up(&found.aligned_alloc, "aligned_alloc");
+  look_up(&found.memalign, "memalign");
+  look_up(&found.valloc, "valloc");
+  look_up(&found.pvalloc, "pvalloc");
+  look_up(&found.usable_size, "malloc_usable_size");
+  g_local = found;
+  g_found.store(true, std::memory_order_release);
+  t_looking = false;
+}
+
+bool is_power_of_two(size_t n) {
+  return n != 0 && (n & (n - 1)) == 0;
+}
+
+constexpr size_t kMostAlignment = size_t{1} << 30;  // dlm.h: dlm_aligned_alloc
+
+// Does an allocation of this size by this caller go to the cluster?
+bool is_large(size_t bytes, const void* caller) {
+  return bytes >= g_threshold.load(std::memory_order_relaxed) && wants_cluster() &&
+         !(bytes <= kMostOfLibc && from_libc(caller));
+}
+
+[[noreturn]] void invalid_pointer(const char* function, const void* p) {
+  log(LogLevel::error, "%s(): %p is not the beginning of an allocation (it lies in cluster memory)", function,
+      p);
+  abort();
+}
+
+// realloc of a block, and of a local allocation that becomes large.
+void* move(void* p, size_t bytes, bool large) {
+  Block block;
+  if (!is_cluster(p)) {
+    if (!large) return local().realloc(p, bytes);
+    // Above the most that malloc gives there is nothing to move to.
+    if (bytes > PTRDIFF_MAX) {
+      errno = ENOMEM;
+      return nullptr;
+    }
+    void* moved = allocate(bytes, 64, false);
+    if (moved == nullptr) return nullptr;
+    memcpy(moved, p, std::min(local().usable_size(p), bytes));
+    local().free(p);
+    return moved;
+  }
+  if (!find_block(p, &block)) invalid_pointer("realloc", p);
+  if (large) return resize(p, bytes);
+  void* moved = local().malloc(bytes);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, std::min(block.bytes, bytes));
+  release(p);
+  return moved;
+}
+
+// The rest of an aligned allocation's functions.
+void* aligned(size_t alignment, size_t bytes) {
+  if (bytes > PTRDIFF_MAX) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return allocate(bytes, alignment, false);
+}
+
+}  // namespace
+
+const Local& local() {
+  if (!g_found.load(std::memory_order_acquire)) [[unlikely]]
+    look_up_all();
+  return g_local;
+}
+
+}  // namespace tasuki::cluster::preload
+
+using namespace tasuki::cluster::preload;
+using tasuki::cluster::g_cluster;
+
+#define TASUKI_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
+
+TASUKI_WRAPPER(void*, malloc, size_t bytes) {
+  if (bytes >= g_threshold.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (bytes > PTRDIFF_MAX) {
+      errno = ENOMEM;
+      return nullptr;
+    }
+    if (is_large(bytes, TASUKI_CALLER)) return allocate(bytes, 64, false);
+  }
+  if (t_looking) [[unlikely]]
+    return g_arena.take(bytes, 16);
+  return local().malloc(bytes);
+}
+
+TASUKI_WRAPPER(void, free, void* p) {
+  if (g_cluster.near(p)) [[unlikely]] {
+    if (is_cluster(p)) {
+      const int error = errno;
+      if (!release(p)) invalid_pointer("free", p);
+      errno = error;
+      return;
+    }
+  }
+  if (g_arena.holds(p)) [[unlikely]]
+    return;
+  local().free(p);
+}
+
+TASUKI_WRAPPER(void*, calloc, size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  if (is_large(bytes, TASUKI_CALLER)) return allocate(bytes, 64, false);  // zero-filled
+  if (t_looking) [[unlikely]]
+    return g_arena.take(bytes, 16);
+  return local().calloc(count, size);
+}
+
+TASUKI_WRAPPER(void*, realloc, void* p, size_t bytes) {
+  const bool large = is_large(bytes, TASUKI_CALLER);
+  if (p == nullptr) {
+    if (large && bytes <= PTRDIFF_MAX) return allocate(bytes, 64, false);
+    return t_looking ? g_arena.take(bytes, 16) : local().malloc(bytes);
+  }
+  if (g_arena.holds(p)) [[unlikely]] {
+    void* moved = local().malloc(bytes);
+    if (moved != nullptr) memcpy(moved, p, std::min(bytes, g_arena.left(p)));
+    return moved;
+  }
+  if (!large && !g_cluster.near(p)) [[likely]]
+    return local().realloc(p, bytes);
+  if (bytes == 0 && is_cluster(p)) {  // as libc does
+    if (!release(p)) invalid_pointer("realloc", p);
+    return nullptr;
+  }
+  return move(p, bytes, large);
+}
+
+TASUKI_WRAPPER(void*, reallocarray, void* p, size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return tasuki_dlm_realloc(p, bytes);
+}
+
+TASUKI_WRAPPER(int, posix_memalign, void** result, size_t alignment, size_t bytes) {
+  if (!is_large(bytes, TASUKI_CALLER) || alignment > kMostAlignment)
+    return local().posix_memalign(result, alignment, bytes);
+  if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
+  const int error = errno;
+  void* p = aligned(alignment, bytes);
+  errno = error;
+  if (p == nullptr) return ENOMEM;
+  *result = p;
+  return 0;
+}
+
+TASUKI_WRAPPER(void*, aligned_alloc, size_t alignment, size_t bytes) {
+  if (!is_large(bytes, TASUKI_CALLER) || alignment > kMostAlignment || !is_power_of_two(alignment))
+    return local().aligned_alloc(alignment, bytes);
+  return aligned(alignment, bytes);
+}
+
+TASUKI_WRAPPER(void*, memalign, size_t alignment, size_t bytes) {
+  if (!is_large(bytes, TASUKI_CALLER) || alignment > kMostAlignment || !is_power_of_two(alignment))
+    return local().memalign(alignment, bytes);
+  return aligned(alignment, bytes);
+}
+
+TASUKI_WRAPPER(void*, valloc, size_t bytes) {
+  if (!is_large(bytes, TASUKI_CALLER)) return local().valloc(bytes);
+  return aligned(4096, bytes);
+}
+
+TASUKI_WRAPPER(void*, pvalloc, size_t bytes) {
+  if (!is_large(bytes, TASUKI_CALLER)) return local().pvalloc(bytes);
+  size_t rounded;
+  if (__builtin_add_overflow(bytes, size_t{4095}, &rounded)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return aligned(4096, rounded & ~size_t{4095});
+}
+
+TASUKI_WRAPPER(size_t, malloc_usable_size, void* p) {
+  Block block;
+  if (g_cluster.near(p) && find_block(p, &block)) return block.bytes;
+  if (g_arena.holds(p)) return 0;
+  return local().usable_size(p);
+}

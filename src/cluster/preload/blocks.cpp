@@ -1,0 +1,209 @@
+// The blocks of this process: which addresses are cluster memory, and what was asked for there.
+#include <gnu/libc-version.h>
+#include <link.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdlib>
+#include <map>
+#include <new>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "cluster/preload/preload.h"
+#include "cluster/wrappers/pinning.h"
+#include "elf/loaded.h"
+#include "os/mapping.h"
+#include "tasuki/dlm.h"
+
+namespace tasuki::cluster::preload {
+
+std::atomic<size_t> g_threshold{SIZE_MAX}, g_map_threshold{SIZE_MAX};
+
+namespace {
+
+// The allocator's own nodes are small, hence local, and made by a thread that is marked internal.
+using Table = std::map<uintptr_t, Block>;
+pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+alignas(Table) unsigned char g_storage[sizeof(Table)];
+Table* g_blocks = nullptr;  // never destroyed: blocks are freed while the process ends
+
+// The pager does not know (a forked child, or it has ended): the table is the only witness.
+std::atomic<bool> g_alone{false};
+
+class Locked {
+ public:
+  Locked() { pthread_mutex_lock(&g_lock); }
+  ~Locked() { pthread_mutex_unlock(&g_lock); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  InternalScope internal_;
+};
+
+elf::LoadedRange g_libc, g_linker;
+
+int find_code(dl_phdr_info* info, size_t, void*) {
+  const elf::LoadedRange range = elf::loaded_range(*info);
+  if (range.holds(reinterpret_cast<uintptr_t>(&gnu_get_libc_version))) g_libc = range;
+  if (info->dlpi_addr == getauxval(AT_BASE)) g_linker = range;
+  return 0;
+}
+
+// More than any address space has: such a request fails without Tasuki, too, and is not worth a word.
+constexpr size_t kMoreThanAddresses = size_t{1} << 57;
+
+// A program that does not look at what it gets dies of it, and one that does may try often: said once.
+void* no_room(size_t bytes) {
+  static std::atomic<bool> said{false};
+  dlm_counters now;
+  const InternalScope internal;
+  if (bytes < kMoreThanAddresses && !said.exchange(true) && dlm_stats(&now, sizeof now) == 0)
+    log(LogLevel::warning,
+        "no room for an allocation of %zu MiB, which fails: %" PRIu64 " MiB are in use, of %" PRIu64
+        " MiB here and %" PRIu64 " MiB of memory servers (more ranks, or --memory, give more)",
+        bytes >> 20, now.allocated_bytes >> 20, now.local_bytes >> 20, now.server_bytes >> 20);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+// In a forked child, where blocks have no memory: their addresses stay theirs. What the child allocates there
+// would be taken for a part of a block. (Blocks that were never sent anywhere are there still.)
+void keep_addresses() {
+  for (const auto& [begin, block] : *g_blocks)
+    os::reserve(os::page_ceil(block.bytes), reinterpret_cast<void*>(begin));
+}
+
+void* from_cluster(size_t bytes, size_t alignment) {
+  return alignment <= 64 ? dlm_alloc(bytes) : dlm_aligned_alloc(alignment, bytes);
+}
+
+// Not under the lock: a free may run into pages that are on their way.
+void give_back(void* p) {
+  const InternalScope internal;
+  if (!g_alone.load()) dlm_free(p);
+}
+
+}  // namespace
+
+void* allocate(size_t bytes, size_t alignment, bool mapped) {
+  void* p;
+  {
+    const InternalScope internal;
+    p = from_cluster(bytes, alignment);
+  }
+  if (p == nullptr) return no_room(bytes);
+  const Locked locked;
+  (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = {bytes, mapped, 0};
+  return p;
+}
+
+bool find_block(const void* p, Block* block) {
+  uintptr_t begin;
+  return find_block_around(p, &begin, block) && begin == reinterpret_cast<uintptr_t>(p);
+}
+
+bool find_block_around(const void* p, uintptr_t* begin, Block* block) {
+  if (g_blocks == nullptr || !g_cluster.near(p) || !listed(p)) return false;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  const Locked locked;
+  auto found = g_blocks->upper_bound(address);
+  if (found == g_blocks->begin()) return false;
+  --found;
+  if (address - found->first >= found->second.bytes) return false;
+  *begin = found->first;
+  *block = found->second;
+  return true;
+}
+
+bool release(void* p) {
+  {
+    const Locked locked;
+    if (g_blocks->erase(reinterpret_cast<uintptr_t>(p)) == 0) return false;
+  }
+  give_back(p);
+  return true;
+}
+
+void* resize(void* p, size_t bytes) {
+  Block block{};
+  {
+    const Locked locked;
+    const auto found = g_blocks->find(reinterpret_cast<uintptr_t>(p));
+    block = found->second;
+    // Out of the table while it moves: another thread may be given the old address.
+    g_blocks->erase(found);
+  }
+  void* moved;
+  {
+    const InternalScope internal;
+    moved = dlm_realloc(p, bytes);
+  }
+  if (moved == nullptr) {
+    {
+      const Locked locked;
+      (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = block;
+    }
+    return no_room(bytes);
+  }
+  const Locked locked;
+  (*g_blocks)[reinterpret_cast<uintptr_t>(moved)] = {bytes, block.mapped, 0};
+  return moved;
+}
+
+void unmapped(uintptr_t begin, size_t bytes) {
+  {
+    const Locked locked;
+    const auto found = g_blocks->find(begin);
+    if (found == g_blocks->end()) return;
+    found->second.unmapped += bytes;
+    if (found->second.unmapped < found->second.bytes) return;
+    g_blocks->erase(found);
+  }
+  give_back(reinterpret_cast<void*>(begin));
+}
+
+bool is_cluster(const void* p) {
+  Block block;
+  uintptr_t begin;
+  return g_cluster.near(p) && listed(p) && find_block_around(p, &begin, &block);
+}
+
+bool from_libc(const void* code) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(code);
+  return g_libc.holds(at) || g_linker.holds(at);
+}
+
+bool wants_cluster() {
+  return t_internal == 0;
+}
+
+void activate() {
+  g_blocks = new (g_storage) Table;
+  dl_iterate_phdr(find_code, nullptr);
+  prepare_explanation();
+  pthread_atfork([] { pthread_mutex_lock(&g_lock); }, [] { pthread_mutex_unlock(&g_lock); },
+                 [] {
+                   pthread_mutex_unlock(&g_lock);
+                   deactivate();
+                   keep_addresses();
+                   explain_faults();
+                 });
+  g_threshold.store(std::max<size_t>(setting_bytes("TASUKI_MEM_THRESHOLD"), 1));
+  // Allocators carve small objects out of what they map, and small objects go to system calls of all kinds:
+  // only where the kernel can serve its own faults.
+  const int maps = setting_choice("TASUKI_MEM_MMAP");
+  if (maps == 1 || (maps == 0 && !needs_pin())) g_map_threshold.store(g_threshold.load());
+}
+
+void deactivate() {
+  g_threshold.store(SIZE_MAX);
+  g_map_threshold.store(SIZE_MAX);
+  g_alone.store(true);
+}
+
+}  // namespace tasuki::cluster::preload

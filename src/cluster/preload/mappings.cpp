@@ -1,0 +1,241 @@
+// mmap and its relatives: large private anonymous memory goes to the cluster like that of malloc. What libc
+// maps for itself (its allocator, stacks, files) does not come by here.
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "cluster/preload/preload.h"
+#include "cluster/wrappers/pinning.h"
+#include "generated/next.h"
+#include "os/mapping.h"
+#include "tasuki/dlm.h"
+
+namespace tasuki::cluster::preload {
+namespace {
+
+using MapFunction = void* (*)(void*, size_t, int, int, int, off_t);
+
+// Said once: a program that does this may do it often.
+void refuse(const char* what) {
+  static std::atomic<bool> said{false};
+  if (said.exchange(true)) return;
+  const InternalScope internal;
+  log(LogLevel::warning,
+      "%s is not possible in cluster memory and fails; TASUKI_MEM_MMAP=off keeps what the program maps local",
+      what);
+}
+
+bool goes_to_cluster(size_t length, int protection, int flags, int fd) {
+  // MAP_NORESERVE: address space for later, of which most is never used. MAP_STACK: the kernel writes there.
+  constexpr int kHarmless =
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | MAP_NONBLOCK | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_FILE;
+  return length >= g_map_threshold.load(std::memory_order_relaxed) &&
+         protection == (PROT_READ | PROT_WRITE) &&
+         (flags & (MAP_PRIVATE | MAP_ANONYMOUS)) == (MAP_PRIVATE | MAP_ANONYMOUS) &&
+         (flags & ~kHarmless) == 0 && fd < 0 && wants_cluster() && length <= PTRDIFF_MAX;
+}
+
+void* map_cluster(size_t length) {
+  void* p = allocate(os::page_ceil(length), os::kPageSize, true);
+  return p != nullptr ? p : MAP_FAILED;
+}
+
+// The mapped block that holds [at, at + length) completely: 1. A part of it, or of a block of malloc: -1.
+// None: 0.
+struct Place {
+  uintptr_t begin = 0;
+  Block block{};
+};
+int find_place(const void* at, size_t length, Place* place) {
+  if (!g_cluster.near(at, length)) [[likely]]
+    return 0;
+  if (t_internal != 0) return 0;  // the pager at work
+  if (find_block_around(at, &place->begin, &place->block)) {
+    const uintptr_t end = place->begin + os::page_ceil(place->block.bytes);
+    return reinterpret_cast<uintptr_t>(at) + length <= end ? 1 : -1;
+  }
+  return touches(at, length) ? -1 : 0;
+}
+
+void* map(MapFunction next_map, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+  if (goes_to_cluster(length, protection, flags, fd)) return map_cluster(length);
+  Place place;
+  if ((flags & MAP_FIXED) == 0 || find_place(at, length, &place) == 0)
+    return next_map(at, length, protection, flags, fd, offset);
+  // Fresh memory in place of a block's: the same as clearing it.
+  if (place.begin != 0 && protection == (PROT_READ | PROT_WRITE) && (flags & MAP_ANONYMOUS) != 0 &&
+      (flags & MAP_PRIVATE) != 0)
+    return memset(at, 0, length);
+  refuse("mmap with MAP_FIXED");
+  errno = ENOMEM;
+  return MAP_FAILED;
+}
+
+int advise(void* at, size_t length, int advice, bool posix) {
+  const InternalScope internal;
+  const auto tell = [&](dlm_advice what) {
+    dlm_advise(at, length, what);  // advice only: what the pager cannot do is no error
+    return 0;
+  };
+  switch (advice) {
+    case MADV_DONTNEED:
+      // POSIX's only says that the contents are not needed now; Linux' own promises zeros.
+      if (posix) return tell(DLM_DONE_WITH);
+      memset(at, 0, length);
+      return 0;
+    case MADV_NORMAL:
+      return tell(DLM_NORMAL);
+    case MADV_SEQUENTIAL:
+      return tell(DLM_SEQUENTIAL);
+    case MADV_RANDOM:
+      return tell(DLM_RANDOM);
+    case MADV_WILLNEED:
+      return tell(DLM_WILL_NEED);
+    case MADV_COLD:
+    case MADV_PAGEOUT:
+      return tell(DLM_DONE_WITH);
+    case MADV_FREE:
+    case MADV_HUGEPAGE:
+    case MADV_NOHUGEPAGE:
+    case MADV_DONTDUMP:
+    case MADV_DODUMP:
+    case MADV_DONTFORK:
+    case MADV_MERGEABLE:
+    case MADV_UNMERGEABLE:
+      return 0;
+    default:
+      errno = EINVAL;
+      return -1;
+  }
+}
+
+}  // namespace
+}  // namespace tasuki::cluster::preload
+
+using namespace tasuki::cluster;
+using namespace tasuki::cluster::preload;
+namespace os = tasuki::os;
+
+TASUKI_WRAPPER(void*, mmap, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+  return map(next_mmap(), at, length, protection, flags, fd, offset);
+}
+TASUKI_WRAPPER(void*, mmap64, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+  return map(next_mmap64(), at, length, protection, flags, fd, offset);
+}
+
+TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
+  Place place;
+  const int found = find_place(at, length, &place);
+  if (found == 0) return next_munmap()(at, length);
+  if (found < 0 || !place.block.mapped || reinterpret_cast<uintptr_t>(at) % os::kPageSize != 0 ||
+      length == 0) {
+    if (found < 0 || !place.block.mapped) refuse("munmap of memory that mmap did not give");
+    errno = EINVAL;
+    return -1;
+  }
+  // A piece is gone for the program, and for the cluster when the last one goes.
+  unmapped(place.begin, os::page_ceil(length));
+  return 0;
+}
+
+TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int flags, ...) {
+  void* target = nullptr;
+  if ((flags & MREMAP_FIXED) != 0) {
+    va_list arguments;
+    va_start(arguments, flags);
+    target = va_arg(arguments, void*);
+    va_end(arguments);
+  }
+  Place place;
+  const int found = find_place(at, old_length, &place);
+  if (found == 0 && target != nullptr && find_place(target, length, &place) != 0) {
+    refuse("mremap to a fixed address");
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  if (found == 0) return next_mremap()(at, old_length, length, flags, target);
+  old_length = os::page_ceil(old_length);
+  length = os::page_ceil(length);
+  const bool all = reinterpret_cast<uintptr_t>(at) == place.begin && old_length == place.block.bytes &&
+                   place.block.unmapped == 0;
+  if (found < 0 || !place.block.mapped || target != nullptr || (flags & MREMAP_DONTUNMAP) != 0 ||
+      length == 0) {
+    refuse("this mremap");
+    errno = EINVAL;
+    return MAP_FAILED;
+  }
+  if (length <= old_length) {
+    if (length < old_length) unmapped(place.begin, old_length - length);
+    return at;
+  }
+  if ((flags & MREMAP_MAYMOVE) == 0) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  if (all) {
+    void* moved = resize(at, length);
+    return moved != nullptr ? moved : MAP_FAILED;
+  }
+  void* moved = map_cluster(length);
+  if (moved == MAP_FAILED) return moved;
+  memcpy(moved, at, old_length);
+  unmapped(place.begin, old_length);
+  return moved;
+}
+
+TASUKI_WRAPPER(int, mprotect, void* at, size_t length, int protection) {
+  Place place;
+  if (find_place(at, length, &place) == 0) [[likely]]
+    return next_mprotect()(at, length, protection);
+  if (protection == (PROT_READ | PROT_WRITE)) return 0;
+  refuse("mprotect other than to read and write");
+  errno = ENOMEM;
+  return -1;
+}
+
+TASUKI_WRAPPER(int, madvise, void* at, size_t length, int advice) {
+  Place place;
+  const int found = find_place(at, length, &place);
+  if (found == 0) [[likely]]
+    return next_madvise()(at, length, advice);
+  if (found < 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  return advise(at, length, advice, false);
+}
+
+TASUKI_WRAPPER(int, posix_madvise, void* at, size_t length, int advice) {
+  Place place;
+  const int found = find_place(at, length, &place);
+  if (found == 0) [[likely]]
+    return next_posix_madvise()(at, length, advice);
+  const int error = errno;
+  const int result =
+      found < 0 || advise(at, length, advice == POSIX_MADV_DONTNEED ? MADV_DONTNEED : advice, true) != 0
+          ? EINVAL
+          : 0;
+  errno = error;
+  return result;
+}
+
+TASUKI_WRAPPER(int, mlock, const void* at, size_t length) {
+  Place place;
+  if (find_place(at, length, &place) == 0) [[likely]]
+    return next_mlock()(at, length);
+  const tasuki::cluster::InternalScope internal;
+  return dlm_advise(const_cast<void*>(at), length, DLM_KEEP_LOCAL);
+}
+
+TASUKI_WRAPPER(int, munlock, const void* at, size_t length) {
+  Place place;
+  if (find_place(at, length, &place) == 0) [[likely]]
+    return next_munlock()(at, length);
+  const tasuki::cluster::InternalScope internal;
+  return dlm_advise(const_cast<void*>(at), length, DLM_NORMAL);
+}

@@ -1,0 +1,82 @@
+// libtasuki-mem.so: preloaded by `tasuki mem` into a program that knows nothing of cluster memory. Its large
+// allocations go there.
+//
+//   block       one allocation in cluster memory, by malloc or by mmap
+//   local       of this process: libc's allocator, or another library's that comes behind this one
+//   active      between the start of the pager, right before main, and its end, behind the program's last exit
+//               handler; before and after, and in forked children, everything is local
+//
+// Never cluster memory: what the pager's and the MPI library's threads and libc itself ask for (pinning.h:
+// internal threads; from_libc).
+//
+// Budget: malloc and free of small pieces cost one and two compares more than libc's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace tasuki::cluster::preload {
+
+// From this size on an allocation goes to cluster memory; SIZE_MAX: none does.
+extern std::atomic<size_t> g_threshold;      // of malloc and its relatives
+extern std::atomic<size_t> g_map_threshold;  // of mmap
+
+struct Block {
+  size_t bytes;
+  bool mapped;      // by mmap: may be unmapped in pieces
+  size_t unmapped;  // bytes of it that are
+};
+
+// nullptr with ENOMEM: the cluster has no room. alignment: a power of two.
+void* allocate(size_t bytes, size_t alignment, bool mapped);
+// The block that begins at p. Also in a forked child and after the end, where the block's memory is gone.
+bool find_block(const void* p, Block* block);
+// The block that holds p, and where it begins.
+bool find_block_around(const void* p, uintptr_t* begin, Block* block);
+// False: there is no block that begins at p.
+bool release(void* p);
+void* resize(void* p, size_t bytes);  // nullptr with ENOMEM: the block stays
+// Bytes of a mapped block were unmapped; with the last of them the block is released.
+void unmapped(uintptr_t begin, size_t bytes);
+
+// Is p inside a block? Two compares if it is not near; else a look into a table.
+bool is_cluster(const void* p);
+
+// Is the address in the code of libc or the dynamic linker? What these ask for is for themselves (a FILE's
+// buffer goes to the kernel, thread-local storage to any thread), unless it is large: then it is a temporary
+// array (qsort) or grows for the program (getline).
+bool from_libc(const void* code);
+inline constexpr size_t kMostOfLibc = 16 << 20;
+
+// Are allocations of this thread the program's?
+bool wants_cluster();
+
+// The pager is at work: allocations may go to the cluster. Called once.
+void activate();
+// For good.
+void deactivate();
+
+// In a forked child: who dies of touching a block is told why.
+void prepare_explanation();  // in the parent, before
+void explain_faults();
+
+// main leaves, and other threads may go on: the process ends with the last of the program's.
+void end_with_last_thread();
+
+// The local allocator's functions, found on first use, which is before any thread of ours.
+struct Local {
+  void* (*malloc)(size_t);
+  void* (*calloc)(size_t, size_t);
+  void* (*realloc)(void*, size_t);
+  void (*free)(void*);
+  int (*posix_memalign)(void**, size_t, size_t);
+  void* (*aligned_alloc)(size_t, size_t);
+  void* (*memalign)(size_t, size_t);
+  void* (*valloc)(size_t);
+  void* (*pvalloc)(size_t);
+  size_t (*usable_size)(void*);
+};
+const Local& local();
+
+}  // namespace tasuki::cluster::preload

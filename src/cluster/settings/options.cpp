@@ -1,0 +1,197 @@
+#include "cluster/settings/options.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "base/log.h"
+
+namespace tasuki::cluster {
+
+std::string short_name(const Setting& setting) {
+  std::string name(std::string_view(setting.name).substr(kSettingsPrefix.size()));
+  for (char& c : name) c = c == '_' ? '-' : static_cast<char>(tolower(c));
+  return name;
+}
+
+std::vector<const Setting*> cluster_settings() {
+  std::vector<const Setting*> found;
+  for (const Setting& setting : settings())
+    if (std::string_view(setting.name).substr(0, kSettingsPrefix.size()) == kSettingsPrefix)
+      found.push_back(&setting);
+  return found;
+}
+
+void add_environment(Values* values, const std::function<const char*(const char*)>& variable) {
+  for (const Setting* s : cluster_settings()) {
+    const char* text = variable(s->name);
+    if (text != nullptr && *text != 0) values->insert({short_name(*s), {text, s->name}});
+  }
+}
+
+namespace {
+
+// Turns texts into options; keeps the first error.
+class Reader {
+ public:
+  explicit Reader(const Values& values) : values_(values) {}
+  const Status& status() const { return status_; }
+
+  const Given* given(const char* name) const {
+    const auto found = values_.find(name);
+    return found == values_.end() ? nullptr : &found->second;
+  }
+
+  template <typename Enum>
+  void choice(const char* name, Enum* value) {
+    const Given* g = given(name);
+    if (g == nullptr) return;
+    const char* choices = find(name).choices;
+    int index = 0;
+    if (parse_choice(g->text, choices, &index))
+      *value = static_cast<Enum>(index);
+    else
+      refuse(*g, std::string("one of ") + choices);
+  }
+
+  void flag(const char* name, bool* value) {
+    const Given* g = given(name);
+    if (g != nullptr && !parse_flag(g->text, value)) refuse(*g, "on or off");
+  }
+
+  void count(const char* name, uint64_t least, uint64_t most, uint64_t* value) {
+    const Given* g = given(name);
+    uint64_t n = 0;
+    if (g == nullptr) return;
+    if (parse_count(g->text, &n) && n >= least && n <= most)
+      *value = n;
+    else
+      refuse(*g, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+
+  // Stays 0 for "auto".
+  void bytes_or_auto(const char* name, uint64_t* value) {
+    const Given* g = given(name);
+    if (g == nullptr || g->text == "auto") return;
+    uint64_t n = 0;
+    if (parse_bytes(g->text, &n) && n > 0)
+      *value = n;
+    else
+      refuse(*g, "auto, or a size such as 500MiB or 20GiB");
+  }
+
+  void refuse(const Given& g, const std::string& accepted) {
+    if (status_.ok())
+      status_ = Status::error(EINVAL, g.where + " = \"" + g.text + "\": accepted is " + accepted);
+  }
+
+ private:
+  static const Setting& find(const char* name) {
+    for (const Setting* s : cluster_settings())
+      if (short_name(*s) == name) return *s;
+    abort();  // a name that is not in the table: unit-tested
+  }
+
+  const Values& values_;
+  Status status_;
+};
+
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+void read_stats(Reader* reader, Options* options) {
+  const Given* g = reader->given("stats");
+  if (g == nullptr) return;
+  if (parse_flag(g->text, &options->stats)) return;
+  if (!ends_with(g->text, ".json") && !ends_with(g->text, ".html"))
+    return reader->refuse(*g, "on, off, or the name of a file that ends in .json or .html");
+  options->stats = true;
+  options->stats_file = g->text;
+}
+
+void read_page_size(Reader* reader, Options* options) {
+  uint64_t page = 0;
+  reader->bytes_or_auto("page-size", &page);
+  if (page % 4096 != 0 || page > (2u << 20))
+    reader->refuse(*reader->given("page-size"), "auto, or a multiple of 4KiB up to 2MiB");
+  options->pager.page_bytes = page;
+}
+
+std::string trimmed(const std::string& line) {
+  const std::string text = line.substr(0, line.find('#'));
+  const size_t first = text.find_first_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+}  // namespace
+
+Result<std::vector<uint64_t>> read_memfile(const std::string& path, int ranks) {
+  std::ifstream stream(path);
+  if (!stream) return Status::error(errno, path + ": " + strerror(errno) + " (the file of memory sizes)");
+  std::vector<uint64_t> bytes;
+  int number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    number++;
+    const std::string text = trimmed(line);
+    if (text.empty()) continue;
+    uint64_t value = 0;
+    const bool plain = text.find_first_not_of("0123456789") == std::string::npos;
+    if (!(plain ? parse_bytes(text + "MiB", &value) : parse_bytes(text, &value)) || value == 0)
+      return Status::error(EINVAL, path + ":" + std::to_string(number) + ": \"" + text +
+                                       "\" is not a number of MB, nor a size such as 20GiB");
+    bytes.push_back(value);
+  }
+  const size_t wanted = static_cast<size_t>(ranks);
+  if (bytes.size() < wanted)
+    return Status::error(EINVAL, path + ":" + std::to_string(number) + ": the file ends after " +
+                                     std::to_string(bytes.size()) + " sizes, but the job has " +
+                                     std::to_string(ranks) + " ranks: a line for each is needed");
+  if (bytes.size() > wanted)
+    log(LogLevel::warning, "%s has %zu sizes, but the job has %d ranks: the last ones are not used",
+        path.c_str(), bytes.size(), ranks);
+  bytes.resize(wanted);
+  return bytes;
+}
+
+Result<Options> make_options(const Values& values, int ranks) {
+  Options options;
+  Reader reader(values);
+  reader.bytes_or_auto("local", &options.pager.local_bytes);
+  reader.bytes_or_auto("memory", &options.memory);
+  read_page_size(&reader, &options);
+  reader.choice("protocol", &options.pager.protocol);
+  reader.choice("replacement", &options.pager.replacement);
+  reader.choice("prefetch", &options.pager.prefetch);
+  reader.choice("copies", &options.pager.copies);
+  reader.choice("faults", &options.pager.faults);
+  uint64_t replicas = 1;
+  reader.count("replicas", 1, 2, &replicas);
+  options.replicas = static_cast<uint32_t>(replicas);
+  uint64_t threads = 1;
+  reader.count("threads", 1, 64, &threads);
+  options.threads = static_cast<uint32_t>(threads);
+  reader.choice("fill", &options.fill);
+  reader.choice("compress", &options.compress);
+  reader.flag("checksum", &options.checksum);
+  reader.choice("window", &options.window);
+  reader.count("timeout", 0, 1'000'000, &options.timeout_s);
+  read_stats(&reader, &options);
+  if (!reader.status().ok()) return reader.status();
+
+  const Given* memfile = reader.given("memfile");
+  if (memfile != nullptr && ranks > 0) {
+    Result<std::vector<uint64_t>> bytes = read_memfile(memfile->text, ranks);
+    if (!bytes.ok()) return bytes.status();
+    options.memfile = std::move(bytes.value());
+  }
+  return options;
+}
+
+Result<Options> environment_options(const std::vector<std::string>&, int ranks) {
+  Values values;
+  add_environment(&values, getenv);
+  return make_options(values, ranks);
+}
+
+}  // namespace tasuki::cluster

@@ -1,0 +1,67 @@
+// What a program with cluster memory may set, and how a text becomes a value. One table has all settings:
+// base/settings.cpp. On the command line TASUKI_DLM_PAGE_SIZE is --page-size, in a file page-size.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/settings.h"
+#include "base/status.h"
+#include "cluster/transport/slot_map.h"
+#include "pager/pager.h"
+
+namespace tasuki::cluster {
+
+enum class Window { automatic, on, off };
+enum class Compress { none, lz4 };
+
+struct Options {
+  pager::Options pager;           // local_bytes 0: automatic
+  uint64_t memory = 0;            // bytes of each server; 0: automatic
+  std::vector<uint64_t> memfile;  // bytes of each rank; empty: there is no such file
+  Fill fill = Fill::rank;
+  uint32_t replicas = 1;
+  uint32_t threads = 1;  // that copy
+  Compress compress = Compress::none;
+  bool checksum = false;
+  Window window = Window::automatic;
+  uint64_t timeout_s = 60;
+  bool stats = false;
+  std::string stats_file;  // empty: stderr
+  std::string help;        // not empty: --help asked for this text, and nothing else is set
+};
+
+constexpr std::string_view kSettingsPrefix = "TASUKI_DLM_";
+// "page-size" for TASUKI_DLM_PAGE_SIZE.
+std::string short_name(const Setting& setting);
+// The settings of the table that begin so.
+std::vector<const Setting*> cluster_settings();
+
+// A setting's text and where it was given, for messages.
+struct Given {
+  std::string text, where;
+};
+using Values = std::map<std::string, Given, std::less<>>;  // by short name
+
+// Adds what the environment gives and `values` has not yet. `variable` is getenv, or looks into another
+// environment.
+void add_environment(Values* values, const std::function<const char*(const char*)>& variable);
+
+// `ranks`: of the job; the file of memory sizes has a line for each. 0: not known, that file is not read.
+// Errors (EINVAL, ENOENT) say which setting, where it was given and what is accepted.
+Result<Options> make_options(const Values& values, int ranks);
+
+// How a program's settings are read: from its arguments behind the last "--" and from elsewhere.
+using OptionsReader = Result<Options> (*)(const std::vector<std::string>& arguments, int ranks);
+// An OptionsReader for programs that have no settings among their arguments: the environment only.
+Result<Options> environment_options(const std::vector<std::string>& arguments, int ranks);
+
+// The bytes of each rank. A line is a number of MiB as in the paper, or a size with its unit; '#' begins a
+// comment. Lines beyond `ranks` are ignored with a warning.
+Result<std::vector<uint64_t>> read_memfile(const std::string& path, int ranks);
+
+}  // namespace tasuki::cluster

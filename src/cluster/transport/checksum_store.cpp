@@ -1,0 +1,69 @@
+#include "cluster/transport/checksum_store.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "os/mapping.h"
+
+namespace tasuki::cluster {
+namespace {
+
+size_t table_bytes(uint64_t slots) {
+  return os::page_ceil(slots * sizeof(uint64_t) + 1);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ChecksumStore>> ChecksumStore::create(
+    pager::Store* inner, std::function<std::string(pager::Slot)> describe) {
+  void* sums = os::map_memory(table_bytes(inner->slots()));  // memory only where slots are used
+  if (sums == nullptr)
+    return Status::error(ENOMEM, "--checksum: no address space for the checksums of " +
+                                     std::to_string(inner->slots()) + " pages");
+  return std::unique_ptr<ChecksumStore>(
+      new ChecksumStore(inner, std::move(describe), static_cast<uint64_t*>(sums)));
+}
+
+ChecksumStore::~ChecksumStore() {
+  os::unmap(sums_, table_bytes(inner_->slots()));
+}
+
+pager::Ticket ChecksumStore::enter(const Transfer& transfer) {
+  if (free_.empty()) {
+    free_.push_back(transfers_.size());
+    transfers_.emplace_back();
+  }
+  const pager::Ticket own = free_.back();
+  free_.pop_back();
+  transfers_[own] = transfer;
+  return own;
+}
+
+Status ChecksumStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
+  return inner_->get(slot, units, to, enter({ticket, slot, units, to}));
+}
+
+Status ChecksumStore::put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) {
+  const size_t unit = unit_bytes();
+  for (uint32_t i = 0; i < units; i++) sums_[slot + i] = XXH3_64bits(from + i * unit, unit);
+  return inner_->put(slot, units, from, enter({ticket, slot, units, nullptr}));
+}
+
+Status ChecksumStore::progress(std::vector<pager::Ticket>* completed) {
+  const size_t before = completed->size(), unit = unit_bytes();
+  Status status = inner_->progress(completed);
+  for (size_t i = before; i < completed->size(); i++) {
+    const pager::Ticket own = (*completed)[i];
+    const Transfer t = transfers_[own];
+    free_.push_back(own);
+    (*completed)[i] = t.ticket;
+    for (uint32_t k = 0; t.to != nullptr && k < t.units; k++)
+      if (XXH3_64bits(t.to + k * unit, unit) != sums_[t.slot + k])
+        return Status::error(EIO, describe_(t.slot + k) +
+                                      ": a page came back changed (its checksum differs): the memory of that "
+                                      "host or the network is faulty");
+  }
+  return status;
+}
+
+}  // namespace tasuki::cluster

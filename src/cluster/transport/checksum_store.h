@@ -1,0 +1,55 @@
+// --checksum: what comes back from a store is compared with what went there. Rank 0 keeps 8 bytes for each
+// slot that was put; cost measured here: .04 µs a page of 4 KiB.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pager/stores/store.h"
+
+namespace tasuki::cluster {
+
+class ChecksumStore final : public pager::Store {
+ public:
+  // `inner` outlives it. `describe` tells people where a slot is. ENOMEM: no addresses for the sums.
+  static Result<std::unique_ptr<ChecksumStore>> create(pager::Store* inner,
+                                                       std::function<std::string(pager::Slot)> describe);
+  ~ChecksumStore() override;
+  ChecksumStore(const ChecksumStore&) = delete;
+  ChecksumStore& operator=(const ChecksumStore&) = delete;
+
+  size_t unit_bytes() const override { return inner_->unit_bytes(); }
+  uint64_t slots() const override { return inner_->slots(); }
+  uint64_t run_limit(pager::Slot slot) const override { return inner_->run_limit(slot); }
+  Status get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
+  Status put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
+  Status release(pager::Slot slot, uint32_t units) override { return inner_->release(slot, units); }
+  // EIO: a unit came back that is not the one that went.
+  Status progress(std::vector<pager::Ticket>* completed) override;
+  bool busy() const override { return inner_->busy(); }
+  int longest_rest_ms() const override { return inner_->longest_rest_ms(); }
+  bool direct() const override { return inner_->direct(); }
+
+ private:
+  // Transfers under way, by the ticket that the inner store has: the caller's need not differ from each
+  // other.
+  struct Transfer {
+    pager::Ticket ticket;
+    pager::Slot slot;
+    uint32_t units;
+    const std::byte* to;  // nullptr: a put
+  };
+  pager::Ticket enter(const Transfer& transfer);
+  ChecksumStore(pager::Store* inner, std::function<std::string(pager::Slot)> describe, uint64_t* sums)
+      : inner_(inner), describe_(std::move(describe)), sums_(sums) {}
+
+  pager::Store* inner_;
+  std::function<std::string(pager::Slot)> describe_;
+  uint64_t* sums_;
+  std::vector<Transfer> transfers_;
+  std::vector<pager::Ticket> free_;
+};
+
+}  // namespace tasuki::cluster

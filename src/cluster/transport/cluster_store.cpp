@@ -1,0 +1,217 @@
+#include "cluster/transport/cluster_store.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "cluster/transport/idle.h"
+
+namespace tasuki::cluster {
+namespace {
+
+constexpr size_t kLongestMessage = size_t{64} << 20;  // well below the 2 GiB that an int counts
+constexpr size_t kTurnBytes = size_t{1} << 20;        // servers take turns after this much
+
+std::vector<uint64_t> capacities(const std::vector<Lender>& lenders) {
+  std::vector<uint64_t> slots;
+  for (const Lender& lender : lenders) slots.push_back(lender.slots);
+  return slots;
+}
+
+}  // namespace
+
+ClusterStore::ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier> courier, size_t unit_bytes,
+                           Fill fill, uint32_t copies, uint32_t threads)
+    : lenders_(std::move(lenders)),
+      courier_(std::move(courier)),
+      unit_(unit_bytes),
+      map_(capacities(lenders_), fill, copies, kTurnBytes / unit_bytes),
+      direct_(
+          std::all_of(lenders_.begin(), lenders_.end(), [](const Lender& l) { return l.window != nullptr; })),
+      team_(threads) {}
+
+uint64_t ClusterStore::run_limit(pager::Slot slot) const {
+  return std::min<uint64_t>(map_.run_limit(slot), kLongestMessage / unit_);
+}
+
+std::string ClusterStore::describe(pager::Slot slot) const {
+  const SlotMap::Place place = map_.find(slot, 0);
+  return "slot " + std::to_string(place.slot) + " of " + lenders_[place.server].name;
+}
+
+uint32_t ClusterStore::take_move(const Move& move) {
+  if (free_moves_.empty()) {
+    free_moves_.push_back(static_cast<uint32_t>(moves_.size()));
+    moves_.push_back({});
+  }
+  const uint32_t taken = free_moves_.back();
+  free_moves_.pop_back();
+  moves_[taken] = move;
+  return taken;
+}
+
+void ClusterStore::finish(uint32_t move) {
+  if (--moves_[move].left > 0) return;
+  done_.push_back(moves_[move].ticket);
+  free_moves_.push_back(move);
+}
+
+// Of those who have the slot, the one to ask: one whose memory is here, else the first that is there.
+const Lender* ClusterStore::holder(pager::Slot slot, SlotMap::Place* place) const {
+  const Lender* found = nullptr;
+  for (uint32_t copy = 0; copy < map_.copies(); copy++) {
+    const SlotMap::Place here = map_.find(slot, copy);
+    const Lender& lender = lenders_[here.server];
+    if (lender.window == nullptr && (found != nullptr || !courier_->alive(here.server))) continue;
+    found = &lender;
+    *place = here;
+    if (lender.window != nullptr) break;
+  }
+  return found;
+}
+
+Status ClusterStore::lost_for_good(pager::Slot slot) const {
+  std::string text;
+  for (uint32_t copy = 0; copy < map_.copies(); copy++) {
+    const uint32_t server = map_.find(slot, copy).server;
+    text += (copy == 0 ? "memory server " : ", and its copy: memory server ") + lenders_[server].name +
+            courier_->fate(server);
+  }
+  return Status::error(EIO, text);
+}
+
+Status ClusterStore::fetch(uint32_t move) {
+  const Move& m = moves_[move];
+  SlotMap::Place place;
+  const Lender* lender = holder(m.slot, &place);
+  if (lender == nullptr) return lost_for_good(m.slot);
+  lenders_[place.server].bytes_in += m.units * unit_;
+  if (lender->window == nullptr) return courier_->get(place.server, place.slot, m.units, m.to, move);
+  lender->window->get(place.slot, m.units, m.to, &team_);
+  finish(move);
+  return {};
+}
+
+Status ClusterStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
+  return fetch(take_move({ticket, 1, slot, units, to}));
+}
+
+Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) {
+  if (!released_.empty()) released_.erase(slot, slot + units);  // in use again
+  SlotMap::Place place;
+  if (holder(slot, &place) == nullptr) return lost_for_good(slot);
+  const uint32_t move = take_move({ticket, map_.copies(), slot, units, nullptr});
+  for (uint32_t copy = 0; copy < map_.copies(); copy++) {
+    place = map_.find(slot, copy);
+    Lender& lender = lenders_[place.server];
+    if (lender.window == nullptr && !courier_->alive(place.server)) {
+      finish(move);
+      continue;
+    }
+    lender.bytes_out += units * unit_;
+    Status status;
+    if (lender.window != nullptr) {
+      status = lender.window->put(place.slot, units, from, &team_);
+      if (status.ok()) finish(move);
+    } else {
+      status = courier_->put(place.server, place.slot, units, from, move);
+    }
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Status ClusterStore::release(pager::Slot slot, uint32_t units) {
+  released_.insert(slot, slot + units);
+  const uint64_t most = std::min(kKeptBytes / unit_, slots() / 16);
+  return released_.size() > most ? give_back(most / 2) : Status();
+}
+
+Status ClusterStore::give_back(uint64_t keep) {
+  std::vector<std::vector<Range>> ranges(lenders_.size());
+  while (released_.size() > keep) {
+    const auto [begin, end] = released_.pop(released_.size() - keep);
+    for (uint64_t slot = begin; slot < end;) {
+      const uint64_t units = std::min(end - slot, map_.run_limit(slot));
+      for (uint32_t copy = 0; copy < map_.copies(); copy++) {
+        const SlotMap::Place place = map_.find(slot, copy);
+        Lender& lender = lenders_[place.server];
+        if (lender.window != nullptr)
+          lender.window->release(place.slot, units);
+        else if (courier_->alive(place.server))
+          ranges[place.server].push_back({place.slot, units});
+      }
+      slot += units;
+    }
+  }
+  // All of it is on its way before anything else to these slots can be: servers keep the order.
+  for (uint32_t server = 0; server < lenders_.size(); server++) {
+    const std::vector<Range>& list = ranges[server];
+    for (size_t at = 0; at < list.size(); at += kRangesInMessage) {
+      while (!courier_->may_release(server)) {
+        Status status = collect();
+        if (!status.ok()) return status;
+      }
+      const size_t count = std::min<size_t>(list.size() - at, kRangesInMessage);
+      Status status = courier_->release(server, list.data() + at, static_cast<uint32_t>(count));
+      if (!status.ok()) return status;
+    }
+  }
+  return {};
+}
+
+Status ClusterStore::collect() {
+  tokens_.clear();
+  lost_.clear();
+  Status status = courier_->progress(&tokens_, &lost_);
+  for (const uint64_t token : tokens_) finish(static_cast<uint32_t>(token));
+  for (size_t i = 0; i < lost_.size() && status.ok(); i++) {
+    const uint32_t move = static_cast<uint32_t>(lost_[i]);
+    const Move& m = moves_[move];
+    SlotMap::Place place;
+    if (m.to != nullptr)
+      status = fetch(move);
+    else if (holder(m.slot, &place) == nullptr)
+      status = lost_for_good(m.slot);
+    else
+      finish(move);  // the other copy has it, or will
+  }
+  return status;
+}
+
+// A server whose memory is a window takes no part in anything: its end goes unnoticed otherwise.
+void ClusterStore::look_for_ended_servers() {
+  for (uint32_t server = 0; server < lenders_.size(); server++) {
+    const Lender& lender = lenders_[server];
+    if (!lender.process.valid() || !courier_->alive(server)) continue;
+    pollfd ended{lender.process.get(), POLLIN, 0};
+    if (::poll(&ended, 1, 0) == 1)
+      courier_->lose(server, " has ended",
+                     "nothing is lost, rank 0 has its memory mapped and goes on with it");
+  }
+}
+
+void ClusterStore::finish() {
+  courier_->finish();
+  look_for_ended_servers();
+}
+
+std::vector<int> ClusterStore::lost() const {
+  std::vector<int> ranks;
+  for (uint32_t server = 0; server < lenders_.size(); server++)
+    if (!courier_->alive(server)) ranks.push_back(static_cast<int>(server) + 1);
+  return ranks;
+}
+
+Status ClusterStore::progress(std::vector<pager::Ticket>* completed) {
+  if (++calls_ % kCallsBetweenLooks == 0 && os::monotonic_ns() - looked_ns_ > 1'000'000'000) {
+    look_for_ended_servers();
+    looked_ns_ = os::monotonic_ns();
+  }
+  Status status = collect();
+  completed->insert(completed->end(), done_.begin(), done_.end());
+  done_.clear();
+  return status;
+}
+
+}  // namespace tasuki::cluster

@@ -1,0 +1,93 @@
+// The store of a job: the memory that its servers lend, by messages or, on rank 0's own host, directly.
+//
+// A server that is lost is gone with what it kept, except where its memory is a window: that stays as long as
+// rank 0 has it mapped. With two copies of each slot the program goes on with the other one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/transport/courier.h"
+#include "cluster/transport/ranges.h"
+#include "cluster/transport/slot_map.h"
+#include "cluster/transport/window.h"
+#include "pager/stores/store.h"
+
+namespace tasuki::cluster {
+
+struct Lender {
+  std::string name;  // "rank 1 on host"
+  uint64_t slots = 0;
+  std::unique_ptr<WindowMemory> window;  // nullptr: by messages
+  os::Fd process;                        // of a window: ready to be read when its server has ended
+  uint64_t bytes_in = 0, bytes_out = 0;  // moved, seen from rank 0
+};
+
+class ClusterStore final : public pager::Store {
+ public:
+  // `copies`: of every slot, on different servers. lenders[i] is rank i + 1 of the courier's communicator.
+  // `threads` copy from and to windows.
+  ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier> courier, size_t unit_bytes, Fill fill,
+               uint32_t copies, uint32_t threads = 1);
+
+  size_t unit_bytes() const override { return unit_; }
+  uint64_t slots() const override { return map_.slots(); }
+  uint64_t run_limit(pager::Slot slot) const override;
+  Status get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
+  Status put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
+  // Memory that was released is given back when it is more than kKeptBytes: a slot that is soon used again
+  // costs nothing then.
+  Status release(pager::Slot slot, uint32_t units) override;
+  Status progress(std::vector<pager::Ticket>* completed) override;
+  bool busy() const override { return !done_.empty() || courier_->busy(); }
+  int longest_rest_ms() const override { return courier_->longest_rest_ms(); }
+  bool direct() const override { return direct_; }
+
+  const std::vector<Lender>& lenders() const { return lenders_; }
+  std::string describe(pager::Slot slot) const;  // for messages: "slot 5 of rank 2 on host"
+
+  // At the end, when nothing is needed any more: lost servers are no error. finish() waits for transfers,
+  // goodbye() tells the servers to end.
+  void finish();
+  void goodbye(int exit_code, bool abruptly = false) { courier_->goodbye(exit_code, abruptly); }
+  void let_wait() { courier_->let_wait(); }
+  // Servers that are lost, as ranks.
+  std::vector<int> lost() const;
+
+ private:
+  static constexpr uint64_t kKeptBytes = 64 << 20;  // or a sixteenth of a small cluster
+  static constexpr uint32_t kCallsBetweenLooks = 1024;
+  // A put that goes to two servers is complete when both are; a get that is lost is made again.
+  struct Move {
+    pager::Ticket ticket;
+    uint32_t left;
+    pager::Slot slot;
+    uint32_t units;
+    std::byte* to;  // nullptr: a put
+  };
+  uint32_t take_move(const Move& move);
+  void finish(uint32_t move);
+  const Lender* holder(pager::Slot slot, SlotMap::Place* place) const;
+  Status fetch(uint32_t move);
+  Status lost_for_good(pager::Slot slot) const;
+  void look_for_ended_servers();
+  Status give_back(uint64_t keep);
+  Status collect();
+
+  std::vector<Lender> lenders_;
+  std::unique_ptr<Courier> courier_;
+  size_t unit_;
+  SlotMap map_;
+  bool direct_;  // no server is asked by message
+  CopyTeam team_;
+  Ranges released_;  // not given back yet
+  std::vector<Move> moves_;
+  std::vector<uint32_t> free_moves_;
+  std::vector<pager::Ticket> done_;
+  std::vector<uint64_t> tokens_, lost_;
+  uint32_t calls_ = 0;
+  int64_t looked_ns_ = 0;
+};
+
+}  // namespace tasuki::cluster

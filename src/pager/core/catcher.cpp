@@ -1,0 +1,41 @@
+#include "pager/core/catcher.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+namespace tasuki::pager {
+
+void Catcher::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Catcher::stop() {
+  if (!thread_.joinable()) return;
+  end_.wake();
+  thread_.join();
+}
+
+void Catcher::run() {
+  pollfd fds[2] = {{mapper_->descriptor(), POLLIN, 0}, {end_.descriptor(), POLLIN, 0}};
+  for (;;) {
+    poll(fds, 2, -1);
+    if ((fds[1].revents & POLLIN) != 0) return;
+    os::FaultEvent events[16];
+    const size_t n = mapper_->faults(events, 16);
+    if (n == 0) continue;
+    const std::lock_guard lock(mutex_);
+    caught_.insert(caught_.end(), events, events + n);
+    wakeup_->wake();
+  }
+}
+
+size_t Catcher::faults(os::FaultEvent* events, size_t max) {
+  const std::lock_guard lock(mutex_);
+  const size_t n = std::min(max, caught_.size());
+  std::copy_n(caught_.begin(), n, events);
+  caught_.erase(caught_.begin(), caught_.begin() + static_cast<ptrdiff_t>(n));
+  return n;
+}
+
+}  // namespace tasuki::pager

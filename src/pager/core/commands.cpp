@@ -1,0 +1,78 @@
+#include "pager/core/commands.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+#include "pager/undisturbed.h"
+
+namespace tasuki::pager {
+namespace {
+
+// A thread that is cancelled ends behind this, not in it: others refer to what is on its stack.
+class NoCancellation {
+ public:
+  NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancellation() { pthread_setcancelstate(before_, nullptr); }
+  NoCancellation(const NoCancellation&) = delete;
+  NoCancellation& operator=(const NoCancellation&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+}  // namespace
+
+void Commands::run(const Work& work) {
+  const NoCancellation complete;
+  const Undisturbed undisturbed;
+  std::unique_lock lock(mutex_);
+  if (!serving_ && (work() || ended_)) return;
+  Command command{work};
+  commands_.push_back(&command);
+  wakeup_->wake();
+  done_.wait(lock, [&] { return command.done; });
+}
+
+void Commands::begin() {
+  const std::lock_guard lock(mutex_);
+  serving_ = true;
+}
+
+bool Commands::serve() {
+  if (!wakeup_->clear() && !unfinished_) return false;
+  std::unique_lock lock(mutex_);
+  bool any = false;
+  std::deque<Command*> again;
+  while (!commands_.empty()) {
+    Command* command = commands_.front();
+    commands_.pop_front();
+    lock.unlock();
+    const bool done = command->work();
+    lock.lock();
+    if (done) {
+      command->done = true;
+      any = true;
+    } else {
+      again.push_back(command);
+    }
+  }
+  commands_ = std::move(again);
+  unfinished_ = !commands_.empty();
+  if (any) done_.notify_all();
+  return any;
+}
+
+// Whoever came last, and who still waits for progress that there is none of any more.
+void Commands::end() {
+  const std::lock_guard lock(mutex_);
+  serving_ = false;
+  ended_ = true;
+  for (Command* command : std::exchange(commands_, {})) {
+    command->work();
+    command->done = true;
+  }
+  done_.notify_all();
+}
+
+}  // namespace tasuki::pager

@@ -1,0 +1,47 @@
+// What threads of the program want done in the pager's thread: they wait until it is. Without that thread,
+// before it serves and after, they do it themselves.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+
+#include "pager/core/wakeup.h"
+
+namespace tasuki::pager {
+
+class Commands {
+ public:
+  // False of `work`: it cannot be finished yet and is to be called again; all is given up when the pager's
+  // thread ends.
+  using Work = std::function<bool()>;
+
+  explicit Commands(const Wakeup* wakeup) : wakeup_(wakeup) {}
+
+  // Any thread of the program: returns when the work is done.
+  void run(const Work& work);
+
+  // The pager's thread: from begin() to end() it calls serve() again and again. serve() returns whether any
+  // work is done.
+  void begin();
+  bool serve();
+  void end();
+  // Some work is to be called again.
+  bool unfinished() const { return unfinished_; }
+
+ private:
+  struct Command {
+    const Work& work;
+    bool done = false;
+  };
+
+  const Wakeup* wakeup_;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  std::deque<Command*> commands_;
+  bool serving_ = false, ended_ = false;
+  bool unfinished_ = false;  // only the pager's thread looks
+};
+
+}  // namespace tasuki::pager

@@ -1,0 +1,121 @@
+#include "pager/core/fault_loop.h"
+
+#include <poll.h>
+
+#include "os/clock.h"
+
+namespace tasuki::pager {
+namespace {
+
+// How long the loop looks for the next fault before it sleeps: a woken thread costs the program more than
+// that.
+constexpr double kSpin = 50e-6;
+
+}  // namespace
+
+FaultLoop::FaultLoop(const Options& options, const Roles& roles)
+    : roles_(roles),
+      catcher_catches_(options.protocol == Protocol::as2),
+      streams_(options.protocol == Protocol::ahead ? options.prefetch : Prefetch::off,
+               options.local_bytes / kUnit),
+      catcher_(roles.mapper, roles.wakeup) {}
+
+bool FaultLoop::serve(Fault* fault) {
+  const os::FaultEvent& event = fault->event;
+  const auto* address = reinterpret_cast<std::byte*>(event.address);
+  Region* region = roles_.regions->of(address);
+  if (region == nullptr || !region->watched()) {  // freed meanwhile: the program's own mistake
+    roles_.mapper->wake(reinterpret_cast<std::byte*>(event.address & ~(kUnit - 1)), 1);
+    return true;
+  }
+  const uint64_t unit = region->unit_of(address);
+  if (fault->waited) {
+    const double now = os::monotonic_seconds();
+    roles_.wait_times->waited_for_previous(now - fault->since);
+    fault->since = now;
+  }
+  fault->waited = true;
+  const Wait wait{event.thread, fault->since};
+  if (region->page(unit) != kNoPage) {
+    if (roles_.residency->fault(*region, unit, event.write, &wait) == Action::unprotect)
+      streams_.written(region->id(), roles_.residency->page(region->page(unit)).first);
+    return true;
+  }
+  if (roles_.swaps->blocked()) return false;
+  if (!fault->planned) fault->plan = streams_.fault(region->id(), region->locality(), unit, event.write);
+  fault->planned = true;
+  if (!roles_.swaps->bring(region, unit, fault->plan, event.write, &wait)) return false;
+  roles_.read_ahead->follow(*region, fault->plan);
+  return true;
+}
+
+void FaultLoop::forget(const Region& region) {
+  streams_.forget(region.id());
+}
+
+size_t FaultLoop::next_faults(os::FaultEvent* events, size_t max) {
+  return catcher_catches_ ? catcher_.faults(events, max) : roles_.mapper->faults(events, max);
+}
+
+bool FaultLoop::serve_faults() {
+  bool any = false;
+  for (size_t n = deferred_.size(); n > 0; n--) {
+    Fault waiting = deferred_.front();
+    deferred_.pop_front();
+    if (serve(&waiting))
+      any = true;
+    else
+      deferred_.push_back(waiting);
+  }
+  os::FaultEvent events[16];
+  const size_t n = next_faults(events, 16);
+  const double now = n > 0 ? os::monotonic_seconds() : 0;
+  for (size_t i = 0; i < n; i++) {
+    roles_.wait_times->fault(events[i].thread);
+    Fault fault;
+    fault.event = events[i];
+    fault.since = now;
+    if (!serve(&fault)) deferred_.push_back(fault);
+  }
+  return any || n > 0;
+}
+
+void FaultLoop::rest(bool idle) {
+  if (!idle || !roles_.transport->idle() || !deferred_.empty() || !roles_.read_ahead->empty() ||
+      roles_.commands->unfinished()) {
+    idle_since_ = 0;
+    return;
+  }
+  const double now = os::monotonic_seconds();
+  if (idle_since_ == 0) idle_since_ = now;
+  if (now - idle_since_ < kSpin) return;
+  // stop() may have come just before Commands::serve() took the event, and would not be heard again.
+  if (stop_.load()) return;
+  pollfd fds[2] = {{roles_.wakeup->descriptor(), POLLIN, 0}, {roles_.mapper->descriptor(), POLLIN, 0}};
+  poll(fds, catcher_catches_ ? 1 : 2, roles_.transport->longest_rest_ms());
+}
+
+Status FaultLoop::run() {
+  roles_.commands->begin();
+  if (catcher_catches_) catcher_.start();
+  while (!stop_.load(std::memory_order_relaxed) && roles_.failure->ok()) {
+    bool any = roles_.commands->serve();
+    any = serve_faults() || any;
+    any = roles_.swaps->progress() || any;
+    any = (deferred_.empty() && roles_.read_ahead->step()) || any;
+    any = roles_.swaps->keep_room(roles_.regions->units()) || any;
+    rest(!any);
+  }
+  catcher_.stop();
+  // The store outlives the pager: it must have no transfer from or to memory that will be gone.
+  while (roles_.failure->ok() && !roles_.transport->idle()) roles_.swaps->progress();
+  roles_.commands->end();
+  return roles_.failure->status();
+}
+
+void FaultLoop::stop() {
+  stop_.store(true);
+  roles_.wakeup->wake();
+}
+
+}  // namespace tasuki::pager

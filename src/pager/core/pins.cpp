@@ -1,0 +1,127 @@
+#include "pager/core/pins.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "os/clock.h"
+
+namespace tasuki::pager {
+
+size_t Pins::pin(const void* p, size_t bytes, bool write) {
+  // A quarter of the local memory for all pins together, but never nothing: the call it is for would not go
+  // on.
+  const auto* begin = static_cast<const std::byte*>(p);
+  const size_t most = residency_->budget().local() / 4 * kUnit;
+  Pinning pinning{begin, begin + std::min(bytes, most), begin, write, {}};
+  commands_->run([&] { return go_on(&pinning); });
+  return static_cast<size_t>(pinning.end - begin);
+}
+
+bool Pins::go_on(Pinning* p) {
+  while (p->next < p->end) {
+    const auto* to = p->end;  // of this piece
+    Region* region = regions_.of(p->next, &to);
+    if (region == nullptr) {
+      p->next = to;
+      continue;
+    }
+    if (!region->watched()) {
+      pin_unwatched(*region, p->next, to);
+      p->next = to;
+      continue;
+    }
+    const uint64_t unit = region->unit_of(p->next);
+    const PageId id = region->page(unit);
+    const bool ready = id != kNoPage && residency_->page(id).state.resident() &&
+                       (!p->write || residency_->page(id).state.writable());
+    if (!ready) {
+      if (!fault(*region, p)) return false;
+      continue;
+    }
+    if (!victims_->held(id)) {
+      const uint64_t units = residency_->page(id).units, local = residency_->budget().local();
+      const uint64_t others = victims_->held_units() - victims_->kept_units();  // pages that only pins hold
+      // An eighth is left for everybody's faults: whoever would take it waits for others to unpin.
+      if (others > 0 && victims_->held_units() + units > local - local / 8) {
+        if (p->next == p->begin) return false;
+        p->end = p->next;
+        break;
+      }
+      // Beyond the quarter one unit at a time, so that every call goes on.
+      if (others + units > local / 4) p->end = std::min<const std::byte*>(p->end, region->address(unit + 1));
+    }
+    victims_->hold(id, victims_->kept(id), 1);
+    p->next = std::min<const std::byte*>(region->address(unit + 1), to);
+  }
+  return true;
+}
+
+bool Pins::fault(const Region& region, Pinning* p) {
+  const PageId id = region.page(region.unit_of(p->next));
+  if (id != kNoPage && residency_->page(id).state.under_way()) {
+    residency_->want(id, p->write);
+    return false;
+  }
+  const auto address = reinterpret_cast<uintptr_t>(p->next);
+  if (p->fault.event.address != address) p->fault = Fault();
+  p->fault.event.address = address;
+  p->fault.event.write = p->write;
+  p->fault.since = os::monotonic_seconds();
+  return loop_->serve(&p->fault);
+}
+
+// Touched now, so that what is pinned is there when the region comes to be watched.
+void Pins::pin_unwatched(const Region& region, const std::byte* from, const std::byte* to) {
+  const Range range(region.unit_of(from), region.unit_of(to - 1) + 1);
+  for (uint64_t unit = range.first; unit < range.second; unit++)
+    *reinterpret_cast<volatile char*>(region.address(unit));
+  unwatched_[region.id()].push_back(range);
+}
+
+void Pins::unpin(const void* p, size_t bytes) {
+  commands_->run([&] {
+    const auto* end = static_cast<const std::byte*>(p) + bytes;
+    for (const auto* next = static_cast<const std::byte*>(p); next < end;) {
+      const auto* to = end;
+      if (const Region* region = regions_.of(next, &to)) unpin_piece(*region, next, to);
+      next = to;
+    }
+    return true;
+  });
+}
+
+void Pins::unpin_piece(const Region& region, const std::byte* from, const std::byte* to) {
+  const Range range(region.unit_of(from), region.unit_of(to - 1) + 1);
+  if (!region.watched()) {
+    std::vector<Range>& pins = unwatched_[region.id()];
+    const auto pin = std::find(pins.begin(), pins.end(), range);
+    if (pin != pins.end()) pins.erase(pin);
+    return;
+  }
+  for (uint64_t unit = range.first; unit < range.second; unit++) {
+    const PageId id = region.page(unit);
+    if (id != kNoPage && victims_->pinned(id)) victims_->hold(id, victims_->kept(id), -1);
+  }
+}
+
+Status Pins::hold(Region* region) {
+  std::vector<Range>& pins = unwatched_[region->id()];
+  while (!pins.empty()) {
+    auto& [unit, end] = pins.back();
+    for (; unit < end; unit++) {
+      FetchPlan plan;
+      plan.first = unit;
+      plan.units = 1;
+      const Wait nobody;
+      // There is room: everything fitted so far.
+      if (region->page(unit) == kNoPage && !swaps_->bring(region, unit, plan, true, &nobody))
+        return Status::error(ENOMEM, "no memory for what is pinned");
+      victims_->hold(region->page(unit), false, 1);
+    }
+    pins.pop_back();
+  }
+  unwatched_.erase(region->id());
+  return {};
+}
+
+}  // namespace tasuki::pager

@@ -1,0 +1,312 @@
+#include "pager/core/residency.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "os/clock.h"
+#include "pager/pages/streams.h"
+#include "pager/timer.h"
+
+namespace tasuki::pager {
+namespace {
+
+constexpr uint64_t kSameTime = 64;  // pages that appeared between two that leave together
+
+}  // namespace
+
+Residency::Residency(const Options& options, Mapper* mapper, Slots* slots, Transport* transport,
+                     WaitTimes* wait_times, Failure* failure)
+    : copies_(options.copies),
+      mapper_(mapper),
+      slots_(slots),
+      transport_(transport),
+      wait_times_(wait_times),
+      failure_(failure),
+      page_limit_(mapper->page_limit()),
+      budget_(options.local_bytes / kUnit, options.page_bytes / kUnit, options.replacement),
+      victims_(&pages_, options.replacement) {}
+
+PageId Residency::new_page(Region* region, uint64_t first, uint32_t units) {
+  const PageId id = pages_.begin(region, first, units);
+  victims_.begin(id);
+  return id;
+}
+
+void Residency::end_page(PageId id) {
+  victims_.end(id);
+  pages_.end(id);
+}
+
+void Residency::adopt(Region* region, const std::vector<uint8_t>& present) {
+  Pages::watch(region);
+  Slots::watch(region);
+  const uint64_t size =
+      std::min<uint64_t>(region->fixed_page() != 0 ? region->fixed_page() : 16, budget_.largest_page());
+  for (uint64_t first = 0; first < region->units();) {
+    const uint64_t limit = std::min(region->units(), first - first % size + size);
+    uint64_t end = first;
+    while (end < limit && present[end] != 0) end++;
+    if (end == first) {
+      first++;
+      continue;
+    }
+    const PageId id = new_page(region, first, static_cast<uint32_t>(end - first));
+    pages_[id].state.found();
+    budget_.take(end - first);
+    budget_.appear(end - first);
+    victims_.found(id);
+    first = end;
+  }
+}
+
+bool Residency::abandon(Region* region) {
+  if (!region->watched()) return true;
+  for (uint64_t unit = 0; unit < region->units(); unit++) {
+    const PageId id = region->page(unit);
+    if (id != kNoPage && (transport_->under_way(id) || state(id) == State::arriving)) return false;
+  }
+  for (uint64_t unit = 0; unit < region->units(); unit++) {
+    const PageId id = region->page(unit);
+    if (id == kNoPage) continue;
+    Page& page = pages_[id];
+    if (page.state.resident()) {
+      budget_.disappear(page.units);
+    } else {  // limbo
+      limbo_.remove(id);
+      budget_.leave_limbo(page.units);
+      mapper_->discard(page.at(), page.units, &page.pieces);
+    }
+    budget_.give_back(page.units);
+    end_page(id);
+  }
+  slots_->take(region, 0, region->units());
+  return true;
+}
+
+PageId Residency::begin(Region* region, uint64_t first, uint32_t units, bool predicted_write) {
+  const PageId id = new_page(region, first, units);
+  Page& page = pages_[id];
+  if (!mapper_->take(units, &page.pieces)) {
+    end_page(id);
+    return kNoPage;
+  }
+  budget_.take(units);
+  page.predicted_write = predicted_write;
+  page.state.begin(region->stored(first));
+  return id;
+}
+
+Action Residency::bring(PageId id, bool write, const Wait* wait) {
+  Page& page = pages_[id];
+  if (wait == nullptr) {
+    prefetched_ += page.units;
+    return act(id, page.state.prefetch());
+  }
+  page.waits.push_back(*wait);
+  if (!page.state.stored()) first_touches_++;
+  return act(id, page.state.fault(write));
+}
+
+Action Residency::fault(const Region& region, uint64_t unit, bool write, const Wait* wait) {
+  const PageId id = region.page(unit);
+  Page& page = pages_[id];
+  if (page.state.resident()) {
+    const Action action = page.state.fault(write);
+    if (action == Action::unprotect) {
+      write_faults_++;
+      mapper_->unprotect(page.at(), page.units);
+    } else if (mapper_->wake(region.address(unit), 1)) {
+      page.state.forget_stored();  // zeros now, by the program's own madvise
+    }
+    return action;
+  }
+  // Asked for while it is on its way, in or out, or in limbo.
+  if (wait != nullptr) page.waits.push_back(*wait);
+  if (page.state.state() != State::arriving) rescues_++;
+  if (page.state.state() == State::limbo) {
+    limbo_.remove(id);
+    budget_.leave_limbo(page.units);
+  }
+  return act(id, page.state.fault(write));
+}
+
+// Does what the state machine says, and returns it.
+Action Residency::act(PageId id, Action action) {
+  Page& page = pages_[id];
+  switch (action) {
+    case Action::none:
+    case Action::drop:
+    case Action::wake:       // fault()
+    case Action::unprotect:  // fault()
+      break;
+    case Action::zero:
+      for (const Piece& p : page.pieces)
+        if (!p.zero) memset(p.at, 0, p.units * kUnit);
+      break;
+    case Action::fetch:
+      transport_->start(id, page, Direction::in);
+      break;
+    case Action::map:
+      appear(id);
+      break;
+    case Action::send:
+      budget_.begin_send(page.units);
+      transport_->start(id, page, Direction::out);
+      break;
+    case Action::keep:
+      limbo_.push_back(id);
+      budget_.enter_limbo(page.units);
+      break;
+  }
+  return action;
+}
+
+void Residency::appear(PageId id) {
+  Page& page = pages_[id];
+  if (!mapper_->maps_protected() || page.predicted_write) page.state.map_writable();
+  Status status;
+  {
+    const Timer timer(&map_seconds_);
+    status = page.unmapped ? mapper_->remap(page.at(), &page.pieces, page.state.writable())
+                           : mapper_->map(page.at(), &page.pieces, page.state.writable());
+  }
+  if (!status.ok()) return failure_->report(status);
+  page.unmapped = false;
+  budget_.appear(page.units);
+  if (page.waits.empty()) return victims_.appear(id, 0);
+  const double now = os::monotonic_seconds();
+  victims_.appear(id, now);
+  wait_times_->served(page.waits, now);
+  page.waits.clear();
+}
+
+void Residency::received(PageId id) {
+  Page& page = pages_[id];
+  if (!transport_->direct()) page.sent.remember(page.pieces);
+  if (copies_ == Copies::exclusive) {
+    slots_->take(page.region, page.first, page.units);
+    page.state.forget_stored();
+  }
+}
+
+void Residency::arrived(PageId id) {
+  act(id, pages_[id].state.arrived());
+}
+
+void Residency::sent(PageId id) {
+  Page& page = pages_[id];
+  budget_.end_send(page.units);
+  if (!transport_->direct()) page.sent.remember(page.pieces);
+  act(id, page.state.sent());
+}
+
+bool Residency::evict(PageId id) {
+  Page& page = pages_[id];
+  if (victims_.busy(id) || (page.state.dirty() && !give_slots(id))) return false;
+  Status status;
+  bool discarded = false;
+  {
+    const Timer timer(&map_seconds_);
+    status = mapper_->unmap(page.at(), page.units, &page.pieces, &discarded);
+  }
+  if (status.err() == EBUSY) {
+    victims_.set_busy(id, os::monotonic_seconds());
+    return false;
+  }
+  victims_.leave(id);
+  budget_.disappear(page.units);
+  if (!status.ok()) {
+    failure_->report(status);
+    return true;
+  }
+  page.unmapped = true;
+  if (discarded && !page.state.dirty()) {  // zeros now, which the store does not have
+    page.state.forget_stored();
+    if (!give_slots(id)) {
+      appear(id);
+      return false;
+    }
+  }
+  const bool same =
+      !transport_->direct() && page.state.stored() && page.state.dirty() && page.sent.equals(page.pieces);
+  if (act(id, page.state.victim(same)) == Action::keep) drops_++;
+  return true;
+}
+
+void Residency::join_neighbours(PageId id, double now) {
+  // Fingerprints are of whole pages as they came.
+  if (!transport_->direct() && !mapper_->maps_protected()) return;
+  Page& page = pages_[id];
+  const uint64_t most = page.region->fixed_page() != 0
+                            ? 0
+                            : std::min<uint64_t>(Streams::kMaxStreamPage, budget_.largest_page());
+  while (page.end() < page.region->units()) {
+    const PageId next = page.region->page(page.end());
+    if (next == kNoPage) return;
+    const Page& other = pages_[next];
+    if (!other.state.resident() || !victims_.may_leave(next, now) || page.units + other.units > most) return;
+    // Those that came about when it did will leave about when it does.
+    const uint64_t apart = victims_.apart(id, next);
+    if (apart > kSameTime || apart > budget_.resident_pages() / 4) return;
+    budget_.join();
+    page.state.join(other.state);
+    page.sent.forget();
+    victims_.end(next);
+    pages_.join(id, next);
+  }
+}
+
+bool Residency::reclaim_one() {
+  const PageId id = limbo_.front();
+  if (id == kNoPage) return false;
+  Page& page = pages_[id];
+  limbo_.remove(id);
+  budget_.leave_limbo(page.units);
+  budget_.give_back(page.units);
+  page.state.reclaim();
+  mapper_->discard(page.at(), page.units, &page.pieces);
+  // What went beyond the limit while pages were busy goes back to the system.
+  if (budget_.full()) mapper_->trim(page.units);
+  end_page(id);
+  return true;
+}
+
+// False: there are not enough; the page has what it had before.
+bool Residency::give_slots(PageId id) {
+  const Page& page = pages_[id];
+  while (!slots_->give(page.region, page.first, page.units)) {
+    if (steal_slots(id)) continue;
+    if (!page.state.stored()) slots_->take(page.region, page.first, page.units);
+    return false;
+  }
+  return true;
+}
+
+// Slots of a resident page: it is written back when it leaves, whatever the program does with it.
+bool Residency::steal_slots(PageId except) {
+  if (copies_ == Copies::cache) return false;
+  for (size_t looked = 0; looked < pages_.records(); looked++) {
+    steal_hand_ = steal_hand_ + 1 < pages_.records() ? steal_hand_ + 1 : 0;
+    Page& page = pages_[steal_hand_];
+    if (page.region == nullptr || steal_hand_ == except || !page.state.resident() ||
+        !Slots::has_any(*page.region, page.first, page.units))
+      continue;
+    slots_->take(page.region, page.first, page.units);
+    page.state.forget_stored();
+    page.sent.forget();
+    return true;
+  }
+  return false;
+}
+
+void Residency::report(Stats* stats) const {
+  stats->first_touches = first_touches_;
+  stats->rescues = rescues_;
+  stats->write_faults = write_faults_;
+  stats->drops = drops_;
+  stats->prefetched = prefetched_ * kUnit;
+  stats->map_seconds = map_seconds_;
+}
+
+}  // namespace tasuki::pager

@@ -1,0 +1,88 @@
+// What is local, page by page: a page comes into a buffer, appears at its address, is unmapped and sent,
+// rests in limbo and is given up, as its state machine says. Residency owns the pages and the budget, and is
+// alone in changing the states; when a page comes and which one leaves for it is for those above to decide
+// (Swaps).
+#pragma once
+
+#include "pager/core/transport.h"
+#include "pager/core/wait_times.h"
+#include "pager/failure.h"
+#include "pager/pages/budget.h"
+#include "pager/pages/slots.h"
+#include "pager/pages/victims.h"
+
+namespace tasuki::pager {
+
+class Residency {
+ public:
+  // All that is pointed to outlives it.
+  Residency(const Options& options, Mapper* mapper, Slots* slots, Transport* transport, WaitTimes* wait_times,
+            Failure* failure);
+
+  const Page& page(PageId id) const { return pages_[id]; }
+  State state(PageId id) const { return pages_[id].state.state(); }
+  const Budget& budget() const { return budget_; }
+  Victims* victims() { return &victims_; }
+  // The mapper cannot have more pages at the moment.
+  bool at_page_limit() const { return pages_.alive() >= page_limit_; }
+
+  // Regions with pages of so many units will come.
+  void prepare_for(uint64_t page_units) { budget_.prepare_for(page_units); }
+  // A region that is watched from now on: what the program has touched is resident.
+  void adopt(Region* region, const std::vector<uint8_t>& present);
+  // Takes the pages and slots of a region away. False: transfers of its pages are under way, and nothing
+  // happens.
+  bool abandon(Region* region);
+
+  // A page for units that have none, all in the store or none of them, with a buffer. kNoPage: the system has
+  // no memory.
+  PageId begin(Region* region, uint64_t first, uint32_t units, bool predicted_write);
+  // Begins to bring it; `wait`: who waits for it, or nobody. zero: the bytes are there already, for
+  // arrived().
+  Action bring(PageId id, bool write, const Wait* wait);
+  // A fault on a unit that has a page; `wait`: who waits for it where it has to come back first, or nobody.
+  Action fault(const Region& region, uint64_t unit, bool write, const Wait* wait);
+  // Somebody who is not counted waits for a page that is under way.
+  void want(PageId id, bool write) { pages_[id].state.fault(write); }
+  // Its transfer from the store is over.
+  void received(PageId id);
+  // The bytes are in the buffer: it appears.
+  void arrived(PageId id);
+  // Its transfer to the store is over: it rests in limbo, or comes back if it was asked for.
+  void sent(PageId id);
+
+  // A resident page leaves. False: there is no slot for it, or somebody outside uses it.
+  bool evict(PageId id);
+  // Pages behind this one that would leave about when it does leave with it, as one. What a page costs hardly
+  // depends on its size.
+  void join_neighbours(PageId id, double now);
+  // Gives up the page that has been in limbo longest. False: there is none.
+  bool reclaim_one();
+
+  void report(Stats* stats) const;
+
+ private:
+  PageId new_page(Region* region, uint64_t first, uint32_t units);
+  void end_page(PageId id);
+  Action act(PageId id, Action action);
+  void appear(PageId id);
+  bool give_slots(PageId id);
+  bool steal_slots(PageId except);
+
+  const Copies copies_;
+  Mapper* mapper_;
+  Slots* slots_;
+  Transport* transport_;
+  WaitTimes* wait_times_;
+  Failure* failure_;
+  const uint64_t page_limit_;
+  Pages pages_;
+  Budget budget_;
+  Victims victims_;
+  PageList limbo_;  // oldest first
+  PageId steal_hand_ = 0;
+  uint64_t first_touches_ = 0, rescues_ = 0, write_faults_ = 0, drops_ = 0, prefetched_ = 0;
+  double map_seconds_ = 0;
+};
+
+}  // namespace tasuki::pager

@@ -1,0 +1,46 @@
+// Which page comes, which one leaves for it, and in which order: the protocols (DLM-MPI, section 3.3), and
+// making room. Swaps decides; Residency and Transport do.
+#pragma once
+
+#include <vector>
+
+#include "pager/core/residency.h"
+#include "pager/pages/streams.h"
+
+namespace tasuki::pager {
+
+class Swaps {
+ public:
+  Swaps(const Options& options, Residency* residency, Transport* transport, Failure* failure);
+
+  // Starts to fetch (or zeroes) the page of the plan with `unit`, which has none, as far as its units are in
+  // the same state; nobody waits for what is fetched ahead. False: that must wait until something else is
+  // over.
+  bool bring(Region* region, uint64_t unit, const FetchPlan& plan, bool write, const Wait* wait);
+  // The protocol has one swap at a time, and one is under way.
+  bool blocked() const { return one_at_a_time() && (transport_->pages() > 0 || !arrived_.empty()); }
+  // Goes on with what has arrived or been sent. False: nothing has.
+  bool progress();
+  // Between faults, with so many units allocated: memory that is free at once when the next fault comes.
+  // False: there is enough, or none to be had.
+  bool keep_room(uint64_t allocated);
+
+ private:
+  bool one_at_a_time() const { return protocol_ != Protocol::ahead; }
+  void arrive(PageId id);
+  void finish_swap();
+  bool evict_one();
+  void evict_surplus();
+  bool make_room(uint32_t units);
+  bool all_stay() const;
+
+  const Protocol protocol_;
+  Residency* residency_;
+  Victims* victims_;
+  Transport* transport_;
+  Failure* failure_;
+  bool keeping_room_ = false;
+  std::vector<PageId> arrived_;  // cs, cross: their swap is not over
+};
+
+}  // namespace tasuki::pager

@@ -1,0 +1,72 @@
+#include "pager/core/transport.h"
+
+#include "os/clock.h"
+
+namespace tasuki::pager {
+
+void Transport::Traffic::begin(uint64_t more) {
+  swaps++;
+  bytes += more;
+  if (pages++ == 0) since = os::monotonic_seconds();
+}
+
+void Transport::Traffic::end() {
+  if (--pages == 0) busy += os::monotonic_seconds() - since;
+}
+
+// Slots and buffers are both in pieces: one transfer for each stretch that is whole in both.
+void Transport::start(PageId id, const Page& page, Direction direction) {
+  if (loads_.size() <= id) loads_.resize(id + id / 2 + 64);
+  Load& load = loads_[id];
+  load = {0, direction};
+  const bool in = direction == Direction::in;
+  (in ? in_ : out_).begin(page.units * kUnit);
+  in_flight_++;
+  uint64_t unit = page.first;
+  for (const Piece& piece : page.pieces) {
+    for (uint32_t done = 0; done < piece.units;) {
+      Slot slot;
+      const uint32_t count = slots_->run(*page.region, unit, piece.units - done, &slot);
+      std::byte* at = piece.at + done * kUnit;
+      load.transfers++;
+      const Status status = in ? store_->get(slot, count, at, id) : store_->put(slot, count, at, id);
+      if (!status.ok()) return failure_->report(status);
+      done += count;
+      unit += count;
+    }
+  }
+}
+
+bool Transport::progress() {
+  tickets_.clear();
+  next_ticket_ = 0;
+  const Status status = store_->progress(&tickets_);
+  if (!status.ok()) {
+    tickets_.clear();
+    failure_->report(status);
+  }
+  return !tickets_.empty();
+}
+
+PageId Transport::next_complete() {
+  while (next_ticket_ < tickets_.size()) {
+    const auto id = static_cast<PageId>(tickets_[next_ticket_++]);
+    Load& load = loads_[id];
+    if (--load.transfers > 0) continue;
+    in_flight_--;
+    (load.direction == Direction::in ? in_ : out_).end();
+    return id;
+  }
+  return kNoPage;
+}
+
+void Transport::report(Stats* stats) const {
+  stats->swaps_in = in_.swaps;
+  stats->bytes_in = in_.bytes;
+  stats->in_seconds = in_.busy;
+  stats->swaps_out = out_.swaps;
+  stats->bytes_out = out_.bytes;
+  stats->out_seconds = out_.busy;
+}
+
+}  // namespace tasuki::pager

@@ -1,0 +1,70 @@
+// The arithmetic of local memory, in units: how much there is, where it is, and how much of it is to be kept
+// free.
+//
+//   used      has a buffer or is mapped: arriving + resident + leaving + limbo
+//   spare     what the protocols with one swap at a time keep free, for the page that comes
+//   low, high watermarks: eviction ahead of need begins below the first and ends at the second
+//
+// Residency reports what happens to pages; everybody may ask.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "pager/pager.h"
+
+namespace tasuki::pager {
+
+class Budget {
+ public:
+  // Pages of `page_units` (0: the pager chooses).
+  Budget(uint64_t local, uint64_t page_units, ReplacementPolicy policy);
+
+  uint64_t local() const { return local_; }
+  uint64_t used() const { return used_; }
+  uint64_t resident() const { return resident_; }
+  uint64_t resident_pages() const { return resident_pages_; }
+  uint64_t leaving() const { return leaving_; }
+  uint64_t limbo() const { return limbo_; }
+  // A page larger than this would leave too little beside it.
+  uint64_t largest_page() const { return std::min<uint64_t>(local_ / 8, 512); }
+  // What the program may ask for in advance without driving out what it has just asked for.
+  uint64_t most_ahead() const { return local_ - std::min(local_, high_ + spare_); }
+  // The units that can be allocated with so many slots.
+  uint64_t capacity(uint64_t slots, Copies copies) const;
+
+  // Would so many more units fit, if there were `beyond` units more than there are?
+  bool has_room(uint64_t units, uint64_t beyond = 0) const { return used_ + units <= local_ + beyond; }
+  bool full() const { return used_ >= local_; }
+  bool exceeded() const { return used_ > local_; }
+  // Is less than the spare free or on its way to be?
+  bool has_surplus() const { return used_ - limbo_ - leaving_ + spare_ > local_; }
+  // Should a page leave ahead of need? `held`: units that may not leave; `evicting`: that is what the last
+  // answer was.
+  bool wants_eviction(uint64_t held, bool evicting) const;
+
+  // A region with pages of so many units: room for one is spare.
+  void prepare_for(uint64_t page_units) { spare_ = std::max(spare_, std::min(page_units, local_ / 4)); }
+  void take(uint64_t units) { used_ += units; }
+  void give_back(uint64_t units) { used_ -= units; }
+  void appear(uint64_t units) {
+    resident_ += units;
+    resident_pages_++;
+  }
+  void disappear(uint64_t units) {
+    resident_ -= units;
+    resident_pages_--;
+  }
+  void join() { resident_pages_--; }  // two resident pages are one
+  void begin_send(uint64_t units) { leaving_ += units; }
+  void end_send(uint64_t units) { leaving_ -= units; }
+  void enter_limbo(uint64_t units) { limbo_ += units; }
+  void leave_limbo(uint64_t units) { limbo_ -= units; }
+
+ private:
+  const uint64_t local_;
+  uint64_t spare_, low_, high_;
+  uint64_t used_ = 0, resident_ = 0, resident_pages_ = 0, leaving_ = 0, limbo_ = 0;
+};
+
+}  // namespace tasuki::pager

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""A library for programs exports what its headers declare, with a version, and nothing else that a program could link with.
+
+    exports.py LIBRARY VERSION HEADER... [--also NAME...] [--unversioned TABLE]
+
+--also: functions that no public header declares. --unversioned: a table of gen/ whose functions, and MPI_Finalize, have no version."""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+
+
+def declared(path):
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", pathlib.Path(path).read_text(encoding="utf-8"), flags=re.S)
+    inline = set(re.findall(r"\binline\b[^;{]*?\b(\w+)\s*\(", text))
+    return set(re.findall(r"\b((?:dlm|tasuki_dlm|xmp|xmpc|tasuki_xmp)_\w+)\s*\(", text)) - inline
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library")
+    parser.add_argument("version")
+    parser.add_argument("headers", nargs="+")
+    parser.add_argument("--also", nargs="*", default=[])
+    parser.add_argument("--unversioned")
+    options = parser.parse_args()
+    wanted = {f"{name}@@{options.version}" for header in options.headers for name in declared(header)}
+    wanted |= {f"{name}@@{options.version}" for name in options.also}
+    if options.unversioned:
+        with open(options.unversioned, "rb") as file:
+            calls = [call["is"] for call in tomllib.load(file)["call"] if not call.get("uses")]
+        wanted |= {re.match(r"[^(]*?(\w+)\(", call).group(1) for call in calls} | {"MPI_Finalize"}
+    lines = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", options.library], check=True, capture_output=True,
+                           text=True).stdout.splitlines()
+    found = {line.split()[2] for line in lines if line.split()[1] != "A"}
+    for what, names in (("is declared and not exported", wanted - found), ("is exported and not declared", found - wanted)):
+        for name in sorted(names):
+            print(f"{options.library}: {name} {what}")
+    return 1 if wanted != found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
