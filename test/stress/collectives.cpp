@@ -57,9 +57,8 @@ Started broadcast(Random& random, MPI_Comm comm, bool now) {
   }
   s.judge = [b, me, root] {
     const std::string what = "broadcast from " + std::to_string(root) + " " + describe(b->m);
-    if (me != root) compare(b->in_side, b->in, b->wanted, b->m.elements, what);
-    if (me == root && b->in.bytes != b->wanted.bytes)
-      fail(__FILE__, __LINE__, "the root's buffer was written: " + what);
+    // MPICH unpacks long broadcasts at the root, too: the same values, but other bytes in the padding of long doubles.
+    compare(b->in_side, b->in, b->wanted, b->m.elements, (me == root ? "the root's buffer: " : "") + what);
   };
   return s;
 }
