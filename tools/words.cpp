@@ -7,8 +7,8 @@
 
 #include "base/nearest.h"
 #include "base/unknown_settings.h"
-#include "os/environment.h"
-#include "task/launcher.h"
+#include "os/process/environment.h"
+#include "task/examine/launcher.h"
 
 namespace tasuki::tool {
 namespace {

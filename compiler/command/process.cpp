@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "os/command.h"
+#include "os/process/command.h"
 
 namespace tasuki::cc {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "os/host_memory.h"
+#include "os/memory/host_memory.h"
 
 namespace tasuki::experiment {
 namespace {

@@ -1,5 +1,5 @@
-// What a layout costs, in the words of the message layer's choices (message/cost.h): how long its runs are,
-// and how many bytes of memory it spreads over for each byte that it carries.
+// What a layout costs, in the words of the message layer's choices (message/cost/cost.h): how long its runs
+// are, and how many bytes of memory it spreads over for each byte that it carries.
 #include <cstdio>
 
 #include "layout/expression.h"

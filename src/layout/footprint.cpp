@@ -1,4 +1,4 @@
-// How much memory a region touches: what the message layer's cost model counts (message/cost.h).
+// How much memory a region touches: what the message layer's cost model counts (message/cost/cost.h).
 #include <algorithm>
 
 #include "layout/layout.h"

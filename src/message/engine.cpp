@@ -5,8 +5,8 @@
 #include <new>
 #include <type_traits>
 
-#include "message/queues.h"
-#include "message/ring.h"
+#include "message/shared/queues.h"
+#include "message/shared/ring.h"
 
 namespace tasuki::message {
 namespace {

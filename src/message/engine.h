@@ -11,10 +11,10 @@
 #pragma once
 
 #include "base/send_mode.h"
-#include "message/pool.h"
-#include "message/shared.h"
-#include "message/transfer.h"
-#include "message/wait.h"
+#include "message/shared/pool.h"
+#include "message/shared/shared.h"
+#include "message/shared/wait.h"
+#include "message/transfers/transfer.h"
 
 namespace tasuki::message {
 

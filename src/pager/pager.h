@@ -11,8 +11,8 @@
 //
 // Threads: the program's threads call allocate, free, advise, pin and stats, and fault. One thread calls
 // serve(), which does all the work and all calls of the store, until stop(). That thread must have been made
-// with all signals blocked (os/signals.h): a handler that touches cluster memory there would wait for itself.
-// Source: Midorikawa et al., DLM-MPI, section 3; what goes beyond it is said where it stands.
+// with all signals blocked (os/process/signals.h): a handler that touches cluster memory there would wait for
+// itself. Source: Midorikawa et al., DLM-MPI, section 3; what goes beyond it is said where it stands.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 namespace tasuki::pager {
 

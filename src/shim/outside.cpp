@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "generated/pmpi.h"
-#include "os/environment.h"
+#include "os/process/environment.h"
 #include "shim/process.h"
-#include "task/launcher.h"
+#include "task/examine/launcher.h"
 
 namespace tasuki::shim {
 namespace {

@@ -2,7 +2,7 @@
 // said, once per job.
 #pragma once
 
-#include "message/shared.h"
+#include "message/shared/shared.h"
 #include "task/space.h"
 
 namespace tasuki::shim {

@@ -4,9 +4,9 @@
 
 #include <mpi.h>
 
-#include "message/broadcast.h"
+#include "message/collectives/broadcast.h"
 #include "message/engine.h"
-#include "message/helpers.h"
+#include "message/transfers/helpers.h"
 #include "shim/delegates.h"
 #include "shim/errors.h"
 #include "shim/hosts/remote.h"

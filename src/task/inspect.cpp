@@ -11,7 +11,7 @@
 
 #include "elf/image.h"
 #include "elf/linking.h"
-#include "os/descriptor.h"
+#include "os/files/descriptor.h"
 #include "task/space.h"
 
 namespace tasuki::task {

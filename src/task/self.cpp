@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 #include "task/space.h"
 
 namespace tasuki::task {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cluster/wrappers/pinning.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 #include "pager/pager.h"
 
 namespace tasuki::stress {

@@ -11,7 +11,7 @@
 
 #include "bench/driver/benchmarks/ddt.h"
 #include "bench/driver/reports/report.h"
-#include "os/output_file.h"
+#include "os/files/output_file.h"
 #include "tools/bench/common.h"
 
 namespace tasuki::tool {

@@ -10,8 +10,8 @@
 #include "bench/driver/benchmarks/sweep.h"
 #include "bench/driver/reports/report.h"
 #include "bench/plot/page.h"
-#include "os/command.h"
-#include "os/output_file.h"
+#include "os/files/output_file.h"
+#include "os/process/command.h"
 
 namespace tasuki::tool {
 namespace {

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "base/log.h"
-#include "os/command.h"
-#include "os/output_file.h"
-#include "os/process.h"
+#include "os/files/output_file.h"
+#include "os/process/command.h"
+#include "os/process/process.h"
 #include "tools/bench/common.h"
 
 namespace tasuki::tool {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "os/command.h"
+#include "os/process/command.h"
 #include "task/space.h"
 #include "tools/command.h"
 #include "tools/doctor/doctor.h"

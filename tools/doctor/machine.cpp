@@ -17,7 +17,7 @@
 #include <limits>
 
 #include "pager/pager.h"
-#include "task/preload.h"
+#include "task/examine/preload.h"
 #include "tools/command.h"
 #include "tools/doctor/doctor.h"
 

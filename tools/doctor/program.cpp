@@ -6,7 +6,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "task/program.h"
+#include "task/examine/program.h"
 #include "tools/command.h"
 #include "tools/doctor/doctor.h"
 

@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "base/log.h"
-#include "os/command.h"
-#include "os/environment.h"
-#include "task/launcher.h"
+#include "os/process/command.h"
+#include "os/process/environment.h"
+#include "task/examine/launcher.h"
 #include "tools/command.h"
 
 namespace tasuki::tool {

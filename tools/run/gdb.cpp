@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "os/command.h"
+#include "os/process/command.h"
 #include "task/inspect.h"
 #include "tools/command.h"
 

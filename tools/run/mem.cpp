@@ -13,11 +13,11 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "cluster/settings/command_line.h"
-#include "os/command.h"
-#include "os/environment.h"
-#include "task/launcher.h"
-#include "task/preload.h"
-#include "task/program.h"
+#include "os/process/command.h"
+#include "os/process/environment.h"
+#include "task/examine/launcher.h"
+#include "task/examine/preload.h"
+#include "task/examine/program.h"
 #include "tools/command.h"
 
 namespace tasuki::tool {

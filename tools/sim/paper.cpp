@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "experiment/tune.h"
-#include "os/output_file.h"
+#include "os/files/output_file.h"
 #include "report/chart_page.h"
 #include "tools/command.h"
 #include "tools/sim/common.h"

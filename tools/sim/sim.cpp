@@ -5,7 +5,7 @@
 
 #include "experiment/memory_check.h"
 #include "experiment/schedule_file.h"
-#include "os/output_file.h"
+#include "os/files/output_file.h"
 #include "schedule/schedule.h"
 #include "simmpi/report/report.h"
 #include "simmpi/run/run_program.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "os/command.h"
+#include "os/process/command.h"
 #include "tools/command.h"
 #include "tools/words.h"
 

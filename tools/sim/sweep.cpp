@@ -13,10 +13,10 @@
 #include <thread>
 #include <tuple>
 
-#include "os/command.h"
-#include "os/output_file.h"
+#include "os/files/output_file.h"
+#include "os/process/command.h"
 #include "report/chart_page.h"
-#include "task/launcher.h"
+#include "task/examine/launcher.h"
 #include "tools/command.h"
 #include "tools/sim/common.h"
 

@@ -8,7 +8,7 @@
 #include "experiment/memory_check.h"
 #include "experiment/traffic.h"
 #include "netsim/topology/topology.h"
-#include "os/output_file.h"
+#include "os/files/output_file.h"
 #include "tools/command.h"
 #include "tools/sim/common.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "experiment/tune.h"
-#include "os/output_file.h"
+#include "os/files/output_file.h"
 #include "tools/command.h"
 #include "tools/sim/common.h"
 

@@ -1,5 +1,6 @@
 // What `tasuki tune` measures. The ways of a message are timed on the engine itself, as ping-pong of two
-// threads; the constants are what makes the model's formulas (src/message/cost.cpp) agree with these times.
+// threads; the constants are what makes the model's formulas (src/message/cost/cost.cpp) agree with these
+// times.
 #include <sched.h>
 #include <sys/resource.h>
 

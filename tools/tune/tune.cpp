@@ -6,7 +6,7 @@
 
 #include "bench/driver/jobs/launch.h"
 #include "layout/expression.h"
-#include "message/cost_doubt.h"
+#include "message/cost/doubt.h"
 #include "tools/bench/common.h"
 #include "tools/tune/tune.h"
 

@@ -1,12 +1,12 @@
-// The cost model's constants of this machine (src/message/cost.h): measuring them, and the file that keeps
-// them.
+// The cost model's constants of this machine (src/message/cost/cost.h): measuring them, and the file that
+// keeps them.
 #pragma once
 
 #include <functional>
 #include <string>
 
 #include "base/status.h"
-#include "message/cost.h"
+#include "message/cost/cost.h"
 
 namespace tasuki::tool {
 

@@ -17,7 +17,7 @@
 #include "bench/driver/jobs/hosts.h"
 #include "bench/driver/jobs/limit.h"
 #include "bench/driver/jobs/machine.h"
-#include "os/temporary_folder.h"
+#include "os/files/temporary_folder.h"
 
 namespace tasuki::bench {
 

@@ -17,7 +17,7 @@
 #include "bench/driver/figures/text.h"
 #include "bench/driver/jobs/child.h"
 #include "bench/driver/jobs/machine.h"
-#include "os/temporary_folder.h"
+#include "os/files/temporary_folder.h"
 
 namespace tasuki::bench {
 namespace {

@@ -1,5 +1,5 @@
 #include "bench/driver/jobs/child.h"
-#include "os/environment.h"
+#include "os/process/environment.h"
 
 #include <signal.h>
 #include <sys/mman.h>

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "os/clock.h"
-#include "os/command.h"
+#include "os/process/command.h"
 
 namespace tasuki::bench {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "os/command.h"
+#include "os/process/command.h"
 
 namespace tasuki::bench {
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "os/output_file.h"
-#include "os/temporary_folder.h"
+#include "os/files/output_file.h"
+#include "os/files/temporary_folder.h"
 
 namespace tasuki::bench {
 namespace {

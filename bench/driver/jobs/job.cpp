@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "os/temporary_folder.h"
+#include "os/files/temporary_folder.h"
 
 namespace tasuki::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "os/output_file.h"
+#include "os/files/output_file.h"
 #include "report/json.h"
 #include "report/page.h"
 

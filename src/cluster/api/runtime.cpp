@@ -14,9 +14,9 @@
 #include "cluster/transport/idle.h"
 #include "cluster/wrappers/faults.h"
 #include "cluster/wrappers/pinning.h"
-#include "os/cpu.h"
-#include "os/output_file.h"
-#include "os/signals.h"
+#include "os/files/output_file.h"
+#include "os/process/cpu.h"
+#include "os/process/signals.h"
 
 namespace tasuki::cluster {
 namespace {

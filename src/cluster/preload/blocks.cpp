@@ -16,7 +16,7 @@
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/pinning.h"
 #include "elf/loaded.h"
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 #include "tasuki/dlm.h"
 
 namespace tasuki::cluster::preload {

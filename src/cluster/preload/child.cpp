@@ -10,7 +10,7 @@
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/pinning.h"
 #include "generated/next.h"
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 
 namespace tasuki::cluster::preload {
 namespace {

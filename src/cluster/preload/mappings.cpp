@@ -12,7 +12,7 @@
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/pinning.h"
 #include "generated/next.h"
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 #include "tasuki/dlm.h"
 
 namespace tasuki::cluster::preload {

@@ -15,10 +15,10 @@
 #include "base/log.h"
 #include "cluster/server/server.h"
 #include "cluster/transport/mpi_call.h"
-#include "os/host_memory.h"
-#include "os/mapping.h"
-#include "os/memory_file.h"
-#include "os/process.h"
+#include "os/memory/host_memory.h"
+#include "os/memory/mapping.h"
+#include "os/memory/memory_file.h"
+#include "os/process/process.h"
 
 namespace tasuki::cluster {
 namespace {

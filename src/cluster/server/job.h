@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "cluster/settings/options.h"
 #include "cluster/transport/cluster_store.h"
-#include "os/cpu.h"
+#include "os/process/cpu.h"
 
 namespace tasuki::cluster {
 

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "cluster/transport/mpi_call.h"
-#include "os/mapping.h"
-#include "os/memory_file.h"
+#include "os/memory/mapping.h"
+#include "os/memory/memory_file.h"
 
 namespace tasuki::cluster {
 

@@ -3,7 +3,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 
 namespace tasuki::cluster {
 namespace {

@@ -7,8 +7,8 @@
 #include "cluster/transport/idle.h"
 #include "cluster/transport/mpi_call.h"
 #include "cluster/transport/packed.h"
-#include "os/cpu.h"
-#include "os/process.h"
+#include "os/process/cpu.h"
+#include "os/process/process.h"
 
 namespace tasuki::cluster {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "os/clock.h"
-#include "os/cpu.h"
+#include "os/process/cpu.h"
 
 namespace tasuki::cluster {
 

@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 #include "cluster/transport/copy_team.h"
-#include "os/descriptor.h"
+#include "os/files/descriptor.h"
 
 namespace tasuki::cluster {
 

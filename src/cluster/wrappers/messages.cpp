@@ -8,7 +8,7 @@
 #include "cluster/wrappers/parts.h"
 #include "cluster/wrappers/threads.h"
 #include "generated/next.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 
 using namespace tasuki::cluster;
 
@@ -277,7 +277,7 @@ TASUKI_WRAPPER(int, pthread_create, pthread_t* thread, const pthread_attr_t* att
   *static_cast<Start*>(given) = {start, argument};
   sigset_t all, before;
   sigfillset(&all);
-  // Also where this thread blocks them (os/signals.h only adds to the mask).
+  // Also where this thread blocks them (os/process/signals.h only adds to the mask).
   for (const int number : tasuki::os::kFaultSignals) sigdelset(&all, number);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int error = next_pthread_create()(thread, attributes, run_internal, given);

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "generated/next.h"
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 
 namespace tasuki::cluster {
 namespace {

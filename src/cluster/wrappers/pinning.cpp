@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 #include "pager/pager.h"
 
 namespace tasuki::cluster {

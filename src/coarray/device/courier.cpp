@@ -7,7 +7,7 @@
 
 #include "coarray/local/outstanding.h"
 #include "coarray/sync/atomics.h"
-#include "os/signals.h"
+#include "os/process/signals.h"
 #include "tasuki/xmp_compiler.h"
 
 namespace tasuki::coarray {

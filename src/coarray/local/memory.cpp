@@ -11,7 +11,7 @@
 #include "base/settings.h"
 #include "coarray/local/outstanding.h"
 #include "coarray/local/windows.h"
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 #include "task/space.h"
 
 namespace tasuki::coarray {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/settings.h"
-#include "os/cpu.h"
+#include "os/process/cpu.h"
 
 namespace tasuki::coarray {
 namespace {

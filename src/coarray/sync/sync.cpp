@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "os/cpu.h"
+#include "os/process/cpu.h"
 
 namespace tasuki::coarray {
 namespace {

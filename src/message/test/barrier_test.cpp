@@ -1,5 +1,5 @@
 // Barriers without MPI: threads play the tasks of a space.
-#include "message/barrier.h"
+#include "message/collectives/barrier.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Broadcasts without MPI: threads play the tasks of a space.
-#include "message/broadcast.h"
+#include "message/collectives/broadcast.h"
 
 #include <gtest/gtest.h>
 

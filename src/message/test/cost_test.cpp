@@ -1,4 +1,4 @@
-#include "message/cost.h"
+#include "message/cost/cost.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "message/cost_doubt.h"
+#include "message/cost/doubt.h"
 
 namespace tasuki::message {
 namespace {

@@ -1,5 +1,5 @@
 // Jobs without messages: threads play the tasks that share them.
-#include "message/job.h"
+#include "message/transfers/job.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "message/helpers.h"
+#include "message/transfers/helpers.h"
 
 namespace tasuki::message {
 namespace {

@@ -1,5 +1,5 @@
-#include "os/command.h"
-#include "os/environment.h"
+#include "os/process/command.h"
+#include "os/process/environment.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "os/host_memory.h"
-#include "os/mapping.h"
-#include "os/memory_file.h"
+#include "os/memory/host_memory.h"
+#include "os/memory/mapping.h"
+#include "os/memory/memory_file.h"
 
 namespace tasuki::os {
 namespace {

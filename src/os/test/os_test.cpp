@@ -10,12 +10,12 @@
 #include <thread>
 #include <vector>
 
-#include "os/break.h"
-#include "os/cpu.h"
-#include "os/descriptor.h"
-#include "os/futex.h"
-#include "os/mapping.h"
-#include "os/process.h"
+#include "os/files/descriptor.h"
+#include "os/memory/break.h"
+#include "os/memory/mapping.h"
+#include "os/process/cpu.h"
+#include "os/process/futex.h"
+#include "os/process/process.h"
 #include "os/raw.h"
 
 namespace tasuki::os {

@@ -1,4 +1,4 @@
-#include "os/output_file.h"
+#include "os/files/output_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "os/userfault.h"
+#include "os/memory/userfault.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 
 namespace tasuki::os {
 namespace {

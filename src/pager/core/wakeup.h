@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "os/descriptor.h"
+#include "os/files/descriptor.h"
 
 namespace tasuki::pager {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 #include "pager/mappers/mapper.h"
 #include "pager/mappers/region_memory.h"
 #include "pager/run_set.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "os/userfault.h"
+#include "os/memory/userfault.h"
 
 namespace tasuki::pager {
 

@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-#include "os/mapping.h"
-#include "os/userfault.h"
+#include "os/memory/mapping.h"
+#include "os/memory/userfault.h"
 
 namespace tasuki::pager {
 

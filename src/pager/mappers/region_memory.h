@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "os/userfault.h"
+#include "os/memory/userfault.h"
 #include "pager/mappers/mapper.h"
 #include "pager/run_set.h"
 

@@ -22,9 +22,9 @@
 #include <new>
 #include <string>
 
-#include "os/descriptor.h"
-#include "os/futex.h"
-#include "os/mapping.h"
+#include "os/files/descriptor.h"
+#include "os/memory/mapping.h"
+#include "os/process/futex.h"
 #include "pager/mappers/mapper.h"
 #include "pager/mappers/region_memory.h"
 #include "pager/run_set.h"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "os/memory_file.h"
+#include "os/memory/memory_file.h"
 
 namespace tasuki::pager {
 

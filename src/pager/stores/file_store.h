@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "os/descriptor.h"
+#include "os/files/descriptor.h"
 #include "pager/stores/store.h"
 
 namespace tasuki::pager {

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "os/mapping.h"
-#include "os/memory_file.h"
+#include "os/memory/mapping.h"
+#include "os/memory/memory_file.h"
 
 namespace tasuki::pager {
 

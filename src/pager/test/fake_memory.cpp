@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "os/mapping.h"
-#include "os/userfault.h"
+#include "os/memory/mapping.h"
+#include "os/memory/userfault.h"
 
 namespace tasuki::pager {
 namespace {

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "os/descriptor.h"
+#include "os/files/descriptor.h"
 #include "pager/mappers/mapper.h"
 #include "pager/stores/store.h"
 

@@ -17,7 +17,7 @@
 #include <random>
 #include <thread>
 
-#include "os/signals.h"
+#include "os/process/signals.h"
 #include "pager/mappers/mapper.h"
 #include "pager/stores/ram_store.h"
 #include "pager/test/fake_memory.h"

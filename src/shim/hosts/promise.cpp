@@ -18,7 +18,7 @@
 #include "base/settings.h"
 #include "generated/pmpi.h"
 #include "os/clock.h"
-#include "os/cpu.h"
+#include "os/process/cpu.h"
 #include "shim/errors.h"
 #include "shim/objects/handle_map.h"
 

@@ -5,7 +5,7 @@
 // (MPI_Publish_name): whoever says nothing there takes part in nothing.
 #pragma once
 
-#include "message/shared.h"
+#include "message/shared/shared.h"
 
 namespace tasuki::shim {
 

@@ -9,7 +9,7 @@
 
 #include <mpi.h>
 
-#include "message/broadcast.h"
+#include "message/collectives/broadcast.h"
 #include "schedule/schedule.h"
 #include "shim/delegates.h"
 #include "shim/objects/datatype.h"

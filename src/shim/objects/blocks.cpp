@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "message/shared.h"
+#include "message/shared/shared.h"
 
 namespace tasuki::shim {
 namespace {

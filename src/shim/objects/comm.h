@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "message/barrier.h"
+#include "message/collectives/barrier.h"
 #include "shim/objects/handle_map.h"
 
 namespace tasuki::shim {

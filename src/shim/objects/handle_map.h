@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include "message/shared.h"
+#include "message/shared/shared.h"
 
 namespace tasuki::shim {
 

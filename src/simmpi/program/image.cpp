@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 
 namespace tasuki::simmpi {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "elf/image.h"
 #include "elf/linking.h"
-#include "os/descriptor.h"
+#include "os/files/descriptor.h"
 
 namespace tasuki::simmpi {
 

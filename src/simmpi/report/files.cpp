@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "os/output_file.h"
+#include "os/files/output_file.h"
 #include "simmpi/report/data.h"
 #include "simmpi/report/page.h"
 #include "simmpi/report/trace.h"

@@ -22,7 +22,7 @@
 #include <cstdint>
 
 #include "elf/loaded.h"
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 #include "os/raw.h"
 #include "task/object/exports.h"
 #include "task/object/maps.h"

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 #include "os/raw.h"
 
 namespace tasuki::task {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "task/launcher.h"
+#include "task/examine/launcher.h"
 #include "task/space.h"
 
 namespace tasuki::task {

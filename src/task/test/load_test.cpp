@@ -1,5 +1,5 @@
 // Images that the reader takes are mapped without touching anything outside their own reservation.
-#include "task/load.h"
+#include "task/start/load.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "os/mapping.h"
+#include "os/memory/mapping.h"
 
 namespace tasuki::task {
 namespace {

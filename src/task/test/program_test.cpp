@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "task/program.h"
+#include "task/examine/program.h"
 
 namespace tasuki::task {
 namespace {

@@ -1,4 +1,4 @@
-#include "task/wrapper.h"
+#include "task/examine/wrapper.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,96 @@
+#include "message/shared/queues.h"
+
+namespace tasuki::message {
+namespace {
+
+RequestQueue& queue_of(Endpoint* e, const Request* r) {
+  return r->peer == kAnySource ? e->posted_any : e->peer(r->peer).posted;
+}
+
+Request* first_match(const RequestQueue& q, uint32_t context, int32_t tag) {
+  for (Request* r = q.oldest; r != nullptr; r = r->newer)
+    if (r->context == context && (r->tag == tag || r->tag == kAnyTag)) return r;
+  return nullptr;
+}
+
+bool matches(const Envelope* m, uint32_t context, int32_t tag) {
+  return m->context == context && (tag == kAnyTag || m->tag == tag);
+}
+
+// Doubly linked queues through two members of their nodes.
+template <typename Node, typename Base, typename Queue>
+void link(Queue& q, Node* n, Node* Base::*newer, Node* Base::*older) {
+  n->*newer = nullptr;
+  n->*older = q.newest;
+  (q.newest != nullptr ? q.newest->*newer : q.oldest) = n;
+  q.newest = n;
+}
+
+template <typename Node, typename Base, typename Queue>
+void unlink(Queue& q, Node* n, Node* Base::*newer, Node* Base::*older) {
+  (n->*older != nullptr ? (n->*older)->*newer : q.oldest) = n->*newer;
+  (n->*newer != nullptr ? (n->*newer)->*older : q.newest) = n->*older;
+}
+
+template <typename Node, typename Base, typename Queue>
+void exchange(Queue& q, Node* n, Node* by, Node* Base::*newer, Node* Base::*older) {
+  by->*newer = n->*newer;
+  by->*older = n->*older;
+  (n->*older != nullptr ? (n->*older)->*newer : q.oldest) = by;
+  (n->*newer != nullptr ? (n->*newer)->*older : q.newest) = by;
+}
+
+}  // namespace
+
+void post(Endpoint* e, Request* r) {
+  r->posted_at = e->next_posted++;
+  link(queue_of(e, r), r, &Operation::newer, &Operation::older);
+  r->queued = 1;
+  e->posted_count++;
+  if (r->peer == kAnySource) e->posted_any_count++;
+}
+
+void unpost(Endpoint* e, Request* r) {
+  unlink(queue_of(e, r), r, &Operation::newer, &Operation::older);
+  r->queued = 0;
+  e->posted_count--;
+  if (r->peer == kAnySource) e->posted_any_count--;
+}
+
+Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag) {
+  if (e->posted_count == 0) return nullptr;
+  Request* named = first_match(e->peer(source_slot).posted, context, tag);
+  Request* any = e->posted_any_count == 0 ? nullptr : first_match(e->posted_any, context, tag);
+  Request* r = named == nullptr ? any : any == nullptr || named->posted_at < any->posted_at ? named : any;
+  if (r != nullptr) unpost(e, r);
+  return r;
+}
+
+void append_unexpected(Endpoint* e, Envelope* m) {
+  link(e->unexpected, m, &Envelope::newer, &Envelope::older);
+  link(e->peer(m->source_slot).unexpected, m, &Envelope::newer_of_sender, &Envelope::older_of_sender);
+  e->arrivals.fetch_add(1, std::memory_order_release);
+}
+
+void remove_unexpected(Endpoint* e, Envelope* m) {
+  unlink(e->unexpected, m, &Envelope::newer, &Envelope::older);
+  unlink(e->peer(m->source_slot).unexpected, m, &Envelope::newer_of_sender, &Envelope::older_of_sender);
+}
+
+void replace_unexpected(Endpoint* e, Envelope* m, Envelope* by) {
+  exchange(e->unexpected, m, by, &Envelope::newer, &Envelope::older);
+  exchange(e->peer(m->source_slot).unexpected, m, by, &Envelope::newer_of_sender, &Envelope::older_of_sender);
+}
+
+Envelope* find_unexpected(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag) {
+  if (source_slot == kAnySource) {
+    for (Envelope* m = e->unexpected.oldest; m != nullptr; m = m->newer)
+      if (matches(m, context, tag)) return m;
+    return nullptr;
+  }
+  for (Envelope* m = e->peer(source_slot).unexpected.oldest; m != nullptr; m = m->newer_of_sender)
+    if (matches(m, context, tag)) return m;
+  return nullptr;
+}
+
+}  // namespace tasuki::message

@@ -1,0 +1,26 @@
+// The queues of an endpoint: posted receives and unexpected messages, each searched in the order that MPI
+// prescribes. Every function is called under the endpoint's lock.
+#pragma once
+
+#include "message/shared/shared.h"
+
+namespace tasuki::message {
+
+// ---- posted receives: one queue a source, one for MPI_ANY_SOURCE; `posted_at` orders them against each
+// other --------------------------
+
+void post(Endpoint* e, Request* r);
+void unpost(Endpoint* e, Request* r);
+// Takes out the first receive that matches the message, or returns nullptr.
+Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag);
+
+// ---- unexpected messages: one queue a sender, and one of all by arrival
+
+void append_unexpected(Endpoint* e, Envelope* m);
+void remove_unexpected(Endpoint* e, Envelope* m);
+// Puts `by` in the place of `m`: the message has moved, its position in the order has not.
+void replace_unexpected(Endpoint* e, Envelope* m, Envelope* by);
+// The first message that a receive of this kind matches, or nullptr; kAnySource and kAnyTag match all.
+Envelope* find_unexpected(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag);
+
+}  // namespace tasuki::message

@@ -1,0 +1,66 @@
+// Messages in the slots of a ring (shared.h): writing them, reading them.
+//
+// Performance budget: 8 bytes are one line written by the sender and read by the receiver; 480 bytes are
+// nine, all asked for at once.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "message/shared/shared.h"
+#include "os/process/cpu.h"
+
+namespace tasuki::message {
+
+inline bool slot_is_full(const Ring& ring) {
+  const uint32_t head = ring.head.load(std::memory_order_relaxed);
+  return ring.slots[head % kRingSlots].sequence.load(std::memory_order_acquire) == lap_of(head);
+}
+
+// Asks for all lines of an inline message at once: they otherwise come one by one, each for as long as the
+// first.
+template <typename Fetch>
+void fetch_slots(uint32_t at, uint32_t bytes, Fetch fetch) {
+  for (uint32_t i = 1, n = slots_for(bytes); i < n; i++) fetch((at + i) % kRingSlots);
+}
+
+// Whole slots are copied by a constant size, a few instructions instead of a call.
+inline void copy_body(char* to, const char* from, uint32_t n) {
+  if (n == kBodyBytes)
+    memcpy(to, from, kBodyBytes);
+  else
+    memcpy(to, from, n);
+}
+
+// Writes an inline message behind its header, which the caller publishes afterwards.
+inline void write_inline(Ring& ring, uint32_t at, const char* data, uint32_t bytes) {
+  fetch_slots(at, bytes, [&](uint32_t slot) { os::fetch_to_write(&ring.slots[slot]); });
+  const uint32_t first = std::min(bytes, kHeadBytes);
+  memcpy(ring.slots[at % kRingSlots].head.data, data, first);
+  for (uint32_t done = first; done < bytes;) {
+    RingSlot& slot = ring.slots[++at % kRingSlots];
+    const uint32_t n = std::min(bytes - done, kBodyBytes);
+    slot.sequence.store(0, std::memory_order_relaxed);
+    copy_body(slot.body, data + done, n);
+    done += n;
+  }
+}
+
+inline void read_inline(const Ring& ring, uint32_t at, char* data, uint32_t bytes) {
+  fetch_slots(at, bytes, [&](uint32_t slot) { __builtin_prefetch(&ring.slots[slot]); });
+  const uint32_t first = std::min(bytes, kHeadBytes);
+  memcpy(data, ring.slots[at % kRingSlots].head.data, first);
+  for (uint32_t done = first; done < bytes;) {
+    const uint32_t n = std::min(bytes - done, kBodyBytes);
+    copy_body(data + done, ring.slots[++at % kRingSlots].body, n);
+    done += n;
+  }
+}
+
+inline Cell* cell_at(const Ring& ring, uint32_t at) {
+  Cell* cell;
+  memcpy(&cell, ring.slots[at % kRingSlots].head.data, sizeof cell);
+  return cell;
+}
+
+}  // namespace tasuki::message

@@ -1,0 +1,329 @@
+// The nouns of the message layer, and what its tasks share.
+//
+//   board      root of the layer in a space: who takes part, where the endpoints are, the next context
+//   endpoint   one task's mailbox: posted receives, unexpected messages, one ring for each sender
+//   ring       single-producer single-consumer queue for small messages of one sender to one receiver
+//   envelope   a message that waits for its receive: who, which tag, how many bytes, where they are
+//   request    one send or receive operation; its state word is what waiting polls
+//   job        a copy from one region to another, in units that any task of the space may claim
+//   transfer   the job of one matched message, from send layout to receive layout
+//   context    number that separates the messages of communicators
+//   slot       index of a task in its space (a communicator's ranks are mapped to slots)
+//
+// All of this is plain data at addresses valid in every task of the space: no virtual functions, no function
+// pointers, no std:: containers. Memory is released only by the task that obtained it.
+//
+// Matching: the second side to arrive finds the first one's descriptor under the receiver's endpoint lock and
+// can move all bytes alone; the first side helps if it waits. So nobody is ever held up by a peer that
+// computes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "layout/layout.h"
+#include "message/cost/cost.h"
+#include "task/space.h"
+
+namespace tasuki::message {
+
+inline constexpr size_t kLine = 64;
+inline constexpr int32_t kAnySource =
+    -1;  // slots and tags inside the layer; MPI's own constants differ by library
+inline constexpr int32_t kAnyTag = -1;
+
+struct Endpoint;
+struct Request;
+struct Cell;
+struct Barrier;
+
+// Test-and-set lock for critical sections of some ten to some hundred nanoseconds. Yields its core when the
+// holder does not run (more ranks than cores is normal).
+class SpinLock {
+ public:
+  void lock();
+  void unlock() { word_.store(0, std::memory_order_release); }
+
+ private:
+  std::atomic<uint32_t> word_{0};
+};
+
+class Locked {
+ public:
+  explicit Locked(SpinLock& lock) : lock_(&lock) { lock_->lock(); }
+  ~Locked() { lock_->unlock(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  SpinLock* lock_;
+};
+
+// ---- messages that wait for their receive
+
+struct Envelope {
+  Envelope *newer, *older;  // all unexpected messages of the endpoint, by arrival
+  Envelope *newer_of_sender, *older_of_sender;
+  uint32_t context;
+  int32_t tag;
+  int32_t source_slot;
+  int32_t source_rank;  // in the communicator
+  uint64_t bytes;
+  Request* sender;  // rendezvous: the sender's request, which embeds this envelope; else nullptr
+  Cell* cell;       // buffered: packed bytes in memory of the task that made it; else nullptr
+};
+
+// A buffer with a message in it. Returned to its owner by whoever consumed it.
+struct alignas(kLine) Cell {
+  Envelope envelope;
+  Endpoint* owner;
+  Cell* next;  // in the owner's free list, or in its stack of returned cells
+  uint64_t capacity;
+  uint32_t size_class;
+  uint32_t attachment;  // which of the user's attached buffers, counted,
+  uint64_t charged;     //   it stands for, and for how many bytes of it (MPI_Bsend)
+  char* data() { return reinterpret_cast<char*>(this + 1); }  // `capacity` bytes follow the structure
+};
+
+// ---- rings
+
+inline constexpr uint32_t kRingSlots = 64;
+inline constexpr uint32_t kHeadBytes = 40;   // of a message in its first slot
+inline constexpr uint32_t kBodyBytes = 60;   // in each further slot
+inline constexpr uint32_t kInlineSlots = 8;  // the most that one message takes after its first
+inline constexpr uint32_t kInlineBytes = kHeadBytes + kInlineSlots * kBodyBytes;
+inline constexpr uint32_t kInCell =
+    1u << 31;  // RingSlot::bytes: `data` holds the address of a cell with the message
+
+// The first bytes of a message in a ring.
+struct RingHead {
+  uint32_t context;
+  int32_t tag;
+  int32_t source_rank;
+  uint32_t bytes;
+  uint32_t unused;
+  char data[kHeadBytes];  // or a Cell*
+};
+
+// One cache line, written by the sender, only read by the receiver: one line transfer carries a small
+// message. `sequence` is the lap of the ring, from 1, once the message is complete; 0 in the slots after a
+// message's first, so that no payload is ever taken for a first slot.
+struct alignas(kLine) RingSlot {
+  std::atomic<uint32_t> sequence;
+  union {
+    RingHead head;
+    char body[kBodyBytes];
+  };
+};
+static_assert(sizeof(RingSlot) == kLine);
+static_assert(kInlineSlots + 1 < kRingSlots);
+
+inline uint32_t lap_of(uint32_t position) {
+  return position / kRingSlots + 1;
+}
+inline uint32_t slots_for(uint32_t inline_bytes) {
+  return inline_bytes <= kHeadBytes ? 1 : 1 + (inline_bytes - kHeadBytes + kBodyBytes - 1) / kBodyBytes;
+}
+
+struct Ring {
+  // Sender's line. `tail` and `seen_head` are the sender's; guarded by its process lock when it has several
+  // threads.
+  alignas(kLine) uint32_t tail;
+  uint32_t seen_head;
+  std::atomic<uint32_t> announced;  // the receiver knows that this ring is in use
+  // Receiver's line; moved under the receiver's endpoint lock (by the receiver, or by the sender that finds
+  // it full).
+  alignas(kLine) std::atomic<uint32_t> head;
+  RingSlot slots[kRingSlots];
+};
+
+// ---- transfers
+
+enum class TransferMode : uint32_t {
+  alone,      // the second side copies everything; nobody else touches it
+  direct,     // from layout to layout, in units claimed by both sides and by idle tasks
+  pipelined,  // the source's side packs units into a small dense buffer, the destination's side unpacks them
+};
+
+inline constexpr uint32_t kStagingSlots = 8;
+inline constexpr uint64_t kStagingBytes = 8192;
+
+// Dense buffer between the packing and the unpacking side of a pipelined transfer; single producer, single
+// consumer.
+struct Staging {
+  std::atomic<uint32_t> busy;                     // taken by a transfer
+  alignas(kLine) std::atomic<uint32_t> packed;    // units put in, and
+  uint32_t unit[kStagingSlots];                   //   which they are
+  alignas(kLine) std::atomic<uint32_t> unpacked;  // units taken out
+  alignas(kLine) char data[kStagingSlots][kStagingBytes];
+};
+
+// A copy from `source` to `destination`, in units that any task of the space may claim (see job.h).
+struct CopyJob {
+  layout::Region source, destination;
+  uint64_t bytes;
+  uint64_t unit_bytes;
+  uint32_t units;
+  uint32_t largest_claim;  // in units
+  uint32_t board_slot;     // 1 + its place in the job board; 0: not announced
+  uint32_t is_transfer;    // the job is the base of a Transfer
+  // Units that nobody has claimed: from the low 32 bits up to the high 32 bits. Empty between two uses of the
+  // structure, so that a task that comes late with an old pointer claims nothing.
+  alignas(kLine) std::atomic<uint64_t> unclaimed;
+  // Units not yet copied, plus one for the task that made the job as long as it may touch this structure.
+  alignas(kLine) std::atomic<uint32_t> pending;
+};
+
+// Whoever brings `pending` to zero completes both requests.
+struct Transfer : CopyJob {
+  TransferMode mode;
+  Request* first;        // arrived first; the transfer is part of it
+  Request* second;       // belongs to its owner alone as soon as it is done
+  uint32_t first_front;  // the first side claims from the front, the second from the back; or the other way
+  Staging* staging;
+  std::atomic<uint32_t> source_here;  // pipelined: a task works for that side
+  std::atomic<uint32_t> destination_here;
+};
+
+// Where jobs that are large enough to share are announced to the tasks of the space that have nothing to do.
+struct JobBoard {
+  static constexpr uint32_t kSlots = 64;
+  alignas(kLine) std::atomic<uint64_t> open;   // bit i: job[i] may have unclaimed units
+  std::atomic<uint32_t> sleepers;              // helper threads that sleep until something is announced
+  std::atomic<uint32_t> wakeups;               // what they sleep on
+  alignas(kLine) std::atomic<uint64_t> taken;  // bit i: job[i] is in use
+  std::atomic<CopyJob*> job[kSlots];
+};
+
+// ---- requests
+
+enum class RequestState : uint32_t {
+  inactive,  // persistent and not started, or free
+  pending,   // not matched
+  active,    // matched, bytes are moving; the first side may help when the mode is not `alone`
+  done,
+};
+
+enum class RequestKind : uint8_t {
+  send,
+  receive,
+  pair,     // MPI_Isendrecv, complete when its two parts are
+  carried,  // the MPI library moves it as packed bytes: remote.h
+};
+
+struct Operation {
+  std::atomic<RequestState> state;
+  RequestKind kind;
+  uint8_t queued;      // in a queue of `queue` (guarded by that endpoint's lock)
+  uint8_t bufferable;  // a standard-mode send that may be completed by packing it
+  uint8_t cancelled;
+  uint8_t truncated;  // a receive whose message was longer than its buffer
+  uint32_t context;
+  int32_t tag;   // receive: as posted, kAnyTag possible
+  int32_t peer;  // slot; receive: kAnySource possible
+  // Result of a receive, for the status.
+  int32_t status_source;  // rank in the communicator
+  int32_t status_tag;
+  uint64_t status_bytes;
+  layout::Region region;
+  Endpoint* queue;         // the receiver's endpoint, in whose queues it waits
+  uint64_t posted_at;      // order among the endpoint's posted receives
+  Request *newer, *older;  // posted receives of one source, or of any source
+  uint32_t polls;          // unsuccessful looks so far
+  uint64_t charged;        // bytes of the user's attached buffer that a buffered send takes
+  uint32_t attachment;     //   and which of the attached buffers, counted
+  Envelope envelope;       // of a send; of a truncated receive only the bytes of the message
+};
+
+struct alignas(kLine) Request : Operation {
+  Endpoint* owner;  // the task that issued it
+  // What the code above this layer keeps with it. It means nothing here, and no other task looks at it; zeros
+  // in a new request.
+  static constexpr size_t kOwnersBytes = 88;
+  alignas(8) unsigned char owners[kOwnersBytes];
+  Request* part[2];   // of a pair: the receive, the send
+  Transfer transfer;  // when this request was the first to arrive
+  Request* next;      // in the pool, or among the detached ones
+  uintptr_t handle;   // the MPI_Request that stands for it, for life; 0 if it has none yet
+
+  // Back to zero, but for owner, next and handle; `transfer` is written before it is read.
+  void reset();
+};
+
+// ---- endpoints
+
+struct RequestQueue {
+  Request *oldest, *newest;
+};
+struct EnvelopeQueue {
+  Envelope *oldest, *newest;
+};
+
+struct alignas(kLine) Peer {
+  Ring ring;
+  alignas(kLine) RequestQueue posted;  // receives posted for this source
+  EnvelopeQueue unexpected;
+};
+
+struct alignas(kLine) Endpoint {
+  SpinLock lock;  // guards the queues, the ring heads and the matching of what is queued here
+  std::atomic<uint32_t> arrivals;  // counts unexpected messages, so that a waiting receiver polls one word
+  uint32_t posted_any_count;
+  uint32_t posted_count;  // all posted receives
+  uint64_t next_posted;
+  RequestQueue posted_any;
+  EnvelopeQueue unexpected;
+  // Rings that were ever used, so that progress looks at no others. Appended under the lock.
+  std::atomic<uint32_t> sender_count;
+  uint16_t* senders;
+
+  // Sleeping: see wait.h.
+  alignas(kLine) std::atomic<uint32_t> sleepers;
+  std::atomic<uint32_t> wakeups;
+
+  // Threads of the owner that wait in a call of MPI. Senders look at it before they buffer; a line of its
+  // own, which small messages never touch.
+  alignas(kLine) std::atomic<uint32_t> waiting;
+
+  // Cells that others have consumed; the owner takes them all at once.
+  alignas(kLine) std::atomic<Cell*> returned;
+
+  int32_t slot;
+  int32_t world_rank;  // set after MPI_Init
+  int32_t world_size;
+  std::atomic<uint32_t> ready;  // world_rank and world_size are set
+  Staging* staging;
+  // One for each task of the space; they follow the structure.
+  Peer& peer(int32_t of_slot) { return reinterpret_cast<Peer*>(this + 1)[of_slot]; }
+  const Peer& peer(int32_t of_slot) const { return reinterpret_cast<const Peer*>(this + 1)[of_slot]; }
+};
+
+inline constexpr uint64_t kBoardMagic = 0x6472616f62724b54;
+
+enum class Decision : uint32_t { open, deciding, accelerated, off };
+
+struct Board {
+  uint64_t magic;
+  uint32_t family;  // MPI ABI of the shim that made it; a shim of another family stays off
+  uint32_t task_count;
+  std::atomic<Decision> membership;  // open until the set of members is frozen by its first reader
+  std::atomic<Decision> world;       // whether the members form one MPI_COMM_WORLD (or a part of it)
+  std::atomic<uint32_t> next_context;
+  std::atomic<Barrier*> world_barrier;  // of MPI_COMM_WORLD, made by the first that needs it
+  // promise.h: members that have made it, and whether all ranks of the job keep it, once that is settled.
+  std::atomic<uint32_t> promised;
+  std::atomic<Decision> promise;
+  std::atomic<uint32_t> promise_settled;
+  Costs costs;  // of the task that made the board: all choose by the same constants
+  JobBoard jobs;
+  struct Member {
+    std::atomic<Endpoint*> endpoint;  // registered before MPI_Init
+    uint32_t member;                  // in the frozen set
+  };
+  Member& member(int32_t slot) {
+    return reinterpret_cast<Member*>(this + 1)[slot];
+  }  // they follow the structure
+};
+
+}  // namespace tasuki::message

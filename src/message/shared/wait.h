@@ -1,0 +1,75 @@
+// How a task waits: it spins as long as that is likely to pay, then gives its core away, then sleeps on a
+// futex.
+//
+// Sleeping without a lost wake-up and without a fence on the sender's fast path: a sleeper counts itself in
+// `sleepers`, runs a process-wide memory barrier (membarrier(2): all tasks of a space share one mm, so it
+// reaches all of them), looks once more, then sleeps. A waker publishes, then reads `sleepers` (a plain load
+// of a line that it already shares). The barrier orders the two sides whichever comes first. A time limit on
+// every sleep keeps the MPI library progressing.
+#pragma once
+
+#include "message/shared/shared.h"
+#include "os/process/cpu.h"
+#include "os/process/futex.h"
+#include "os/process/membarrier.h"
+
+namespace tasuki::message {
+
+// Wakes the tasks that sleep on the endpoint. Call after publishing what they wait for.
+inline void wake(Endpoint* e) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (__builtin_expect(e->sleepers.load(std::memory_order_relaxed) == 0, 1)) return;
+  e->wakeups.fetch_add(1, std::memory_order_release);
+  os::futex_wake(&e->wakeups, INT32_MAX);
+}
+
+struct WaitPolicy {
+  uint32_t spins;       // polls before the core is given away
+  bool oversubscribed;  // more tasks than cores: do not insist on a core
+  void (*idle)();       // progress of the MPI library; may be nullptr
+};
+
+// Polls `done` until it is true, and not once more: it may take what it finds. `help` does a little work for
+// others now and then; not when ranks outnumber cores: whoever waits then gives its core away.
+template <typename Done, typename Help>
+void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) {
+  constexpr uint32_t kHelpEvery = 32;    // polls between two looks at the job board: about 0.3 us
+  constexpr uint32_t kIdleEvery = 256;   // polls between two looks at the MPI library: about 2 us
+  constexpr uint32_t kIdleYields = 16;   // the same, when each poll comes with a yield
+  constexpr uint32_t kYields = 256;      // before the first sleep: handing the core on costs 0.3 us,
+  constexpr uint32_t kYieldsAgain = 16;  //   a sleep and its wake-up 5 us; and before each further sleep
+  constexpr int64_t kSleepNanoseconds = 500'000;  // then the MPI library gets its turn
+  const uint32_t spins = policy.oversubscribed ? policy.spins / 64 : policy.spins;
+  for (uint32_t i = 1; i <= spins; i++) {
+    if (done()) return;
+    os::cpu_relax();
+    if (i % kHelpEvery == 0 && !policy.oversubscribed) help();
+    if (i % kIdleEvery == 0 && policy.idle != nullptr) policy.idle();
+  }
+  if (!policy.oversubscribed) {
+    for (uint32_t i = 1;; i++) {
+      if (done()) return;
+      os::cpu_relax();
+      if (i % kHelpEvery == 0) help();
+      if (i % kIdleEvery != 0) continue;
+      if (policy.idle != nullptr) policy.idle();
+      os::cpu_yield();
+    }
+  }
+  for (uint32_t yields = kYields;; yields = kYieldsAgain) {
+    for (uint32_t i = 1; i <= yields; i++) {
+      if (done()) return;
+      os::cpu_yield();
+      if (i % kIdleYields == 0 && policy.idle != nullptr) policy.idle();
+    }
+    const uint32_t seen = self->wakeups.load(std::memory_order_acquire);
+    self->sleepers.fetch_add(1, std::memory_order_seq_cst);
+    os::memory_barrier_all_threads();
+    const bool finished = done();
+    if (!finished) os::futex_wait(&self->wakeups, seen, kSleepNanoseconds);
+    self->sleepers.fetch_sub(1, std::memory_order_relaxed);
+    if (finished) return;
+  }
+}
+
+}  // namespace tasuki::message

@@ -1,0 +1,43 @@
+// Helper threads: cores that no rank needs copy parts of large messages and packs of all tasks of the space.
+// They take their work from the job board as waiting ranks do (job.h), never call MPI, block every signal,
+// and sleep when there is nothing to do.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "message/shared/shared.h"
+
+namespace tasuki::message {
+
+// How many threads a rank gets when the user does not say: none when every core has a rank, else its part of
+// the cores that are left, as far as its own affinity gives it more than one.
+uint32_t spare_cores(uint32_t ranks, uint32_t cores, uint32_t cores_of_this_rank);
+
+class HelperThreads {
+ public:
+  HelperThreads() = default;
+  HelperThreads(const HelperThreads&) = delete;
+  HelperThreads& operator=(const HelperThreads&) = delete;
+
+  // Starts up to `count` threads, fewer when the system gives no more.
+  void start(JobBoard* board, uint32_t count);
+  // Ends them and waits for that. The copies that they are in are finished first.
+  void stop();
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr uint32_t kMost = 256;
+  static void* body(void* self);
+  void run();
+
+  JobBoard* board_ = nullptr;
+  std::atomic<bool> ending_{false};
+  std::atomic<uint64_t> bytes_{0};
+  uint32_t count_ = 0;
+  pthread_t threads_[kMost];
+};
+
+}  // namespace tasuki::message

@@ -1,0 +1,99 @@
+#include "task/examine/preload.h"
+#include "os/process/environment.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "os/process/command.h"
+#include "task/examine/launcher.h"
+
+namespace tasuki::task {
+namespace {
+
+constexpr const char* kTaskObject = "libtasuki-task.so";
+
+const char* shim_of(MpiAbi abi) {
+  switch (abi) {
+    case MpiAbi::openmpi:
+      return "libtasuki-openmpi.so";
+    case MpiAbi::mpich:
+      return "libtasuki-mpich.so";
+    case MpiAbi::none:
+    case MpiAbi::standard:
+    case MpiAbi::unknown:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> trace_libraries(const std::string& loader, const std::string& path,
+                                         const std::vector<std::string>& environment) {
+  std::vector<std::string> env = environment;
+  os::set_variable(&env, "LD_TRACE_LOADED_OBJECTS", "1");
+  const Result<os::Captured> traced = os::capture({.argv = {loader, path},
+                                                   .environment = env,
+                                                   .input = os::kNull,
+                                                   .errors = os::kNull,
+                                                   .default_signals = true});
+  if (!traced.ok() || !traced.value().status.ok()) return {};
+  const std::string& text = traced.value().output;
+  std::vector<std::string> names;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = text.find('\n', at);
+    if (end == std::string::npos) end = text.size();
+    // "\tlibmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)"
+    const size_t begin = text.find_first_not_of(" \t", at);
+    if (begin < end) {
+      const size_t stop = text.find(' ', begin);
+      names.push_back(text.substr(begin, std::min(stop, end) - begin));
+    }
+    at = end + 1;
+  }
+  return names;
+}
+
+MpiAbi decide_abi(MpiAbi direct, MpiAbi launcher, const std::string& loader, const std::string& path,
+                  const std::vector<std::string>& environment) {
+  if (direct != MpiAbi::none && direct != MpiAbi::unknown) return direct;
+  const MpiAbi traced = mpi_abi_of(trace_libraries(loader, path, environment));
+  // A program without MPI may still load it later (an interpreter does): then it is the launcher's.
+  return traced != MpiAbi::none ? traced : launcher;
+}
+
+bool preload_can_name(const std::string& library_dir) {
+  return library_dir.find_first_of(" \t\n:") == std::string::npos;
+}
+
+std::string add_preload(std::vector<std::string>* environment, const std::string& library_dir, MpiAbi abi,
+                        bool is_task) {
+  if (!preload_can_name(library_dir)) return {};  // said already: it is why the program runs plainly
+  // Behind what the user preloads: a tool that finds the next MPI_Send by dlsym(RTLD_NEXT) must find the
+  // shim's, not the MPI library's. Tools that call PMPI_Send find the shim's too, from any place.
+  std::string value, problem;
+  if (const char* users = os::variable(*environment, "LD_PRELOAD"); users != nullptr) value = users;
+  const auto append = [&value](const std::string& path) { value += (value.empty() ? "" : ":") + path; };
+  bool added = false;
+  if (const char* shim = shim_of(abi)) {
+    const std::string path = library_dir + "/" + shim;
+    if (access(path.c_str(), R_OK) == 0) {
+      append(path);
+      added = true;
+    } else {
+      problem = path + " is not there: running without the MPI shim";
+    }
+  }
+  if (is_task) {
+    const std::string path = library_dir + "/" + kTaskObject;
+    if (access(path.c_str(), R_OK) == 0) {
+      append(path);
+      added = true;
+    }
+  }
+  if (added) os::set_variable(environment, "LD_PRELOAD", value);
+  return problem;
+}
+
+}  // namespace tasuki::task

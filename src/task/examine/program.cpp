@@ -1,0 +1,246 @@
+#include "task/examine/program.h"
+
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "os/files/descriptor.h"
+
+namespace tasuki::task {
+namespace {
+
+constexpr int kMaxScriptDepth = 5;   // as in the kernel
+constexpr size_t kScriptLine = 255;  // BINPRM_BUF_SIZE, less the terminating 0
+
+bool is_runnable_file(const std::string& path, int* error) {
+  struct stat st;
+  if (stat(path.c_str(), &st) != 0) return *error = errno, false;
+  if (!S_ISREG(st.st_mode)) return *error = EACCES, false;
+  if (faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) != 0) return *error = errno, false;
+  return true;
+}
+
+// execvp: without a slash the directories of PATH in order, an inaccessible file remembered but not final.
+std::string search(const std::string& name, const char* path_list, int* error) {
+  *error = 0;
+  if (name.empty()) return *error = ENOENT, name;
+  if (name.find('/') != std::string::npos) {
+    is_runnable_file(name, error);
+    return name;
+  }
+  const std::string list = path_list != nullptr ? path_list : "/bin:/usr/bin";
+  bool denied = false;
+  for (size_t at = 0;;) {
+    const size_t colon = list.find(':', at);
+    const std::string dir = list.substr(at, colon == std::string::npos ? colon : colon - at);
+    const std::string candidate = dir.empty() ? "./" + name : dir + "/" + name;
+    int err = 0;
+    if (is_runnable_file(candidate, &err)) return candidate;
+    denied |= err == EACCES;
+    if (colon == std::string::npos) break;
+    at = colon + 1;
+  }
+  *error = denied ? EACCES : ENOENT;
+  return name;
+}
+
+// "#!interpreter one argument": as the kernel reads it.
+bool parse_script_line(const std::string& head, std::string* interpreter, std::string* argument) {
+  if (head.compare(0, 2, "#!") != 0) return false;
+  size_t end = head.find('\n');
+  if (end == std::string::npos) end = head.size();
+  std::string line = head.substr(2, end - 2);
+  line.resize(strnlen(line.c_str(), line.size()));
+  const char* const blank = " \t";
+  const size_t first = line.find_first_not_of(blank);
+  if (first == std::string::npos) return false;
+  line = line.substr(first, line.find_last_not_of(blank) + 1 - first);
+  const size_t gap = line.find_first_of(blank);
+  *interpreter = line.substr(0, gap);
+  argument->clear();
+  if (gap != std::string::npos) *argument = line.substr(line.find_first_not_of(blank, gap));
+  return true;
+}
+
+// "#!/usr/bin/env python3": env would execute the interpreter, and an executed program is no task of the
+// space. So env's work is done here. True if `*argv` (env, its argument from the script's first line, the
+// script ...) is such a call and the program is found; it is then argv without env. What env has options for,
+// other than -S, is left to env itself.
+bool resolve_env(std::vector<std::string>* argv, std::string* path, const char* path_list) {
+  const std::string& env = (*argv)[0];
+  if (env.substr(env.rfind('/') + 1) != "env" || argv->size() < 3) return false;
+  std::vector<std::string> words;
+  std::string argument = (*argv)[1];
+  const bool split = argument.compare(0, 2, "-S") == 0;
+  if (split) argument.erase(0, 2);
+  // Quotes, variables and escapes of -S are env's own language.
+  if (split && argument.find_first_of("'\"\\$#") != std::string::npos) return false;
+  for (size_t at = 0; split && (at = argument.find_first_not_of(" \t", at)) != std::string::npos;) {
+    const size_t end = std::min(argument.find_first_of(" \t", at), argument.size());
+    words.push_back(argument.substr(at, end - at));
+    at = end;
+  }
+  if (!split) words.push_back(argument);
+  if (words.empty() || words[0].empty() || words[0][0] == '-' || words[0].find('=') != std::string::npos)
+    return false;
+  int error = 0;
+  const std::string found = search(words[0], path_list, &error);
+  if (error != 0) return false;  // env says so
+  argv->erase(argv->begin(), argv->begin() + 2);
+  argv->insert(argv->begin(), words.begin(), words.end());
+  *path = found;
+  return true;
+}
+
+bool same_user_and_capabilities(int fd, const struct stat& st, std::string* why) {
+  if ((st.st_mode & (S_ISUID | S_ISGID)) != 0) return *why = "is setuid or setgid", false;
+  if (fgetxattr(fd, "security.capability", nullptr, 0) > 0) return *why = "has file capabilities", false;
+  return true;
+}
+
+// "2.36" in the text of glibc's ld.so ("ld.so (GNU libc) stable release version 2.36."), as 2036. 0: another
+// C library, or a glibc before 2.33, which does not say.
+int glibc_of(const elf::ByteSource& loader) {
+  std::string text(loader.size, '\0');
+  if (!loader.read(0, text.data(), text.size()) || text.find("ld.so (") == std::string::npos) return 0;
+  constexpr std::string_view kBefore = "release version ";
+  const size_t at = text.find(kBefore);
+  int major = 0, minor = 0;
+  if (at == std::string::npos || sscanf(text.c_str() + at + kBefore.size(), "%d.%d", &major, &minor) != 2)
+    return 0;
+  return major * 1000 + minor;
+}
+
+// Tasuki's own glibc: what is preloaded into a task needs one that is not older.
+int own_glibc() {
+  int major = 0, minor = 0;
+  sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
+  return major * 1000 + minor;
+}
+
+constexpr uint64_t kMaxLoader = 64 << 20;
+
+std::string check_loader(const std::string& path) {
+  os::Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat st;
+  if (!fd.valid() || fstat(fd.get(), &st) != 0) return "names a loader that cannot be read: " + path;
+  const elf::ByteSource file{fd.get(), nullptr, static_cast<uint64_t>(st.st_size)};
+  const Result<elf::Image> loader = elf::read_image(file);
+  // A loader has no interpreter and is position independent; read_image calls such an image static.
+  if (!loader.ok() || loader.value().kind != elf::Image::Kind::static_program ||
+      loader.value().program_headers == 0 || file.size > kMaxLoader)
+    return "has a loader that cannot be loaded twice: " + path;
+  if (!can_preload(path))
+    return "has a loader whose C library is not glibc " + std::string(gnu_get_libc_version()) +
+           " or newer: " + path;
+  return {};
+}
+
+// Fills in what the file at p->path says. Returns true if it is a script, with the interpreter to go on with.
+bool examine(Program* p, std::string* interpreter, std::string* argument) {
+  os::Fd fd(open(p->path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat st;
+  if (!fd.valid() || fstat(fd.get(), &st) != 0) {
+    p->why_plain = "cannot be read, only executed";
+    return false;
+  }
+  const elf::ByteSource file{fd.get(), nullptr, static_cast<uint64_t>(st.st_size)};
+  if (!same_user_and_capabilities(fd.get(), st, &p->why_plain)) return false;
+
+  std::string head(std::min<uint64_t>(kScriptLine, file.size), '\0');
+  if (file.read(0, head.data(), head.size()) && parse_script_line(head, interpreter, argument)) return true;
+
+  Result<elf::Image> image = elf::read_image(file);
+  if (!image.ok()) {
+    p->why_plain = "cannot be loaded here (" + image.status().message() + ")";
+    return false;
+  }
+  p->image = std::move(image.value());
+  if (p->image.kind == elf::Image::Kind::static_program) {
+    p->why_plain = "is statically linked";
+    return false;
+  }
+  if (p->image.kind == elf::Image::Kind::fixed_address) {
+    p->why_plain = "is not position independent (build it with -fPIE -pie)";
+    return false;
+  }
+  if (p->image.sanitizer) {
+    p->why_plain = "is built with a sanitizer, whose memory has a fixed address";
+    return false;
+  }
+  p->why_plain = check_loader(p->image.interpreter);
+  p->loader = p->image.interpreter;
+  char resolved[PATH_MAX];
+  p->canonical = realpath(p->path.c_str(), resolved) != nullptr ? resolved : p->path;
+  return false;
+}
+
+}  // namespace
+
+bool can_preload(const std::string& loader) {
+  os::Fd fd(open(loader.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat st;
+  if (!fd.valid() || fstat(fd.get(), &st) != 0 || static_cast<uint64_t>(st.st_size) > kMaxLoader)
+    return false;
+  return glibc_of({fd.get(), nullptr, static_cast<uint64_t>(st.st_size)}) >= own_glibc();
+}
+
+Program find_program(const std::vector<std::string>& argv, const char* path_list) {
+  Program p;
+  p.argv = argv;
+  p.path = search(argv.empty() ? std::string() : argv[0], path_list, &p.error);
+  for (int depth = 0; p.error == 0; depth++) {
+    std::string interpreter, argument;
+    if (!examine(&p, &interpreter, &argument)) return p;
+    if (depth == kMaxScriptDepth) {
+      p.error = ELOOP;
+      return p;
+    }
+    // The kernel's argv for a script: interpreter, its argument, the script's path, the rest.
+    std::vector<std::string> next{interpreter};
+    if (!argument.empty()) next.push_back(argument);
+    next.push_back(p.path);
+    next.insert(next.end(), p.argv.begin() + (p.argv.empty() ? 0 : 1), p.argv.end());
+    p.argv = std::move(next);
+    p.path = interpreter.find('/') == std::string::npos ? "./" + interpreter : interpreter;
+    is_runnable_file(p.path, &p.error);
+    if (p.error == 0) resolve_env(&p.argv, &p.path, path_list);
+  }
+  return p;
+}
+
+MpiAbi mpi_abi_of(const std::vector<std::string>& libraries) {
+  bool openmpi = false, mpich = false, standard = false;
+  for (const std::string& path : libraries) {
+    const std::string name = path.substr(path.rfind('/') + 1);
+    // Fortran and C++ bindings come with the C library of the same MPI.
+    for (const char* n : {"libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40",
+                          "libmpi_usempi_ignore_tkr.so.40", "libmpi_cxx.so.40"})
+      openmpi |= name == n;
+    for (const char* n : {"libmpich.so.12", "libmpi.so.12", "libmpichfort.so.12", "libmpifort.so.12",
+                          "libmpichcxx.so.12", "libmpicxx.so.12"})
+      mpich |= name == n;
+    // Vendors name the compiler: Cray's libmpi_gnu_123.so.12.
+    mpich |= name.compare(0, 7, "libmpi_") == 0 && name.size() > 6 &&
+             name.compare(name.size() - 6, 6, ".so.12") == 0;
+    // Before the standard fixed it, libraries had number 0; bindings (libmpifort_abi) bring the library.
+    standard |= name.compare(0, 14, "libmpi_abi.so.") == 0;
+  }
+  // A standard library may be built on top of one with an ABI of its own; the program speaks to the former.
+  if (standard) return MpiAbi::standard;
+  if (openmpi == mpich) return openmpi ? MpiAbi::unknown : MpiAbi::none;
+  return openmpi ? MpiAbi::openmpi : MpiAbi::mpich;
+}
+
+}  // namespace tasuki::task

@@ -1,0 +1,36 @@
+// The host: the process that owns an address space, starts its tasks and stays until the last has ended.
+// Under a launcher it is nobody's rank: it is forked by the first `tasuki run` that arrives, so that every
+// rank, also that one, can end when its task ends.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "os/files/descriptor.h"
+#include "task/space.h"
+#include "task/start/request.h"
+
+namespace tasuki::task {
+
+struct HostOptions {
+  std::string library_dir;     // <prefix>/lib/tasuki
+  int join_timeout_ms = 5000;  // how long it waits for ranks that do not come
+  uint64_t layout_seed = 0;
+  size_t mappings_per_task = 400;  // what a task is expected to need of the kernel's limit per address space
+};
+
+// Under a launcher: serves the proxies that connect to `listener`, local_size of them unless some stay away
+// or the launcher ends (`starter` becomes readable; it may be invalid). Returns when the last task has ended.
+void host_job(os::Fd listener, os::Fd starter, int local_size, const HostOptions& options);
+
+// Without a launcher: starts `count` tasks itself, whose environment tells each its number, and relays
+// signals to them. The first has the standard input, the others an empty one. Returns the wait status to end
+// with: that of the first task that did not end with 0. A task that dies by a signal takes the others with
+// it.
+Result<int> host_here(TaskRequest request, int count, const HostOptions& options);
+
+// The same with plain processes, for a program that cannot share. `execute` runs in each, with the number in
+// the environment; it does not return.
+Result<int> plain_here(const std::string& name, int count, const std::function<void()>& execute);
+
+}  // namespace tasuki::task
