@@ -16,8 +16,9 @@ from test_run import Failure, check, equal, lines
 IN_OWN_FILES = "TASUKI_TEST_OWN_FILES"
 
 # What the MPI libraries leave when their processes are killed, also without Tasuki: Open MPI its shared segments and its
-# session directories, MPICH and UCX segments that they have not unlinked yet.
-LEFT_BY_MPI = re.compile(r"vader_segment\.|sm_segment\.|ompi\.|openmpi-sessions|pmix|prte|mpich_shar_tmp|ucx_shm|psm2_shm")
+# session directories and the file by which it tries out whether shared memory works (open_mpi.0000, unlinked at once); MPICH and UCX
+# segments that they have not unlinked yet.
+LEFT_BY_MPI = re.compile(r"vader_segment\.|open_mpi\.\d|sm_segment\.|ompi\.|openmpi-sessions|pmix|prte|mpich_shar_tmp|ucx_shm|psm2_shm")
 
 
 def with_own_files():
