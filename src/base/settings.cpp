@@ -48,9 +48,9 @@ constexpr Setting kSettings[] = {
      "cores."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,
      "on: a program that cannot share the address space is an error, not a plain process."},
-    {"TASUKI_EVERYWHERE", SettingKind::flag, "off", nullptr,
-     "on, on every host: you promise that every rank of the job runs under tasuki run; then MPI_Bcast is "
-     "Tasuki's between hosts too. Implies TASUKI_REQUIRE."},
+    {"TASUKI_EVERYWHERE", SettingKind::choice, "auto", "auto|on|off",
+     "Does every rank of the job run under tasuki run? Then MPI_Bcast is Tasuki's between hosts too. auto: "
+     "the ranks find out; on: a rank that does not is an error, which implies TASUKI_REQUIRE; off: no."},
     {"TASUKI_JOIN_TIMEOUT", SettingKind::count, "5", nullptr,
      "How many seconds the ranks of a node wait at the start for a rank that does not come."},
     {"TASUKI_MAPPINGS", SettingKind::count, "400", nullptr,
@@ -214,6 +214,11 @@ int setting_choice(std::string_view name) {
   const Setting* s = find(name);
   return read<int>(*s, s->choices,
                    [s](std::string_view text, int* value) { return parse_choice(text, s->choices, value); });
+}
+
+bool sharing_required() {
+  constexpr int kOn = 1;  // auto|on|off
+  return setting_flag("TASUKI_REQUIRE") || setting_choice("TASUKI_EVERYWHERE") == kOn;
 }
 
 }  // namespace tasuki

@@ -32,6 +32,9 @@ int setting_choice(std::string_view name);             // index into the table's
 
 const Setting& setting(std::string_view name);
 
+// Is a program that cannot share its address space an error? TASUKI_REQUIRE=on, or TASUKI_EVERYWHERE=on.
+bool sharing_required();
+
 // Parses "64KiB" and the like; returns false on anything else, including overflow.
 bool parse_bytes(std::string_view text, uint64_t* value);
 bool parse_flag(std::string_view text, bool* value);

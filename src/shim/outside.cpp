@@ -32,7 +32,7 @@ bool executed_by_a_task() {
 }
 
 void say_executed(int world_rank) {
-  const bool required = setting_flag("TASUKI_REQUIRE") || setting_flag("TASUKI_EVERYWHERE");
+  const bool required = sharing_required();
   if (!required && world_rank != 0) return;
   log(required ? LogLevel::error : LogLevel::warning,
       "%s runs as a process of its own%s: the program that `tasuki run` started has executed it; name it "

@@ -17,7 +17,7 @@
 #include "os/clock.h"
 #include "os/memory/mapping.h"
 #include "os/process/cpu.h"
-#include "shim/hosts/promise.h"
+#include "shim/hosts/presence.h"
 #include "shim/objects/requests.h"
 #include "shim/outside.h"
 #include "task/space.h"
@@ -263,6 +263,8 @@ namespace delegate {
 
 int init(Pass pass) {
   const task::TaskSlot* slot = enroll();
+  Presence presence;
+  presence.announce();
   const int rc = pass();
   if (rc != MPI_SUCCESS) return rc;
   if (slot != nullptr) activate(slot);
@@ -270,7 +272,7 @@ int init(Pass pass) {
   Process& p = g_process;
   Board* board = g_on ? p.board : nullptr;
   const int* slots = g_on ? p.comms.world_slots() : nullptr;
-  if (setting_flag("TASUKI_EVERYWHERE") && everyone_takes_part(g_on && formats_agree(), board, slots))
+  if (presence.everyone_takes_part(g_on && formats_agree(), board, slots))
     p.spans.open(board, slots, p.threads);
   return rc;
 }

@@ -87,7 +87,7 @@ SETTINGS = {
     "TASUKI_CHUNK": ["4KiB", "16KiB", "1MiB"],
     "TASUKI_SPIN": ["0", "20", "100000"],
     "TASUKI_LAYOUT_SEED": None,
-    "TASUKI_EVERYWHERE": ["on"],
+    "TASUKI_EVERYWHERE": ["on", "off"],
     "TASUKI_MAPPINGS": ["4000", "20000"],
     "TASUKI": ["off"],
 }

@@ -62,7 +62,7 @@ int run_plain(const task::Job& job, const RunOptions& options, const std::vector
 // `speaks`: no other rank says the same.
 int fall_back(const task::Job& job, const task::Program& program, const RunOptions& options,
               const std::string& why, bool speaks = true) {
-  const bool require = options.require || setting_flag("TASUKI_REQUIRE") || setting_flag("TASUKI_EVERYWHERE");
+  const bool require = options.require || sharing_required();
   if (speaks || require)
     log(require ? LogLevel::error : LogLevel::warning, "%s %s: %s", options.command[0].c_str(), why.c_str(),
         require ? "it cannot share the address space (--require)" : "it runs as a process of its own");

@@ -5,7 +5,6 @@
 #include "shim/hosts/promise.h"
 
 #include <mpi.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cctype>
@@ -18,8 +17,8 @@
 #include "base/settings.h"
 #include "generated/pmpi.h"
 #include "os/clock.h"
-#include "os/process/cpu.h"
 #include "shim/errors.h"
+#include "shim/hosts/look_until.h"
 #include "shim/objects/handle_map.h"
 
 namespace tasuki::shim {
@@ -36,19 +35,6 @@ constexpr const char* kLine =
     "tasuki: rank %d: TASUKI_EVERYWHERE is on, but %s did not confirm it within %ld s. It has to be set for "
     "all ranks, and all "
     "have to run under tasuki run.\n";
-
-// Looks with growing pauses until `found`; false after the limit.
-template <typename Found>
-bool look_until(int64_t limit_ms, Found found) {
-  constexpr int64_t kLongest = 20'000'000;
-  const int64_t end = os::monotonic_ms() + limit_ms;
-  for (int64_t pause = 100'000; !found(); pause = std::min(2 * pause, kLongest)) {
-    if (os::monotonic_ms() > end) return false;
-    const timespec t{0, pause};
-    nanosleep(&t, nullptr);
-  }
-  return true;
-}
 
 // Names of this job in the launcher's service. Its errors are answers here.
 class Names {
@@ -183,14 +169,10 @@ bool ask_all_spaces(int rank, const std::vector<char>& here, bool in, int64_t li
 
 }  // namespace
 
-bool everyone_takes_part(bool mine, Board* board, const int* slot_of_world_rank) {
+bool everyone_confirms(bool mine, Board* board, const int* slot_of_world_rank) {
   int rank = 0, size = 0;
   pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
   pmpi().Comm_size(MPI_COMM_WORLD, &size);
-  // Ranks that were spawned can have the name of their parents' job.
-  MPI_Comm parent = MPI_COMM_NULL;
-  pmpi().Comm_get_parent(&parent);
-  if (parent != MPI_COMM_NULL) return false;
   std::vector<char> here(static_cast<size_t>(size), 0);
   here[static_cast<size_t>(rank)] = 1;
   const int64_t limit_ms = 1000 * kTimeouts * static_cast<int64_t>(setting_count("TASUKI_JOIN_TIMEOUT"));
@@ -198,7 +180,6 @@ bool everyone_takes_part(bool mine, Board* board, const int* slot_of_world_rank)
 
   for (int i = 0; i < size; i++) here[static_cast<size_t>(i)] = slot_of_world_rank[i] >= 0 ? 1 : 0;
   const auto members = std::count(here.begin(), here.end(), 1);
-  if (members == size) return false;  // one space: every rank knows it
   const int leader = static_cast<int>(std::find(here.begin(), here.end(), 1) - here.begin());
   if (!mine) board->promise.store(Decision::off, std::memory_order_release);
   board->promised.fetch_add(1, std::memory_order_acq_rel);

@@ -1,7 +1,7 @@
 // Spans: communicators whose members live on several hosts, all of them under Tasuki.
 //
-// That all ranks run Tasuki is the user's promise (TASUKI_EVERYWHERE), and MPI_Init holds him to it
-// (promise.h). After that every member of a communicator comes to the same conclusions from its group alone.
+// MPI_Init has found out that all ranks run Tasuki (presence.h). After that every member of a communicator
+// comes to the same conclusions from its group alone.
 //
 // What a span needs (a private communicator, contexts inside the hosts) is made in the first call that uses
 // it, which is collective.

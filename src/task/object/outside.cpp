@@ -40,7 +40,7 @@ __attribute__((constructor)) void look_outside() {
   Found found = {};
   dl_iterate_phdr(look_at, &found);
   if (!found.mpi || found.shim) return;
-  const bool required = tasuki::setting_flag("TASUKI_REQUIRE") || tasuki::setting_flag("TASUKI_EVERYWHERE");
+  const bool required = tasuki::sharing_required();
   if (!required && strcmp(number, "0") != 0) return;
   char line[512];
   const int n =

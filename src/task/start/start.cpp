@@ -317,7 +317,7 @@ static void avoid_fixed_addresses(const StartOptions& options, std::vector<std::
   const char *ranks = os::variable(*environment, "PMI_SIZE"),
              *promise = os::variable(*environment, "TASUKI_EVERYWHERE");
   bool all = ranks != nullptr && strtoul(ranks, nullptr, 10) == options.node_tasks;
-  if (!all && promise != nullptr) parse_flag(promise, &all);
+  all = all || (promise != nullptr && strcmp(promise, "on") == 0);
   if (all && os::variable(*environment, "MPIR_CVAR_SHM_SYMHEAP_RETRY") == nullptr)
     os::set_variable(environment, "MPIR_CVAR_SHM_SYMHEAP_RETRY", "0");
 }
