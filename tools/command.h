@@ -1,5 +1,5 @@
-// A subcommand of `tasuki`. Each cmd_<name>.cpp defines one function that adds it to the command line;
-// main.cpp lists them.
+// A subcommand of `tasuki`. One file of each defines a function that adds it to the command line; the
+// main.cpp of its program lists them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -21,11 +21,20 @@ void add_tune(CLI::App& app, int* exit_code);
 void add_simcc(CLI::App& app, int* exit_code);
 void add_mem(CLI::App& app, int* exit_code);
 
+// What --help of `tasuki` and of the parts says (command_line.h).
+inline constexpr const char* kAboutBench =
+    "Measure Tasuki beside plain MPI, plot measurements, compare them.";
+inline constexpr const char* kAboutSim =
+    "Simulate MPI programs and collective schedules on a network that you do not own.";
+inline constexpr const char* kAboutTune =
+    "Measure what moving data between two cores costs here. Tasuki uses the result to choose how it copies a "
+    "message.";
+
 // `tasuki bench startup`, a subcommand of `bench`.
 void add_bench_startup(CLI::App* bench, int* exit_code);
 
 // Directory that holds bin/, lib/tasuki/ and libexec/tasuki/ (the build tree or the installation), found from
-// the running executable.
+// the running executable, which is in bin/ or libexec/tasuki/.
 std::string prefix();
 
 // The program and its arguments that follow a subcommand's own options, without a "--" before them. False

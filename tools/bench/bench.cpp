@@ -1,8 +1,8 @@
 // `tasuki bench`: measurements with the peers in the same run.
 //   bench ddt       typed messages inside the node, plain MPI against Tasuki
-//   bench pack, typed, bcast   sweeps (cmd_bench_sweep.cpp)
-//   bench memory    programs with more data than memory (cmd_bench_memory.cpp)
-//   bench coarray   puts and gets of coarrays, programs with coarrays (cmd_bench_coarray.cpp)
+//   bench pack, typed, bcast   sweeps (sweep.cpp)
+//   bench memory    programs with more data than memory (memory.cpp)
+//   bench coarray   puts and gets of coarrays, programs with coarrays (coarray.cpp)
 //   bench plot      a page from JSON files
 //   bench compare   two JSON files, row by row
 #include <cerrno>
@@ -114,8 +114,7 @@ void add_compare(CLI::App* bench, int* exit_code) {
 }  // namespace
 
 void add_bench(CLI::App& app, int* exit_code) {
-  CLI::App* cmd =
-      app.add_subcommand("bench", "Measure Tasuki beside plain MPI, plot measurements, compare them.");
+  CLI::App* cmd = app.add_subcommand("bench", kAboutBench);
   cmd->require_subcommand(1);
   add_ddt(cmd, exit_code);
   add_bench_sweeps(cmd, exit_code);

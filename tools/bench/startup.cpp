@@ -1,7 +1,6 @@
 // `tasuki bench startup`: what a task costs: time to start and end, and memory, beside plain processes of the
 // same program started in the same run. The JSON's rows are the table's.
 #include <dirent.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "bench/driver/jobs/machine.h"
 #include "os/files/output_file.h"
 #include "os/process/command.h"
 #include "os/process/process.h"
@@ -149,14 +149,11 @@ int measure(const StartupOptions& options) {
                     {"plain_page_table_kib", plain_memory.page_table_kib}});
   }
   if (options.json.empty()) return 0;
-  utsname name;
-  uname(&name);
-  const nlohmann::json all = {
-      {"machine", {{"kernel", name.release}, {"cores", std::thread::hardware_concurrency()}}},
-      {"versions", {{"tasuki", TASUKI_VERSION}}},
-      {"program", program[0]},
-      {"rounds", options.rounds},
-      {"rows", rows}};
+  const nlohmann::json all = {{"machine", bench::describe_machine()},
+                              {"versions", {{"tasuki", TASUKI_VERSION}}},
+                              {"program", program[0]},
+                              {"rounds", options.rounds},
+                              {"rows", rows}};
   const Status written = os::write_output("--json", options.json, all.dump(2) + "\n");
   return written.ok() ? 0 : fail(written);
 }

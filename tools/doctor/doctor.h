@@ -1,4 +1,4 @@
-// What `tasuki doctor` looks at. Each examine_* adds findings to a report; cmd_doctor.cpp prints it.
+// What `tasuki doctor` looks at. Each examine_* adds findings to a report; doctor.cpp prints it.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 
 #include "pager/pager.h"
 #include "task/examine/preload.h"
-#include "tools/command.h"
+#include "tools/command_line.h"
 #include "tools/doctor/doctor.h"
 
 namespace tasuki::tool {
@@ -265,6 +265,11 @@ void examine_sharing(Report* report) {
                        prefix() + ": LD_PRELOAD cannot name a directory with a blank or a colon, so programs "
                                   "run as plain processes",
                        "install Tasuki elsewhere"});
+  for (const Part& part : kParts)
+    if (const std::string path = path_of(part); access(path.c_str(), X_OK) != 0)
+      report->push_back({"sharing", "installation", Verdict::note,
+                         path + ": " + strerror(errno) + ", so there is no `tasuki " + part.command + "`",
+                         std::string("install Tasuki again, or build the target ") + part.program});
   if (const char* off = getenv("TASUKI");
       off != nullptr && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0))
     report->push_back({"sharing", "TASUKI", Verdict::note,

@@ -235,8 +235,7 @@ int run_program(const SimCommand& c) {
 }  // namespace
 
 void add_sim(CLI::App& app, int* exit_code) {
-  CLI::App* cmd = app.add_subcommand(
-      "sim", "Simulate MPI programs and collective schedules on a network that you do not own.");
+  CLI::App* cmd = app.add_subcommand("sim", kAboutSim);
   auto c = std::make_shared<SimCommand>();
   add_machine_options(cmd, c.get());
   add_schedule_options(cmd, c.get());

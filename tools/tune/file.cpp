@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "bench/driver/jobs/machine.h"
+#include "os/process/machine.h"
 #include "tools/tune/tune.h"
 
 namespace tasuki::tool {
@@ -20,20 +20,10 @@ namespace {
 // Of another form of file: its constants mean something else.
 constexpr int64_t kFormat = 1;
 
-struct Machine {
-  std::string cpu;
-  int64_t cores;
-};
-
-Machine this_machine() {
-  const nlohmann::json m = bench::describe_machine();
-  return {m["cpu"], m["cores"]};
-}
-
 Result<message::Costs> understand(const toml::table& file) {
   if (file["format"].value<int64_t>() != kFormat)
     return Status::error(EINVAL, "it is not of format " + std::to_string(kFormat));
-  const Machine here = this_machine();
+  const os::MachineDescription here = os::describe_machine();
   const std::string cpu = file["machine"]["cpu"].value_or(std::string());
   const int64_t cores = file["machine"]["cores"].value_or(int64_t{0});
   if (cpu != here.cpu || cores != here.cores)
@@ -69,7 +59,7 @@ Status prepare_tune_file(const std::string& file) {
 }
 
 Status write_tune_file(const std::string& file, const message::Costs& costs) {
-  const Machine here = this_machine();
+  const os::MachineDescription here = os::describe_machine();
   toml::table numbers;
   for (size_t i = 0; i < message::kCostCount; i++)
     numbers.insert(message::kCostNames[i], message::cost_at(costs, i));

@@ -165,9 +165,7 @@ int tune(const std::string& output, bool dry) {
 }  // namespace
 
 void add_tune(CLI::App& app, int* exit_code) {
-  CLI::App* cmd = app.add_subcommand("tune",
-                                     "Measure what moving data between two cores costs here. Tasuki uses the "
-                                     "result to choose how it copies a message.");
+  CLI::App* cmd = app.add_subcommand("tune", kAboutTune);
   auto output = std::make_shared<std::string>();
   auto dry = std::make_shared<bool>(false);
   cmd->add_option(

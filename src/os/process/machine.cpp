@@ -1,0 +1,73 @@
+#include "os/process/machine.h"
+
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace tasuki::os {
+namespace {
+
+std::string first_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+// The value after `key` and a separator in a file of "key: value" or "key=value" lines.
+std::string find_value(const std::string& path, const std::string& key) {
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    if (line.compare(0, key.size(), key) != 0) continue;
+    const size_t separator = line.find_first_of(":=", key.size());
+    if (separator == std::string::npos) continue;
+    if (line.find_first_not_of(" \t", key.size()) != separator) continue;  // a longer key
+    const size_t begin = line.find_first_not_of(" \t\"", separator + 1);
+    if (begin == std::string::npos) return "";
+    const size_t end = line.find_last_not_of(" \t\"");
+    return line.substr(begin, end - begin + 1);
+  }
+  return "";
+}
+
+std::vector<std::pair<std::string, uint64_t>> caches() {
+  std::vector<std::pair<std::string, uint64_t>> found;
+  for (int i = 0; i < 8; i++) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
+    const std::string level = first_line(folder + "level"), size = first_line(folder + "size");
+    if (level.empty() || size.empty()) break;
+    if (first_line(folder + "type") != "Instruction")
+      found.emplace_back("L" + level,
+                         std::strtoull(size.c_str(), nullptr, 10) * (size.back() == 'M' ? 1 << 20 : 1 << 10));
+  }
+  return found;
+}
+
+}  // namespace
+
+MachineDescription describe_machine() {
+  utsname name{};
+  uname(&name);
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  sched_getaffinity(0, sizeof usable, &usable);
+  const std::string flags = find_value("/proc/cpuinfo", "flags");
+  return {
+      .cpu = find_value("/proc/cpuinfo", "model name"),
+      .cores = sysconf(_SC_NPROCESSORS_ONLN),
+      .cores_usable = CPU_COUNT(&usable),
+      .memory_bytes =
+          static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)),
+      .kernel = std::string(name.sysname) + " " + name.release,
+      .system = find_value("/etc/os-release", "PRETTY_NAME"),
+      .caches = caches(),
+      .hypervisor = (" " + flags + " ").find(" hypervisor ") != std::string::npos,
+      .governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+  };
+}
+
+}  // namespace tasuki::os

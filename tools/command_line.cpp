@@ -1,0 +1,83 @@
+#include "tools/command_line.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "tools/help.h"
+#include "tools/words.h"
+
+namespace tasuki::tool {
+
+std::string prefix() {
+  char path[PATH_MAX];
+  if (realpath("/proc/self/exe", path) == nullptr) return "..";
+  std::string p(path);
+  p.resize(p.rfind('/'));
+  constexpr std::string_view kPartsFolder = "/libexec/tasuki";
+  p.resize(p.ends_with(kPartsFolder) ? p.size() - kPartsFolder.size() : p.rfind('/'));  // else .../bin
+  return p;
+}
+
+std::string path_of(const Part& part) {
+  return prefix() + "/libexec/tasuki/" + part.program;
+}
+
+const Part* part_of(const std::vector<std::string>& words) {
+  // `tasuki --help sim` is the simulator's help, too.
+  const auto first = std::find_if(words.begin(), words.end(),
+                                  [](const std::string& word) { return word.empty() || word[0] != '-'; });
+  if (first == words.end()) return nullptr;
+  const auto part =
+      std::find_if(std::begin(kParts), std::end(kParts), [&](const Part& p) { return *first == p.command; });
+  return part == std::end(kParts) ? nullptr : part;
+}
+
+int become_part(const Part& part, char** argv) {
+  const std::string path = path_of(part);
+  execv(path.c_str(), argv);
+  const int error = errno;
+  fprintf(stderr,
+          "tasuki %s: cannot start %s: %s. The command is a program of its own; install Tasuki again, or "
+          "build the target %s\n",
+          part.command, path.c_str(), strerror(error), part.program);
+  return error == ENOENT ? 127 : 126;
+}
+
+void add_part(CLI::App& app, const Part& part) {
+  app.add_subcommand(part.command, part.about);
+}
+
+int carry_out(int argc, char** argv, std::span<const AddCommand> commands) {
+  set_log_level(static_cast<LogLevel>(setting_choice("TASUKI_LOG")));
+  CLI::App app("Tasuki: the ranks of a node in one address space, typed messages copied once.", "tasuki");
+  app.formatter(std::make_shared<HelpFormatter>());  // the subcommands inherit it
+  app.set_version_flag("--version", "tasuki " TASUKI_VERSION);
+  app.require_subcommand(1);
+  int exit_code = 0;
+  for (const AddCommand add : commands) add(app, &exit_code);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!knows_words(app, words)) return 2;
+  look_at_settings(words);
+  try {
+    const std::vector<std::string> marked = mark_end_of_options(app, words);
+    std::vector<const char*> arguments{argv[0]};
+    for (const std::string& word : marked) arguments.push_back(word.c_str());
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    if (code != 0) name_slips(app, words);
+    return code == 0 ? 0 : 2;
+  }
+  return exit_code;
+}
+
+}  // namespace tasuki::tool

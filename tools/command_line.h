@@ -1,0 +1,39 @@
+// What every program of the tasuki command has: the command line, read by CLI11, and the programs that the
+// command consists of.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tools/command.h"
+
+namespace tasuki::tool {
+
+using AddCommand = void (*)(CLI::App& app, int* exit_code);
+
+// The whole of a program: reads the command line and carries it out; the exit code. `commands` are those that
+// stand in this program, in the order of --help.
+int carry_out(int argc, char** argv, std::span<const AddCommand> commands);
+
+// A subcommand that is a program of its own in libexec/tasuki, as git has it: `tasuki run`, which every rank
+// starts, does not load the simulator.
+struct Part {
+  const char *command, *program, *about;
+};
+inline constexpr Part kParts[] = {
+    {"bench", "tasuki-bench", kAboutBench},
+    {"sim", "tasuki-sim", kAboutSim},
+    {"tune", "tasuki-bench", kAboutTune},
+};
+
+// The part that `words`, the command line without its first word, are for; nullptr: this program itself.
+const Part* part_of(const std::vector<std::string>& words);
+// This process becomes the part. Returns only if that fails: the exit code; what to do has been said.
+int become_part(const Part& part, char** argv);
+// The file of a part.
+std::string path_of(const Part& part);
+// For --help and for what is not known: the names of the commands that are parts.
+void add_part(CLI::App& app, const Part& part);
+
+}  // namespace tasuki::tool
