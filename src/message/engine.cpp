@@ -13,8 +13,10 @@ namespace {
 
 // Polls that a buffered-mode candidate waits for its receive before it is packed: in proportion to what
 // packing costs, so that the sum is at most about twice the better of both.
-uint32_t patience(uint64_t bytes) {
-  return static_cast<uint32_t>(64 + bytes / 256);
+uint32_t patience(const Request* r) {
+  constexpr uint32_t kLong = 1 << 15;  // some milliseconds; a second where each look gives the core away
+  if (r->bufferable == Buffering::late) return kLong;
+  return static_cast<uint32_t>(64 + std::min<uint64_t>(layout::bytes(r->region) / 256, kLong));
 }
 
 void set_result(Request* r, int32_t source_rank, int32_t tag, uint64_t bytes) {
@@ -318,8 +320,8 @@ bool Engine::start_send(Request* r, SendMode mode) {
   }
   count(stats_.sent);
   count(stats_.sent_bytes, n);
-  r->bufferable = may_buffer && mode == SendMode::standard;
-  match_or_queue(r);
+  r->bufferable = may_buffer && mode == SendMode::standard ? Buffering::soon : Buffering::never;
+  match_or_queue(r, mode);
   return true;
 }
 
@@ -333,7 +335,11 @@ bool Engine::buffer_at_once(const Request* r) const {
          pack_at_source(options_.transfer.costs, layout::footprint(r->region));
 }
 
-void Engine::match_or_queue(Request* r) {
+// A send whose receive is reserved does not depend on the receive's owner, who may be in a call of the MPI
+// library that depends on the sender: it is buffered, whatever its size. A synchronous send may complete,
+// too, for its receive is posted; but that receive may yet get another message, so it waits as long as nobody
+// can be held up.
+void Engine::match_or_queue(Request* r, SendMode mode) {
   Endpoint* e = r->queue;
   const uint64_t n = layout::bytes(r->region);
   Envelope& m = r->envelope;
@@ -350,6 +356,8 @@ void Engine::match_or_queue(Request* r) {
       drain(e, self_->slot);  // earlier messages of ours match first
     receive = take_posted(e, r->context, self_->slot, r->tag);
     if (receive == nullptr) {
+      if (find_posted(e, r->context, self_->slot, r->tag) != nullptr)
+        r->bufferable = mode == SendMode::synchronous ? Buffering::late : Buffering::soon;
       append_unexpected(e, &m);
       r->queued = 1;
     }
@@ -374,18 +382,23 @@ bool Engine::buffer_queued_send(Request* r) {
   bool moved = false;
   {
     Locked locked(r->queue->lock);
-    if (r->queued != 0) {
+    // A late one's receive may be gone.
+    const bool may =
+        r->bufferable != Buffering::late || find_posted(r->queue, r->context, self_->slot, r->tag) != nullptr;
+    if (r->queued != 0 && may) {
       replace_unexpected(r->queue, &r->envelope, &cell->envelope);
       r->queued = 0;
       moved = true;
     }
   }
-  r->bufferable = 0;
+  r->polls = 0;
   if (!moved) {
+    if (r->bufferable == Buffering::soon) r->bufferable = Buffering::never;
     PoolGuard guard(*this);
     cells_.give(cell);
     return false;
   }
+  r->bufferable = Buffering::never;
   count(stats_.buffered);
   r->state.store(RequestState::done, std::memory_order_release);
   return true;
@@ -408,6 +421,15 @@ void Engine::consume(Request* r, Envelope* m) {
 }
 
 void Engine::start_receive(Request* r) {
+  start_receive(r, false);
+}
+
+bool Engine::start_reserved_receive(Request* r) {
+  return start_receive(r, true);
+}
+
+// True if the receive is posted.
+bool Engine::start_receive(Request* r, bool reserved) {
   count_call();
   r->kind = RequestKind::receive;
   r->queue = self_;
@@ -418,13 +440,56 @@ void Engine::start_receive(Request* r) {
     drain_for(r->peer);
     m = find_unexpected(self_, r->context, r->peer, r->tag);
     if (m == nullptr) {
+      r->reserved = reserved ? 1 : 0;
       post(self_, r);
-      return;
+      return true;
     }
     remove_unexpected(self_, m);
     if (m->sender != nullptr) m->sender->queued = 0;
   }
   consume(r, m);
+  return false;
+}
+
+void Engine::unreserve(Request* r) {
+  {
+    Locked locked(self_->lock);
+    r->reserved = 0;
+    r->wanted.store(0, std::memory_order_relaxed);
+  }
+  settle();
+}
+
+bool Engine::withdraw(Request* r) {
+  {
+    Locked locked(self_->lock);
+    if (r->queued == 0) return false;
+    unpost(self_, r);
+    r->reserved = 0;
+    r->wanted.store(0, std::memory_order_relaxed);
+  }
+  settle();
+  return true;
+}
+
+// Gives the messages that have waited for reserved receives to those that get them now.
+void Engine::settle() {
+  for (;;) {
+    Request* r = nullptr;
+    Envelope* m;
+    {
+      Locked locked(self_->lock);
+      if (self_->contested.load(std::memory_order_relaxed) == 0) return;
+      self_->contested.store(0, std::memory_order_relaxed);  // take_posted says so again
+      for (m = self_->unexpected.oldest; m != nullptr; m = m->newer)
+        if ((r = take_posted(self_, m->context, m->source_slot, m->tag)) != nullptr) break;
+      if (r == nullptr) return;
+      self_->contested.store(1, std::memory_order_relaxed);  // those behind it have not been looked at
+      remove_unexpected(self_, m);
+      if (m->sender != nullptr) m->sender->queued = 0;
+    }
+    consume(r, m);
+  }
 }
 
 // As start_receive, but leaves no trace if there is no message.
@@ -517,7 +582,7 @@ bool Engine::poll(Request* r, bool stay) {
     case RequestState::pending:
       if (r->kind == RequestKind::receive)
         look_into_rings(r->peer);
-      else if (r->bufferable != 0 && ++r->polls > patience(layout::bytes(r->region)))
+      else if (r->bufferable != Buffering::never && ++r->polls > patience(r))
         buffer_queued_send(r);
       break;
   }
@@ -567,7 +632,9 @@ bool Engine::cancel(Request* r) {
     if (r->queued == 0) return false;
     if (r->kind == RequestKind::receive)
       unpost(r->queue, r);
-    else {
+    else if (find_posted(r->queue, r->context, self_->slot, r->tag) != nullptr) {
+      return false;  // a reserved receive counts on it
+    } else {
       remove_unexpected(r->queue, &r->envelope);
       r->queued = 0;
     }

@@ -72,6 +72,22 @@ class Engine {
 
   // Starts a receive: region, context, tag and peer are set. It may be done on return.
   void start_receive(Request* r);
+  // ---- Receives that may be satisfied elsewhere, too (by a message that comes another way than through this
+  // layer). They are posted, and so have their place in the order of receives, but they are reserved: a
+  // message for which one of them is the first to match waits unexpected, the receive is wanted, and its
+  // sender wakes the owner. Only the owner decides who satisfies it, by one of two calls.
+
+  // As start_receive; true: posted, and reserved; false: a message was there.
+  bool start_reserved_receive(Request* r);
+  // It will not be satisfied elsewhere: it gets the message that waits for it, if there is one, and is a
+  // posted receive like others if not.
+  void unreserve(Request* r);
+  // It has been satisfied elsewhere: it is the caller's alone, pending, and messages that waited for it go to
+  // the next that match. False, with nothing done: it is not posted.
+  bool withdraw(Request* r);
+  // Some reserved receive may be wanted.
+  bool contested() const { return self_->contested.load(std::memory_order_relaxed) != 0; }
+
   // As start_receive and wait, but looks for the message a while before it posts the receive.
   void receive(Request* r);
   // Receives what take_message() returned.
@@ -83,8 +99,14 @@ class Engine {
   void wait(Request* r);
   template <typename Done>
   void wait_for(Done done) {
-    const Waiting waiting(*this, true);
-    wait_until(self_, options_.wait, done, [this] { help_others(); });
+    wait_for(done, options_.wait);
+  }
+  // The same where the MPI library, too, may bring what is waited for: short sleeps.
+  template <typename Done>
+  void wait_for_both(Done done) {
+    WaitPolicy policy = options_.wait;
+    policy.sleep_nanoseconds = 50'000;
+    wait_for(done, policy);
   }
   // Copies a part of somebody else's message or pack, if there is one; called by tasks that have nothing to
   // do.
@@ -129,6 +151,11 @@ class Engine {
 
  private:
   class PoolGuard;
+  template <typename Done>
+  void wait_for(Done done, const WaitPolicy& policy) {
+    const Waiting waiting(*this, true);
+    wait_until(self_, policy, done, [this] { help_others(); });
+  }
   // Counts a thread in Endpoint::waiting while it exists.
   class Waiting {
    public:
@@ -160,7 +187,9 @@ class Engine {
   void announce(Endpoint* destination, Ring* ring);
   Cell* packed_cell(const Request* r);
   Cell* take_cell(uint64_t bytes);
-  void match_or_queue(Request* r);
+  void match_or_queue(Request* r, SendMode mode);
+  bool start_receive(Request* r, bool reserved);
+  void settle();
   bool buffer_at_once(const Request* r) const;
   bool buffer_queued_send(Request* r);
   void drain(Endpoint* e, int32_t sender);

@@ -17,6 +17,12 @@ bool matches(const Envelope* m, uint32_t context, int32_t tag) {
   return m->context == context && (tag == kAnyTag || m->tag == tag);
 }
 
+// The message, unless a posted receive may still get it.
+Envelope* unclaimed(Endpoint* e, Envelope* m) {
+  if (__builtin_expect(e->contested.load(std::memory_order_relaxed) == 0, 1)) return m;
+  return find_posted(e, m->context, m->source_slot, m->tag) == nullptr ? m : nullptr;
+}
+
 // Doubly linked queues through two members of their nodes.
 template <typename Node, typename Base, typename Queue>
 void link(Queue& q, Node* n, Node* Base::*newer, Node* Base::*older) {
@@ -57,12 +63,22 @@ void unpost(Endpoint* e, Request* r) {
   if (r->peer == kAnySource) e->posted_any_count--;
 }
 
-Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag) {
+Request* find_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag) {
   if (e->posted_count == 0) return nullptr;
   Request* named = first_match(e->peer(source_slot).posted, context, tag);
   Request* any = e->posted_any_count == 0 ? nullptr : first_match(e->posted_any, context, tag);
-  Request* r = named == nullptr ? any : any == nullptr || named->posted_at < any->posted_at ? named : any;
-  if (r != nullptr) unpost(e, r);
+  return named == nullptr ? any : any == nullptr || named->posted_at < any->posted_at ? named : any;
+}
+
+Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag) {
+  Request* r = find_posted(e, context, source_slot, tag);
+  if (r == nullptr) return nullptr;
+  if (r->reserved != 0) {
+    r->wanted.store(1, std::memory_order_relaxed);
+    e->contested.store(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  unpost(e, r);
   return r;
 }
 
@@ -85,11 +101,11 @@ void replace_unexpected(Endpoint* e, Envelope* m, Envelope* by) {
 Envelope* find_unexpected(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag) {
   if (source_slot == kAnySource) {
     for (Envelope* m = e->unexpected.oldest; m != nullptr; m = m->newer)
-      if (matches(m, context, tag)) return m;
+      if (matches(m, context, tag)) return unclaimed(e, m);
     return nullptr;
   }
   for (Envelope* m = e->peer(source_slot).unexpected.oldest; m != nullptr; m = m->newer_of_sender)
-    if (matches(m, context, tag)) return m;
+    if (matches(m, context, tag)) return unclaimed(e, m);
   return nullptr;
 }
 

@@ -11,7 +11,9 @@ namespace tasuki::message {
 
 void post(Endpoint* e, Request* r);
 void unpost(Endpoint* e, Request* r);
-// Takes out the first receive that matches the message, or returns nullptr.
+// The first receive that matches the message, or nullptr.
+Request* find_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag);
+// Takes it out. nullptr: there is none, or it is reserved; then it is wanted from now on.
 Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag);
 
 // ---- unexpected messages: one queue a sender, and one of all by arrival
@@ -21,6 +23,7 @@ void remove_unexpected(Endpoint* e, Envelope* m);
 // Puts `by` in the place of `m`: the message has moved, its position in the order has not.
 void replace_unexpected(Endpoint* e, Envelope* m, Envelope* by);
 // The first message that a receive of this kind matches, or nullptr; kAnySource and kAnyTag match all.
+// nullptr, too, if a posted receive may still get that message, which was reserved when it came.
 Envelope* find_unexpected(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag);
 
 }  // namespace tasuki::message

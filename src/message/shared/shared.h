@@ -212,13 +212,23 @@ enum class RequestKind : uint8_t {
   carried,  // the MPI library moves it as packed bytes: remote.h
 };
 
+// When a send that waits for its receive is completed by packing it.
+enum class Buffering : uint8_t {
+  never,
+  soon,  // as soon as waiting has cost about as much
+  late,  // when nothing else has helped for long
+};
+
 struct Operation {
   std::atomic<RequestState> state;
   RequestKind kind;
-  uint8_t queued;      // in a queue of `queue` (guarded by that endpoint's lock)
-  uint8_t bufferable;  // a standard-mode send that may be completed by packing it
+  uint8_t queued;        // in a queue of `queue` (guarded by that endpoint's lock)
+  Buffering bufferable;  // a send that may be completed by packing it, and when: Buffering
   uint8_t cancelled;
   uint8_t truncated;  // a receive whose message was longer than its buffer
+  uint8_t reserved;   // a posted receive that no sender takes: start_reserved_receive()
+  // Of a reserved receive: a message waits that it would be the first to match.
+  std::atomic<uint8_t> wanted;
   uint32_t context;
   int32_t tag;   // receive: as posted, kAnyTag possible
   int32_t peer;  // slot; receive: kAnySource possible
@@ -271,6 +281,8 @@ struct alignas(kLine) Endpoint {
   std::atomic<uint32_t> arrivals;  // counts unexpected messages, so that a waiting receiver polls one word
   uint32_t posted_any_count;
   uint32_t posted_count;  // all posted receives
+  // Unexpected messages may be there that match a posted receive: one that was reserved when they came.
+  std::atomic<uint32_t> contested;
   uint64_t next_posted;
   RequestQueue posted_any;
   EnvelopeQueue unexpected;

@@ -27,6 +27,8 @@ struct WaitPolicy {
   uint32_t spins;       // polls before the core is given away
   bool oversubscribed;  // more tasks than cores: do not insist on a core
   void (*idle)();       // progress of the MPI library; may be nullptr
+  // The longest sleep; then the MPI library gets its turn.
+  int64_t sleep_nanoseconds = 500'000;
 };
 
 // Polls `done` until it is true, and not once more: it may take what it finds. `help` does a little work for
@@ -38,7 +40,6 @@ void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) 
   constexpr uint32_t kIdleYields = 16;   // the same, when each poll comes with a yield
   constexpr uint32_t kYields = 256;      // before the first sleep: handing the core on costs 0.3 us,
   constexpr uint32_t kYieldsAgain = 16;  //   a sleep and its wake-up 5 us; and before each further sleep
-  constexpr int64_t kSleepNanoseconds = 500'000;  // then the MPI library gets its turn
   const uint32_t spins = policy.oversubscribed ? policy.spins / 64 : policy.spins;
   for (uint32_t i = 1; i <= spins; i++) {
     if (done()) return;
@@ -66,7 +67,7 @@ void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) 
     self->sleepers.fetch_add(1, std::memory_order_seq_cst);
     os::memory_barrier_all_threads();
     const bool finished = done();
-    if (!finished) os::futex_wait(&self->wakeups, seen, kSleepNanoseconds);
+    if (!finished) os::futex_wait(&self->wakeups, seen, policy.sleep_nanoseconds);
     self->sleepers.fetch_sub(1, std::memory_order_relaxed);
     if (finished) return;
   }

@@ -261,7 +261,8 @@ void Requests::close() {
 }
 
 int Requests::launch_persistent(Request* r) {
-  r->queued = r->bufferable = r->cancelled = r->truncated = 0;
+  r->queued = r->cancelled = r->truncated = 0;
+  r->bufferable = Buffering::never;
   r->polls = 0;
   r->charged = 0;
   mine(r).started = 1;
