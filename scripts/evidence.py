@@ -38,15 +38,15 @@ def main(paths):
     for path, run in zip(paths, runs):
         if not all(row["verified"] for row in run["rows"]):
             sys.exit(f"{path}: not every row is verified")
-    summary = "Time of plain MPI divided by the time of Tasuki, for typed messages between two ranks of a node (`make demo`):\n\n"
-    summary += "| MPI | 48 patterns of applications | ratio |\n|---|---|--:|\n"
+    summary = "Time of plain MPI divided by the time of Tasuki, for typed messages of applications between two ranks of a node (`make demo`):\n\n"
+    summary += f"| MPI | {len(runs[0]['rows'])} messages | ratio |\n|---|---|--:|\n"
     rows = "Half round trips in µs; the rows range from the best ratio to the worst among the largest messages of the patterns:\n\n"
     rows += "| MPI | pattern | bytes | plain MPI | Tasuki | ratio | memcpy |\n|---|---|--:|--:|--:|--:|--:|\n"
     for run in runs:
-        name = run["versions"].get("mpi", "?").split("\n")[0]
+        name = " ".join(run["versions"].get("mpi", "?").split("\n")[0].replace(" Version:", " ").split())
         worst = min(run["rows"], key=ratio)
         summary += f"| {name} | geometric mean | **{run['geomean']:.2f}** |\n"
-        summary += f"| | slowest: {worst['pattern']}, {worst['bytes']} bytes | {ratio(worst):.2f} |\n"
+        summary += f"| | worst: {worst['pattern']}, {worst['bytes']} bytes | {ratio(worst):.2f} |\n"
         for row in shown(run["rows"]):
             rows += (f"| {name} | {row['pattern']} | {row['bytes']} | {row['plain_us']:.2f} | {row['tasuki_us']:.2f} "
                      f"| {ratio(row):.1f} | {row['memcpy_us']:.2f} |\n")
