@@ -11,11 +11,11 @@ namespace {
 
 constexpr Setting kSettings[] = {
     {"TASUKI", SettingKind::flag, "on", nullptr,
-     "off: all calls go to the MPI library, as in the plain program."},
+     "off: all MPI calls go to the MPI library, as in the plain program."},
     {"TASUKI_LOG", SettingKind::choice, "warning", "error|warning|info|debug",
      "Which messages are written to stderr: those of this level and the more serious ones."},
     {"TASUKI_STATS", SettingKind::flag, "off", nullptr,
-     "on: each rank prints at MPI_Finalize what was moved and how."},
+     "on: each rank prints in MPI_Finalize how many messages Tasuki moved, and how."},
     {"TASUKI_PROTOCOL", SettingKind::choice, "auto", "auto|eager|direct|pipelined",
      "How typed and large messages inside the node are copied; auto chooses by layout and size."},
     {"TASUKI_TUNE", SettingKind::text, "auto", nullptr,
@@ -25,9 +25,10 @@ constexpr Setting kSettings[] = {
      "The constants themselves, as `tasuki run` hands them to the ranks. If this is set, Tasuki reads no "
      "file."},
     {"TASUKI_EAGER", SettingKind::bytes, "64KiB", nullptr,
-     "A standard-mode send up to this size completes without its receive."},
+     "A standard-mode send of at most this size completes without waiting for its receive."},
     {"TASUKI_CHUNK", SettingKind::bytes, "64KiB", nullptr,
-     "The most of a message that one rank claims and copies at a time."},
+     "How much of a message a rank claims and copies at a time; the peer and helper threads claim the other "
+     "parts."},
     {"TASUKI_THREADS", SettingKind::count_or_auto, "auto", nullptr,
      "Number of helper threads of each rank, which copy parts of large messages and packs; auto: as many as "
      "there are cores that no rank needs."},
@@ -35,24 +36,26 @@ constexpr Setting kSettings[] = {
      "Who packs and unpacks typed messages between hosts; on: Tasuki, where measurements showed it to be "
      "faster; always: Tasuki; off: the MPI library."},
     {"TASUKI_COARRAY", SettingKind::choice, "auto", "auto|host|window",
-     "How coarrays of other images are reached; auto: loads and stores in one address space or on one host, "
-     "else windows of the MPI library; host: never by the address space; window: always by windows."},
+     "How an image reaches coarrays of other images; auto: by loads and stores within one address space, or "
+     "if all images are on one host, else by windows of the MPI library; host: as auto, but images that are "
+     "all on one host use its shared memory even in one address space; window: always by windows."},
     {"TASUKI_COARRAY_PATIENCE", SettingKind::count, "30", nullptr,
-     "If all images of a job with coarrays have waited for so many seconds, a message says which image waits "
-     "where and for whom, and the job goes on. 0: never."},
+     "If all images of a job have waited for this many seconds, a message says which image waits where and "
+     "for whom, and the job goes on. 0: no message."},
     {"TASUKI_CUDA", SettingKind::text, "auto", nullptr,
      "The CUDA driver library for coarrays in device memory; auto: libcuda.so.1, if OpenACC's regions run on "
      "a device; off: device memory is host memory."},
     {"TASUKI_SPIN", SettingKind::count, "2000", nullptr,
-     "How often a waiting rank polls before it gives its core away; used if there are more ranks than "
-     "cores."},
+     "How often a waiting rank polls before it gives its core to another process; used if there are more "
+     "ranks than cores."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,
      "on: a program that cannot share the address space is an error, not a plain process."},
     {"TASUKI_EVERYWHERE", SettingKind::choice, "auto", "auto|on|off",
-     "Does every rank of the job run under tasuki run? Then MPI_Bcast is Tasuki's between hosts too. auto: "
-     "the ranks find out; on: a rank that does not is an error, which implies TASUKI_REQUIRE; off: no."},
+     "Does Tasuki carry out MPI_Bcast between hosts, too? That needs every rank of the job under tasuki run. "
+     "auto: yes, if the ranks find that this is so; on: yes, and a rank that is not under tasuki run or "
+     "cannot share the address space is an error; off: no."},
     {"TASUKI_JOIN_TIMEOUT", SettingKind::count, "5", nullptr,
-     "How many seconds the ranks of a node wait at the start for a rank that does not come."},
+     "How many seconds the ranks of a node wait for each other at the start."},
     {"TASUKI_MAPPINGS", SettingKind::count, "400", nullptr,
      "Number of memory mappings that a rank is expected to need; it decides how many ranks share an address "
      "space."},
@@ -65,54 +68,58 @@ constexpr Setting kSettings[] = {
      "Cluster memory: a TOML file with these settings (page-size = \"64KiB\"). The command line and the "
      "environment override it."},
     {"TASUKI_DLM_MEMFILE", SettingKind::text, "", nullptr,
-     "Cluster memory: a file that says in one line for each rank how many MiB the rank gives; the first line "
-     "is for rank 0's pages."},
+     "Cluster memory: a file with one line for each rank, which says how many MiB the rank gives; the first "
+     "line is for the pages that stay on rank 0."},
     {"TASUKI_DLM_LOCAL", SettingKind::text, "auto", nullptr,
-     "Cluster memory: bytes for pages on rank 0; auto: half of what the host has left, divided by its "
-     "ranks."},
+     "Cluster memory: how many bytes of pages stay on rank 0; auto: half of the free memory of its host, "
+     "divided by the number of ranks there."},
     {"TASUKI_DLM_MEMORY", SettingKind::text, "auto", nullptr,
-     "Cluster memory: bytes that each server lends; auto: as for TASUKI_DLM_LOCAL, on its host."},
+     "Cluster memory: how many bytes each server lends; auto: half of the free memory of its host, divided "
+     "by the number of ranks there."},
     {"TASUKI_DLM_PAGE_SIZE", SettingKind::text, "auto", nullptr,
      "Cluster memory: page size, a multiple of 4KiB up to 2MiB; auto: Tasuki chooses it while the program "
      "runs."},
     {"TASUKI_DLM_PROTOCOL", SettingKind::choice, "ahead", "ahead|cs|cross|as1|as2",
-     "Cluster memory: the order of request, receiving and sending a page."},
+     "Cluster memory: in which order rank 0 requests a page, receives it, and sends another page away; "
+     "ahead: several transfers at once, before they are needed; the others are those of the DLM-MPI paper."},
     {"TASUKI_DLM_REPLACEMENT", SettingKind::choice, "clock", "clock|fifo|address",
-     "Cluster memory: which page leaves next."},
+     "Cluster memory: which page leaves rank 0 next."},
     {"TASUKI_DLM_PREFETCH", SettingKind::choice, "auto", "auto|off|sequential|strided|majority",
-     "Cluster memory: which pages are fetched before they are asked for."},
+     "Cluster memory: which pages rank 0 fetches before the program touches them."},
     {"TASUKI_DLM_COPIES", SettingKind::choice, "auto", "auto|cache|exclusive",
      "Cluster memory: do servers keep a page that was fetched? cache: yes; exclusive: no, so that more data "
      "fits; auto: as long as there is room."},
     {"TASUKI_DLM_FAULTS", SettingKind::choice, "auto", "auto|userfault|userfault-user|signal|userfault-copy",
-     "Cluster memory: how accesses to absent pages are caught; auto: the best that is permitted."},
+     "Cluster memory: how the pager catches accesses to absent pages; auto: the best way that the kernel "
+     "permits."},
     {"TASUKI_DLM_REPLICAS", SettingKind::count, "1", nullptr,
-     "Cluster memory: 2: two servers keep every page, so half as much memory is available."},
+     "Cluster memory: how many servers keep each page, 1 or 2; with 2, half as much memory is available."},
     {"TASUKI_DLM_THREADS", SettingKind::count, "1", nullptr,
      "Cluster memory: number of threads that copy pages of servers on rank 0's host. Use more than one if "
      "one core does not fill the memory's bandwidth and other cores are idle."},
     {"TASUKI_DLM_FILL", SettingKind::choice, "rank", "rank|interleave",
-     "Cluster memory: rank: one server is filled after the other; interleave: all servers are filled "
-     "evenly."},
+     "Cluster memory: in which order servers get pages; rank: one server is filled after the other; "
+     "interleave: all servers are filled evenly."},
     {"TASUKI_DLM_COMPRESS", SettingKind::choice, "none", "none|lz4",
      "Cluster memory: lz4: pages travel compressed, and servers keep them compressed. This does not apply to "
      "servers whose memory rank 0 uses directly (TASUKI_DLM_WINDOW)."},
     {"TASUKI_DLM_CHECKSUM", SettingKind::flag, "off", nullptr,
-     "Cluster memory: on: the checksum of a page that comes back is compared with that of the page that "
+     "Cluster memory: on: when a page comes back, its checksum is compared with the one that it had when it "
      "left."},
     {"TASUKI_DLM_WINDOW", SettingKind::choice, "auto", "auto|on|off",
-     "Cluster memory: rank 0 copies to and from the memory of servers on its own host without messages."},
+     "Cluster memory: does rank 0 copy to and from the memory of servers on its own host without messages? "
+     "auto: if that is possible; on: yes, anything else is an error; off: no."},
     {"TASUKI_DLM_TIMEOUT", SettingKind::count, "60", nullptr,
-     "Cluster memory: after so many seconds of silence rank 0 gives a server up, and a server on another "
-     "host gives rank 0 up; 0: never."},
+     "Cluster memory: rank 0 gives up a server from which it has heard nothing for this many seconds, and a "
+     "server on another host gives up rank 0 likewise; 0: never."},
     {"TASUKI_DLM_STATS", SettingKind::text, "off", nullptr,
-     "Cluster memory: on: print counters and times at the end; a name ending in .json or .html: write them "
-     "there."},
+     "Cluster memory: on: print counters and times at the end; a file name that ends in .json or .html: "
+     "write them there."},
     {"TASUKI_MEM_THRESHOLD", SettingKind::bytes, "1MiB", nullptr,
-     "tasuki mem: allocations from this size on go to cluster memory."},
+     "tasuki mem: allocations of at least this size go to cluster memory."},
     {"TASUKI_MEM_MMAP", SettingKind::choice, "auto", "auto|on|off",
-     "tasuki mem: does private anonymous memory that the program maps itself go to cluster memory, too? "
-     "auto: yes, if page faults of the kernel can be served."},
+     "tasuki mem: do private anonymous mappings that the program itself makes (mmap) go to cluster memory, "
+     "too? auto: yes, if the pager can serve page faults inside the kernel."},
 };
 
 const Setting* find(std::string_view name) {
