@@ -3,8 +3,8 @@
    In a process of its own the value falls on unused memory or kills the program, always the same. In a shared
    address space it may fall on another rank's data, so the outcome depends on where the ranks are loaded:
 
-       tasuki check-layout -n 4 build/examples/stray_write      finds it
-       tasuki check-layout -n 4 build/examples/stray_write 0    the same program without the mistake */
+       tasuki check-layout -n 4 build/bin/stray_write      finds it
+       tasuki check-layout -n 4 build/bin/stray_write 0    the same program without the mistake */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

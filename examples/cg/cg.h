@@ -8,6 +8,7 @@
  *     cg_mpi_get.c   MPI: one-sided gets
  *     cg_global.c    XcalableACC, global view: the sequential loops with directives
  *     cg_local.c     XcalableACC, local view: coarrays
+ *     cg_nonblock.c  the same with all puts of a sum in flight at once
  *
  * The class and the grid of processes are constants of the program: -DCLASS=A -DPROWS=2 -DPCOLS=2; both
  * are powers of two, and there are as many columns as rows or twice as many. The matrix is cut into PROWS
