@@ -1,4 +1,5 @@
-// The pager: memory larger than what this process may keep. One object, no globals; src/dlm gives it servers.
+// The pager: memory larger than what this process may keep. One object, no globals; src/cluster gives it
+// servers.
 //
 //   unit     what the pager keeps a state for: 4 KiB, or the page size of an allocation with a fixed one
 //   page     what travels at once: a run of units, of fixed size or grown and shrunk by observed locality

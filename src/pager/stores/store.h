@@ -1,5 +1,5 @@
 // Where pages live when they are not in local memory: this process (tests, compressed caches), a file, or the
-// memory servers of an MPI job (src/dlm).
+// memory servers of an MPI job (src/cluster).
 //
 // A store is an array of slots of one unit each (`unit_bytes`). The pager decides which page is in which
 // slot; a store only moves bytes. One thread, the pager's, makes all calls. Transfers complete in any order,
