@@ -7,6 +7,7 @@ Fails if the page is another than the one that the file gives; if a program that
 says; if a program of xmp/ tests nothing; and if a function is listed as missing that xmp.h declares or the library exports, or the other way round.
 """
 import argparse
+import html
 import pathlib
 import re
 import subprocess
@@ -22,9 +23,9 @@ HEAD = """<!-- Made by compiler/test/status_test.py --update from compiler/test/
 
 # XcalableMP C
 
-What `tasukicc` and its library have of the XcalableMP 1.4 and XcalableACC 1.0 specifications for C: {yes} of {all} features are there, {partly}
-in part. Each has a program that checks itself, on 1, 2, 4 and 6 images, with both MPIs, without and with `tasuki run`
-(`compiler/test/xmp`, or `test/coarray` for what needs no compiler).
+This page says which features of the specifications XcalableMP 1.4 and XcalableACC 1.0 for C `tasukicc` and its library have: {yes} of {all}
+features, and {partly} in part. A program that checks itself tests each of them, on 1, 2, 4 and 6 images, with both MPI libraries, without and
+with `tasuki run`. The programs are in `compiler/test/xmp`; those that need no compiler are in `test/coarray`.
 """
 wrong = []
 
@@ -42,8 +43,10 @@ class Row:
             wrong.append(f"this line lacks something (see the head of xmp_features.txt): {line}")
 
     def text(self):
-        tested = ", ".join(f"`{pathlib.Path(p).name.removesuffix('.c')}.c`" for p in self.programs)
-        return f"| {self.feature}{': ' * bool(self.remark)}{self.remark} | {self.there} | {tested} |\n"
+        tested = ", ".join(f"`{pathlib.Path(p).name if '/' in p else p + '.c'}`" for p in self.programs)
+        # A bar would end the cell, even in code.
+        feature = re.sub(r"`([^`]*\|[^`]*)`", lambda code: f"<code>{html.escape(code[1]).replace('|', '&#124;')}</code>", self.feature)
+        return f"| {feature}{': ' * bool(self.remark)}{self.remark} | {self.there} | {tested} |\n"
 
 
 def path_of(program):
