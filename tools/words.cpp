@@ -68,8 +68,8 @@ bool take_program(const CLI::App& cmd, const char* usage, std::vector<std::strin
   if (!rest.empty() && rest.front().front() == '-') {
     const std::string word = rest.front().substr(0, rest.front().find('='));
     fprintf(stderr,
-            "tasuki %s: there is no option %s%s (tasuki %s --help lists them; a program of that name stands "
-            "behind --)\n",
+            "tasuki %s: there is no option %s%s (tasuki %s --help lists them; if it is the name of a "
+            "program, put -- before it)\n",
             cmd.get_name().c_str(), word.c_str(), meant(word, options_of(cmd)).c_str(),
             cmd.get_name().c_str());
     return false;

@@ -34,10 +34,11 @@ class Checker {
   }
 
   void leave(size_t token) {
-    in_.diagnostics.error(text_.begin_of(token),
-                          "'" + std::string(text_.spelling(token)) +
-                              "' leaves a divided loop on one node: the others would not know of it",
-                          "let the loop go to its end, and skip what is left with 'continue' or 'if'");
+    in_.diagnostics.error(
+        text_.begin_of(token),
+        "'" + std::string(text_.spelling(token)) +
+            "' would leave a divided loop on one node, and the other nodes would go on with it",
+        "let the loop go to its end, and skip what is left with 'continue' or 'if'");
   }
 
   // Is the innermost statement around it that `break` ends one of the loops?
@@ -54,8 +55,9 @@ class Checker {
     for (const TokenRange& loop : loops_) {
       if (holds(loop, token) && (target == kNone || !holds(loop, target))) return leave(token);
       if (!holds(loop, token) && target != kNone && holds(loop, target))
-        return in_.diagnostics.error(text_.begin_of(token), "'goto' leads into a divided loop",
-                                     "a divided loop begins with its first iteration on each node");
+        return in_.diagnostics.error(
+            text_.begin_of(token), "'goto' leads into a divided loop",
+            "each node must begin a divided loop with its first iteration: jump to a label before the loop");
     }
   }
 

@@ -172,12 +172,10 @@ class Driver {
     const int failed = run_program(compile_command(line_, translations_[i], stage, output));
     if (failed != 0)
       fprintf(stderr,
-              "%s: error: the compiler takes this program without %s; its message stands above ('tasukicc "
-              "--emit' prints what it "
-              "saw)\n",
-              line_.inputs[i].path.c_str(),
-              translations_[i].is_xmp ? "coarrays, but not with what they become"
-                                      : "'dlm', but not with its dlm arrays in cluster memory");
+              "%s: internal error: the compiler accepts this program without %s, but the C that tasukicc has "
+              "made of it does not compile (the compiler's message stands above). Please report it, with the "
+              "output of 'tasukicc --emit'\n",
+              line_.inputs[i].path.c_str(), translations_[i].is_xmp ? "coarrays" : "'dlm'");
     return failed;
   }
 

@@ -190,15 +190,14 @@ class Translator {
         const std::string name(text.spelling(member));
         unit_.diagnostics.note(text.begin_of(member),
                                "the bit-field '" + name +
-                                   "' of another image is a member of its structure there: "
-                                   "write structure:[image]." +
+                                   "' of another image stands behind the image: write structure:[image]." +
                                    name);
       }
       if (c.declares || !text.is_assignment(text.skip_directives(c.end))) continue;
       const ExpressionType* type = unit_.type(c.begin, c.end);
       if (type != nullptr && type->shape == Shape::array)
         unit_.diagnostics.note(text.begin_of(c.begin),
-                               "an array in another image is assigned to as a section: " +
+                               "to assign to an array in another image, write a section: " +
                                    as_section(unit_, c.begin, c.end, *type) + " = ..");
     }
   }

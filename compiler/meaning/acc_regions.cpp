@@ -65,7 +65,7 @@ class Finder {
       if (const auto* loop = std::get_if<LoopDirective>(&d);
           loop != nullptr && loop->on_device && loop->reductions.empty())
         error(text_.begin_of(loop->name),
-              "'acc' of a loop says that its reduction is on the device; there is none",
+              "'acc' says that the reduction of this loop is on the device, and the loop has no reduction",
               "drop acc, or write reduction(..) before it");
     for (const Pragma& p : pragmas)
       if (p.construct() == "declare") declare(p);
@@ -380,11 +380,11 @@ void check_device_sets(const Unit& unit) {
     if (!p.is_acc()) continue;
     const int known = unit.diagnostics.errors();
     const auto refuse = [&](size_t i, const std::string& advice) {
-      unit.diagnostics.error(p.offset(i),
-                             "'" + std::string(p.word(i)) +
-                                 "' is of XcalableACC's device sets, which are not there: each "
-                                 "image has one device",
-                             advice);
+      unit.diagnostics.error(
+          p.offset(i),
+          "'" + std::string(p.word(i)) +
+              "' belongs to XcalableACC's device sets, which Tasuki does not have: each image has one device",
+          advice);
     };
     if (p.construct() == "devices")
       refuse(2, "start as many images as there are devices; ACC_DEVICE_NUM chooses one");

@@ -75,7 +75,8 @@ class Reader {
       const size_t member = in_.text.next(here);
       if (!in_.text.is_word(member)) return false;
       if (in_.text.is(here, "->") && !operand_.dimensions.empty())
-        error(here, "the elements of a section must lie in one array: no pointer may stand behind it",
+        error(here,
+              "the elements of a section must lie in one array: no pointer may stand behind the section",
               "write a loop for structures that point to others");
       at_ = member + 1;
       if (in_.analysis.bit_fields.contains(in_.text.begin_of(member))) {
@@ -123,7 +124,8 @@ class Reader {
     const auto section = in_.tokens.sections.find(open);
     if (section != in_.tokens.sections.end()) {
       if (!is_array && !operand_.dimensions.empty())
-        error(open, "the elements of a section must lie in one array: no pointer may stand behind it",
+        error(open,
+              "the elements of a section must lie in one array: no pointer may stand behind the section",
               "write a loop for rows that lie apart");
       add_section(section->second, close, is_array,
                   is_array && type->shape == Shape::array ? type->count : -1, extent);
@@ -193,7 +195,7 @@ class Reader {
       error(operand_.begin, "an element of this section is an array itself",
             "write an index or a section for each dimension");
     else if (is_array && operand_.coindex != nullptr && !only_type_)
-      error(operand_.begin, "an array in another image is referred to by its elements or by a section",
+      error(operand_.begin, "an array in another image can be used only by its elements or as a section",
             "write " + as_section(in_, operand_.begin, operand_.end, *type) + " in an array assignment");
     operand_.good = good_;
   }

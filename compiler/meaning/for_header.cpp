@@ -25,7 +25,8 @@ class Reader {
     if (!text_.is(open, "(") || in_.match(open) <= open) return refuse(h_.keyword, "this loop has no head");
     h_.close = in_.match(open);
     const size_t first = find(text_, open + 1, h_.close, ";"), second = find(text_, first + 1, h_.close, ";");
-    if (second >= h_.close) return refuse(h_.keyword, "a divided loop has a beginning, a bound and a step");
+    if (second >= h_.close)
+      return refuse(h_.keyword, "a divided loop must have a beginning, a bound and a step");
     return start(text_.next(open), first) && condition(text_.next(first), second) &&
            change(text_.next(second));
   }
@@ -42,13 +43,13 @@ class Reader {
   bool start(size_t at, size_t end) {
     const size_t equals = find(text_, at, end, "=");
     if (equals >= end || find(text_, at, end, ",") < end || !text_.is_word(text_.previous(equals)))
-      return refuse(h_.keyword, "a divided loop gives one variable its first value");
+      return refuse(h_.keyword, "a divided loop must give exactly one variable a first value");
     h_.variable = text_.previous(equals);
     h_.type = {at, h_.variable};
     for (size_t i = at; i < h_.variable; i++)
-      if (!text_.is_word(i)) return refuse(i, "the variable of a divided loop is an integer");
+      if (!text_.is_word(i)) return refuse(i, "the variable of a divided loop must be an integer");
     h_.lower = {text_.next(equals), end};
-    return !h_.lower.empty() || refuse(equals, "a divided loop gives its variable a first value");
+    return !h_.lower.empty() || refuse(equals, "a divided loop must give its variable a first value");
   }
 
   bool condition(size_t at, size_t end) {
@@ -56,7 +57,7 @@ class Reader {
     const bool good = op < end &&
                       find(text_, op + 1, end, "<", "<=", ">", ">=", "!=", "&&", "||", ",") == end &&
                       find(text_, at, op, "&&", "||", ",") == op;
-    if (!good) return refuse(at, "a divided loop compares its variable with a bound");
+    if (!good) return refuse(at, "a divided loop must compare its variable with a bound");
     h_.op = text_.spelling(op);
     if (is_variable(at) && text_.next(at) == op) {
       h_.bound = {text_.next(op), end};
@@ -64,10 +65,10 @@ class Reader {
       h_.bound = {at, op};
       for (char& c : h_.op) c = c == '<' ? '>' : c == '>' ? '<' : c;
     } else {
-      return refuse(at, "a divided loop compares its variable with a bound");
+      return refuse(at, "a divided loop must compare its variable with a bound");
     }
     for (size_t i = h_.bound.first; i < h_.bound.last; i++)
-      if (is_variable(i)) return refuse(i, "the bound of a divided loop does not depend on its variable");
+      if (is_variable(i)) return refuse(i, "the bound of a divided loop must not depend on its variable");
     return true;
   }
 
@@ -75,7 +76,7 @@ class Reader {
     h_.change = {at, h_.close};
     const size_t last = text_.previous(h_.close);
     if (find(text_, at, h_.close, ",") < h_.close)
-      return refuse(at, "a divided loop changes its variable only");
+      return refuse(at, "a divided loop must change nothing but its variable here");
     const size_t second = text_.next(at);
     const bool before = text_.is_any(at, "++", "--") && is_variable(second) && second == last;
     const bool after = is_variable(at) && text_.is_any(second, "++", "--") && second == last;
@@ -90,13 +91,13 @@ class Reader {
       h_.negative = text_.is(sign, "-");
       h_.step = {text_.next(sign), h_.close};
       if (find(text_, sign + 1, h_.close, "+", "-") < h_.close)
-        return refuse(sign, "the step of a divided loop is one number");
+        return refuse(sign, "the step of a divided loop must be one number");
     } else {
-      return refuse(at, "a divided loop adds the same step each time");
+      return refuse(at, "a divided loop must add the same step each time");
     }
     const bool falls = h_.op == ">" || h_.op == ">=", known = h_.step.empty() || is_number(h_.step);
     if (known && h_.op != "!=" && falls != h_.negative)
-      return refuse(at, "this loop goes away from its bound");
+      return refuse(at, "this loop runs away from its bound");
     return true;
   }
 

@@ -64,7 +64,8 @@ class Finder {
     const bool in_function = in_.analysis.function_at(text_.begin_of(d.word)) != kNone;
     for (const NodesReference* r : {&d.nodes, &d.whole})
       for (const NodeSubscript& s : r->subscripts)
-        if (!in_function) check_constants({s.lower, s.upper, s.stride}, "sizes of node arrays of the file");
+        if (!in_function)
+          check_constants({s.lower, s.upper, s.stride}, "the sizes of node arrays at file scope");
     declare(d.nodes.name, "node array", {&d, scopes_[d.word], std::string(text_.spelling(d.nodes.name))},
             &names_.nodes);
   }
@@ -74,12 +75,14 @@ class Finder {
     return !declaration.in_function && declaration.body == kNone;
   }
 
-  static constexpr const char* kOfFile = "the numbers in declarations of the file";
+  static constexpr const char* kOfFile = "the numbers in declarations at file scope";
   void check_constants(const std::vector<TokenRange>& numbers, const std::string& what) {
     for (const TokenRange& range : numbers)
       if (const size_t i = variable_in(in_, range); i != kNone)
-        return error(i, "'" + std::string(text_.spelling(i)) + "' is no constant, and " + what + " are",
-                     "write a number, an enumeration constant or a macro");
+        return error(
+            i,
+            "'" + std::string(text_.spelling(i)) + "' is not a constant, and " + what + " must be constants",
+            "write a number, an enumeration constant or a macro");
   }
 
   Template* known_template(size_t name) {
@@ -162,7 +165,7 @@ class Finder {
                    "move the declaration and the directive out of the function");
     if (d.in_function && a.of_file())
       return error(
-          d.array, "'" + name + "' is an array of the file, and this directive is in a function",
+          d.array, "'" + name + "' is an array at file scope, and this directive is in a function",
           "put the directive behind the array's declaration: its memory is there from the beginning");
     a.dimensions.resize(d.sources.size());
     a.shadowed.resize(d.sources.size());
@@ -177,7 +180,8 @@ class Finder {
     const Declarator declarator = declarator_of(text_, text_.token_at(declaration->offset));
     const bool bound = declarator.open != kNone && text_.next(declarator.open) != declarator.close;
     if (a.kind == DistributedArray::Kind::parameter && a.dimensions[0].with < 0 && !bound)
-      return error(d.array, "nobody knows how large the first dimension of the parameter '" + name + "' is",
+      return error(d.array,
+                   "it is not known how large the first dimension of the parameter '" + name + "' is",
                    "declare it with its bound: " + name + "[n]");
     names_.arrays.push_back(std::move(a));
   }
@@ -219,7 +223,7 @@ class Finder {
         continue;
       }
       if (!read_shifted(text_, s.lower, is_source, &shifted)) {
-        error(s.lower.first, "an array is aligned with i, i+n or i-n, for one of its variables i",
+        error(s.lower.first, "an array must be aligned with i, i+n or i-n, for one of its variables i",
               "write align a[i] with t(i+1)");
         return false;
       }
@@ -240,7 +244,7 @@ class Finder {
   }
 
   bool mismatch(const AlignDirective& d) {
-    error(d.array, "each variable and each : of the array needs one of the template, and the other way round",
+    error(d.array, "each variable and each : must stand once at the array and once at the template",
           "write align a[i][j] with t(j,i), or * for dimensions that are not distributed");
     return false;
   }

@@ -53,8 +53,9 @@ class PragmaReader {
     const auto same = [&](const Array& a) { return a.name == name && !a.block_scope; };
     if (std::any_of(arrays_.arrays.begin(), arrays_.arrays.end(), same))
       diagnostics_.error(offset,
-                         "'#pragma " + std::string(kind) + "' speaks of symbols of the executable; the " +
-                             arrays_.noun() + " '" + std::string(name) + "' is none",
+                         "'#pragma " + std::string(kind) +
+                             "' applies to symbols of the executable, and the " + arrays_.noun() + " '" +
+                             std::string(name) + "' is not one",
                          "drop the pragma");
   }
 

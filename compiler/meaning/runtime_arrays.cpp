@@ -182,7 +182,7 @@ class Finder {
     const Declaration* found = declared_by(c);
     if (found == nullptr) {
       if (const Broken* broken = analysis_.broken_at(colon)) return unreadable(colon, *broken);
-      return error(colon, "codimensions stand behind the name that is declared", "write int a[N]:[*];");
+      return error(colon, "codimensions must stand behind the name that is declared", "write int a[N]:[*];");
     }
     const Declaration& d = *found;
     const std::string quoted_name = "'" + d.name + "'";
@@ -251,7 +251,7 @@ class Finder {
           blank(a.begin, a.end);
         } else if (a.name == "section" || a.name == "alias" || a.name == "tls_model" || a.name == "common") {
           error(text_.begin_of(a.begin),
-                "the attribute '" + a.name + "' speaks of memory of the executable; a " + noun_ +
+                "the attribute '" + a.name + "' applies to memory of the executable, and a " + noun_ +
                     " is not there",
                 "drop the attribute, or " + mark_);
           return false;
@@ -437,7 +437,7 @@ class Finder {
     if (d.bytes > kMostComputed)
       return error(use,
                    address + "the initialiser of '" + d.name +
-                       "' is computed then, and too large for that (1 MiB at most)",
+                       "' would have to be computed then, and it is too large for that (1 MiB at most)",
                    "assign these addresses in main");
     const size_t array = result_.find(d.entity);
     if (array != kNone) {
@@ -448,7 +448,7 @@ class Finder {
     LateVariable late{&d, declarator_of(text_, text_.token_at(d.offset)), {}};
     if (late.declarator.equals == kNone) return;
     if (d.is_const && !find_const(&late))
-      return error(use, address + "'" + d.name + "' is const and cannot get it",
+      return error(use, address + "'" + d.name + "' is const and cannot be assigned then",
                    "drop const, or assign it in main");
     result_.late.push_back(std::move(late));
   }

@@ -291,7 +291,7 @@ def advice():
     for left, form in (("a:[2]", "a[:]:[image] = .."), ("m:[1]", "m[:][:]:[image] = .."), ("m[i]:[1]", "m[i][:]:[image] = ..")):
         write("whole.c", f"int a[9]:[*], m[2][3]:[*], b[9];\nint main(void) {{\n  int i = 0;\n  {left} = b;\n  return i;\n}}\n")
         built = cc("-c", "whole.c")
-        check(f"{left} = b", built.code != 0 and f"whole.c:4:3: note: an array in another image is assigned to as a section: {form}" in built.err, built)
+        check(f"{left} = b", built.code != 0 and f"whole.c:4:3: note: to assign to an array in another image, write a section: {form}" in built.err, built)
     write("bits.c", "struct { int x : 3; } s:[*];\nint main(void) {\n  return s.x:[1];\n}\n")
     built = cc("-c", "bits.c")
     check("s.x:[1] of a bit-field", built.code != 0 and "bits.c:3:12: note: the bit-field 'x' of another image" in built.err, built)

@@ -83,7 +83,7 @@ class Finder {
 
   void misplaced(size_t name) {
     diagnostics_.error(text_.begin_of(name),
-                       "'#pragma xmp " + std::string(text_.spelling(name)) + "' stands in a function",
+                       "'#pragma xmp " + std::string(text_.spelling(name)) + "' must stand in a function",
                        "move it into a function");
   }
 
@@ -139,7 +139,7 @@ class Finder {
     if (!ends_postfix(before)) return;
     if (depth_ == 0)
       return diagnostics_.error(text_.begin_of(open),
-                                "an array assignment is a statement: it stands in a function",
+                                "an array assignment is a statement: it must stand in a function",
                                 "move it into a function");
     if (colons.size() > 2)
       diagnostics_.error(text_.begin_of(colons[2]), "a section has three parts at most",

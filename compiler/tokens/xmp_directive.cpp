@@ -276,7 +276,7 @@ class Combined {
       if (!known.insert(name).second) return "the attribute " + quoted_name + " stands here twice";
       if (rank(name) / 2 != rank(first_word(attributes_.front())) / 2)
         return "the attributes '" + std::string(first_word(attributes_.front())) + "' and " + quoted_name +
-               " are not of the same thing";
+               " cannot stand in one directive";
     }
     for (const std::string& d : pieces(declared_, ","))
       if (first_word(trimmed(d)).empty()) return "a name is missing behind '::'";
@@ -337,17 +337,17 @@ std::string directives_as_words(const Text& text, Diagnostics* diagnostics) {
     while (end < directive.size() && is_word_character(directive[end])) end++;
     const std::string name(begin < directive.size() ? directive.substr(begin, end - begin) : "");
     const size_t offset = text.begin_of(i) + (name.empty() ? 0 : begin);
-    const std::string see = "docs/status/xmp.md lists what there is";
+    const std::string see = "docs/status/xmp.md lists the directives that are supported";
     if (is_unsupported(name))
       diagnostics->error(offset, "'#pragma xmp " + name + "' is not supported", see);
     else if (!known_directives().contains(name) && !is_global_directive(name))
-      diagnostics->error(
-          offset,
-          name.empty() ? "'#pragma xmp' without a directive" : "'" + name + "' is no directive of XcalableMP",
-          see);
+      diagnostics->error(offset,
+                         name.empty() ? "'#pragma xmp' without a directive"
+                                      : "'" + name + "' is not a directive of XcalableMP",
+                         see);
     else if (directive.find(';', body) != std::string_view::npos)
-      diagnostics->error(text.begin_of(i) + begin, "a directive holds no ';'",
-                         "a directive ends with its line");
+      diagnostics->error(text.begin_of(i) + begin, "a directive cannot contain ';'",
+                         "end the directive at the end of its line");
     result.append(text.bytes(), done, text.begin_of(i) - done);
     const std::string_view words = directive.substr(std::min(begin, directive.size()));
     std::vector<std::string> all = {std::string(words)};

@@ -37,7 +37,7 @@ void warn_of_unknown_settings(const char* const* environment) {
     const std::string_view meant = nearest(name.substr(kPrefix.size()), known);
     const std::string shown(name),
         hint = meant.empty() ? "" : "; is " + std::string(kPrefix) + std::string(meant) + " meant?";
-    log(LogLevel::warning, "%s is set, which is no setting of Tasuki%s (`tasuki settings` lists them)",
+    log(LogLevel::warning, "%s is set, but Tasuki has no such setting%s (`tasuki settings` lists all)",
         shown.c_str(), hint.c_str());
   }
 }

@@ -138,7 +138,7 @@ def bad_settings_file(options):
 
 
 def value_as_program(options):
-    return Case(["off", "/bin/true"], swaps=False, same=False, settings=["--checksum"], says="off is no program; as the value of --checksum: --checksum=off",
+    return Case(["off", "/bin/true"], swaps=False, same=False, settings=["--checksum"], says="there is no program off; if it is the value of --checksum, write --checksum=off",
                 code=[2])
 
 

@@ -217,9 +217,10 @@ int measure_and_report(const BenchCommon& c, const Measure& measure) {
   if (!c.html_file.empty())
     if (const int code = write_page({m}, c.html_file); code != 0) return code;
   if (!m["verified"].get<bool>()) {
-    log(LogLevel::error, m["benchmark"] == "coarray-programs"
-                             ? "not every version ran and was right: see the rows above that FAILED"
-                             : "data arrived wrong: see the rows above that are not verified");
+    log(LogLevel::error,
+        m["benchmark"] == "coarray-programs"
+            ? "some versions did not run or gave wrong results: see the rows above that FAILED"
+            : "data arrived wrong: see the rows above that are not verified");
     return 1;
   }
   return 0;

@@ -131,7 +131,7 @@ int measure(const StartupOptions& options) {
     if (*std::min_element(tasks.begin(), tasks.end()) < 0 ||
         *std::min_element(plain.begin(), plain.end()) < 0 ||
         !measure_memory(count, &task_memory, &plain_memory)) {
-      log(LogLevel::error, "bench startup: %d tasks did not all run", count);
+      log(LogLevel::error, "bench startup: some of the %d tasks did not run", count);
       return 1;
     }
     const auto [low, high] = std::minmax_element(tasks.begin(), tasks.end());

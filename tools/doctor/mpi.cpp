@@ -187,7 +187,8 @@ void examine_mpi(Report* report) {
     std::string called = names[real][0];
     for (size_t i = 1; i < names[real].size(); i++) called += ", " + names[real][i];
     if (version.empty()) {
-      report->push_back({section, "launcher", Verdict::note, called + ": its --version says nothing known",
+      report->push_back({section, "launcher", Verdict::note,
+                         called + ": its --version names no launcher that Tasuki knows",
                          "Tasuki is tested under the launchers of Open MPI, MPICH and Intel MPI"});
     } else {
       report->push_back({section, "launcher", Verdict::ok, version + ": " + called, ""});

@@ -174,7 +174,7 @@ int run(MemOptions* options) {
   for (const Given& given : options->settings) {
     if (program.error == 0 || !is_value(given, options->command[0])) continue;
     const std::string name = option_name(*given.setting);
-    fprintf(stderr, "tasuki mem: %s is no program; as the value of --%s: --%s=%s\n",
+    fprintf(stderr, "tasuki mem: there is no program %s; if it is the value of --%s, write --%s=%s\n",
             options->command[0].c_str(), name.c_str(), name.c_str(), options->command[0].c_str());
     return dismiss(job, server, 2, environment);
   }

@@ -183,8 +183,9 @@ int become_farm(const SweepCommand& c, size_t points, task::MpiAbi abi) {
   words.insert(words.end(), c.words.begin() + 1, c.words.end());
   setenv("TASUKI_FARMED", "1", 1);
   execv(program.c_str(), os::pointers_to(words).data());
-  return sim_error(Status::error(errno, "cannot start " + program + ": " + strerror(errno) +
-                                            "; without it run the sweep on one machine, without mpirun"));
+  return sim_error(
+      Status::error(errno, "cannot start " + program + ": " + strerror(errno) +
+                               "; to run the sweep on this machine alone, start it without mpirun"));
 }
 
 int run_one(const SweepCommand& c, std::vector<Point>& points) {

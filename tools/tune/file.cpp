@@ -101,9 +101,8 @@ void set_costs_of_machine(bool speaks) {
   if (!costs.ok()) {
     if (speaks)
       log(LogLevel::warning,
-          "%s is not used: %s. Messages are moved as the built-in constants say; `tasuki tune` measures this "
-          "machine's, "
-          "TASUKI_TUNE=off silences this",
+          "%s is not used: %s. The built-in constants choose how messages are moved; `tasuki tune` measures "
+          "those of this machine, TASUKI_TUNE=off silences this line",
           file.c_str(), costs.status().message().c_str());
     return;
   }

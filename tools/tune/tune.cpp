@@ -134,7 +134,7 @@ int tune(const std::string& output, bool dry) {
     doubt = message::spoiled(here);
     if (doubt == nullptr) break;
     fprintf(stderr, "tune: %s: other programs had the cores%s\n", doubt,
-            attempt < kAttempts ? "; once more" : "");
+            attempt < kAttempts ? "; measuring again" : "");
   }
   if (doubt != nullptr && !dry) {
     remove((file + ".new").c_str());

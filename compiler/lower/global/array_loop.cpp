@@ -38,13 +38,13 @@ class Lowering {
     if (d_.on) space_ = find_space(in_, on_);
     if (d_.on && !space_) return "";
     if (space_.template_ == nullptr) {
-      error(d_.on ? on_.name : d_.name, "an array assignment is divided over a template",
+      error(d_.on ? on_.name : d_.name, "'#pragma xmp array' needs a template behind 'on'",
             "write array on t[0:n]");
       return "";
     }
     const size_t left_end = operand_end(in_, first_), op = text_.skip_directives(left_end);
     if (!text_.is(end_, ";") || !text_.is_word(first_) || !text_.is_assignment(op)) {
-      error(first_, "'#pragma xmp array' stands before an array assignment",
+      error(first_, "'#pragma xmp array' must stand before an array assignment",
             "write a[0:n] = expression; behind it");
       return "";
     }
@@ -91,7 +91,7 @@ class Lowering {
   void find_terms(size_t first, size_t last) {
     for (size_t i = first; i < last; i++) {
       if (in_.tokens.colons.contains(i) && in_.tokens.coindex_at(i)->end <= last)
-        return error(i, "an array assignment that is divided over a template reads no other image",
+        return error(i, "an array assignment that is divided over a template cannot read another image",
                      "copy what is needed with gmove, or with an array assignment of its own");
       if (!text_.is_word(i) || in_.analysis.is_unevaluated(text_.begin_of(i))) continue;
       Term p{.begin = i, .end = i + 1};
@@ -104,7 +104,8 @@ class Lowering {
         p.loops.push_back(section ? p.sections() : -1);
         p.end = in_.match(open) + 1;
         if (has_section_inside(open))
-          return error(text_.next(open), "a section stands in a subscript", "assign it to an array first");
+          return error(text_.next(open), "a section cannot stand in a subscript",
+                       "assign it to an array first");
       }
       if (p.opens.empty() && p.array == kNone && text_.spelling(i) != text_.spelling(first_)) continue;
       p.subscripts = joined(text_, i + 1, p.end);

@@ -92,10 +92,10 @@ void GlobalArrays::find_uses() {
     const size_t open = text_.previous(i);
     if (a.kind == Kind::pointer && use.opens.empty() && text_.is(open, "(") &&
         text_.is_any(text_.previous(open), "free", "realloc"))
-      in_.diagnostics.error(
-          text_.begin_of(i),
-          "the memory of the distributed array " + name + " is that of all nodes, and not malloc's",
-          "give it back with xmp_free(" + a.name + "), on all of them");
+      in_.diagnostics.error(text_.begin_of(i),
+                            "the memory of the distributed array " + name +
+                                " belongs to all nodes and does not come from malloc",
+                            "give it back with xmp_free(" + a.name + "), on all of them");
     uses_.push_back(std::move(use));
   }
 }

@@ -74,7 +74,7 @@ class Gmove {
 
   std::string refuse(size_t token) {
     in_.diagnostics.error(text_.begin_of(token),
-                          "gmove stands before an assignment of one variable, element or section",
+                          "gmove must stand before an assignment of one variable, element or section",
                           "write a[0:n] = b[0:n]; or x = a[i]; behind it");
     return "";
   }
@@ -93,7 +93,7 @@ class Gmove {
       side.good = side.local.good;
       side.end = side.local.end;
       if (side.good && side.local.coindex != nullptr) {
-        in_.diagnostics.error(text_.begin_of(begin), "gmove does not copy from or to one image",
+        in_.diagnostics.error(text_.begin_of(begin), "gmove cannot copy from or to one image",
                               "write an array assignment without gmove");
         side.good = false;
       }
@@ -151,7 +151,7 @@ class Gmove {
              " = __tasuki_v; }";
     in_.diagnostics.error(
         text_.begin_of(first_),
-        "gmove converts no elements: '" + to->name + "' on the left, '" + from->name + "' on the right",
+        "gmove cannot convert elements: '" + to->name + "' on the left, '" + from->name + "' on the right",
         "give both the same type");
     return "";
   }

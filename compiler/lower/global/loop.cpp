@@ -39,13 +39,14 @@ class Lowering {
 
   LoweredLoop run(const std::string& locals) {
     if (!d_.on) {
-      error(d_.name, "a loop is divided over a template or node array", "write loop on t(i)");
+      error(d_.name, "'#pragma xmp loop' needs a template or node array behind 'on'", "write loop on t(i)");
       return {};
     }
     space_ = find_space(in_, on_);
     first_ = text_.skip_directives(d_.end + 1);
     if (!text_.is(first_, "for")) {
-      error(d_.name, "'#pragma xmp loop' stands before a loop", "write for (i = 0; i < n; i++) behind it");
+      error(d_.name, "'#pragma xmp loop' must stand before a loop",
+            "write for (i = 0; i < n; i++) behind it");
       return {};
     }
     end_ = statements_.end_of(first_);
@@ -72,7 +73,7 @@ class Lowering {
     if (d_.widths.empty() || d_.widths.size() == on_.subscripts.size()) return true;
     error(d_.name,
           std::string(d_.is_margin ? "margin" : "expand") + " needs a width for each subscript behind on",
-          "write 0 where there is nothing more");
+          "write 0 for a subscript that needs no more");
     return false;
   }
 
@@ -117,7 +118,7 @@ class Lowering {
         return false;
       }
     if (!loops_.empty()) return true;
-    error(d_.name, "none of the variables behind on is that of a loop here",
+    error(d_.name, "none of the variables behind 'on' is the variable of a loop here",
           "write loop on t(i) before for (i = ..");
     return false;
   }

@@ -111,7 +111,7 @@ class Lowering {
     const TokenRange statement{text_.skip_directives(d.end + 1), statements_.end_of(d.end + 1)};
     if (has_block(directive) && (statement.first >= text_.tokens().size() || text_.is(statement.first, "}")))
       return error(d.name,
-                   "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands before a statement",
+                   "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' must stand before a statement",
                    "write the statement behind it");
     if (const auto* loop = std::get_if<LoopDirective>(&directive)) return add_loop(*loop);
     if (const auto* task = std::get_if<TaskDirective>(&directive)) add_task(*task);
@@ -146,10 +146,9 @@ class Lowering {
     for (const auto& [first, last] : in_.acc.compute) {
       if (d.word <= text_.skip_directives(first) || d.word >= last) continue;
       if (!lowered.known_before && !lowered.behind.empty())
-        return error(
-            d.name, "which iterations are this node's is not known before this region for the device",
-            "write #pragma xmp loop directly behind the region's directive, before a loop upwards over "
-            "blocks whose bounds do not change in the region");
+        return error(d.name, "the iterations of this node are not known before this compute region begins",
+                     "write #pragma xmp loop directly behind the directive of the region; the loop must run "
+                     "upwards over a template in blocks, and its bounds must not change in the region");
       place = first;
       if (!lowered.behind.empty()) lowered.behind.back().first = last;
     }

@@ -100,9 +100,10 @@ class Finder {
           quoted_clause + " copies nothing here: '" + name + "' is in device memory from the beginning",
           "write present(" + name + "), and #pragma acc update self(..) or device(..) for copies");
     if (first != last)
-      return error(p.offset(first),
-                   quoted_clause + " takes a distributed array as a whole: what this node has of it",
-                   "write " + std::string(clause) + "(" + name + ")");
+      return error(
+          p.offset(first),
+          quoted_clause + " takes whole distributed arrays only, which means the part that this node has",
+          "write " + std::string(clause) + "(" + name + ")");
     listed->insert(array);
     if (is_compute(p.construct())) {
       if (!needs_locals(p, array, p.offset(first))) return;

@@ -58,7 +58,7 @@ std::string first_bound(const Unit& in, size_t name, const ExpressionType& type)
       bound += in.c(i, i + 1) + " ";
   if (bound.empty()) {
     in.diagnostics.error(in.text.begin_of(name),
-                         "nobody knows how many elements the parameter '" + spelled + "' has",
+                         "it is not known how many elements the parameter '" + spelled + "' has",
                          "declare it with its bound, " + spelled + "[n]");
     return "";
   }
@@ -134,8 +134,8 @@ bool memory_of(const Unit& in, TokenRange range, Memory* m) {
   if (type->shape == Shape::pointer && !type->decayed) {
     in.diagnostics.error(in.text.begin_of(range.first),
                          "'" + joined(in.text, range.first, range.last) +
-                             "' is a pointer: an address means nothing on other nodes, and nobody knows how "
-                             "much lies behind it",
+                             "' is a pointer: an address means nothing on other nodes, and how much memory "
+                             "it points to is not known",
                          "name an array, or one element such as *p or p[0]");
     return false;
   }

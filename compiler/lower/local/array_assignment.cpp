@@ -358,7 +358,7 @@ class Assignment {
         if (!same_count(*left_, operand)) return {first, end};
         if (operand.rank != left_->rank && !only_converts_)
           error(first,
-                "in an expression all sections have the same shape: this one has " +
+                "in an expression all sections must have the same shape: this one has " +
                     std::to_string(operand.rank) + (operand.rank == 1 ? " dimension" : " dimensions") +
                     ", and that on the left side has " + std::to_string(left_->rank),
                 "give both the same number of dimensions");

@@ -69,7 +69,7 @@ class LocalDirective {
     const Operand object = read_operand(in_, d_.lock.first);
     if (!object.good) return "";
     if (object.end < d_.lock.last) {
-      in_.diagnostics.error(in_.text.begin_of(object.end), "a lock is one object",
+      in_.diagnostics.error(in_.text.begin_of(object.end), "a lock must be one object",
                             "write lock(l:[image]) or lock(l[i]:[image])");
       return "";
     }

@@ -305,7 +305,7 @@ class Lowering {
         text_.is_any(function, "xmp_sync_all", "xmp_sync_image", "xmp_sync_images", "xmp_sync_images_all") &&
         text_.is(open, "(") && text_.is(text_.next(in_.match(open)), ";");
     if (!is_call)
-      return error(d.name, "'#pragma xmp image' stands before a call of a sync function",
+      return error(d.name, "'#pragma xmp image' must stand before a call of a sync function",
                    "write xmp_sync_all(..), xmp_sync_image(..), xmp_sync_images(..) or "
                    "xmp_sync_images_all(..); behind it");
     Construct call{Form::global, function, open + 1};
@@ -331,7 +331,8 @@ class Lowering {
     if (!d.has_block()) return;
     const size_t begin = text_.skip_directives(d.end + 1);
     if (begin >= text_.tokens().size() || text_.is(begin, "}"))
-      return error(d.name, "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' stands before a block",
+      return error(d.name,
+                   "'#pragma xmp " + std::string(text_.spelling(d.name)) + "' must stand before a block",
                    "write { .. } behind it");
   }
 

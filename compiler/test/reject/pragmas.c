@@ -1,4 +1,4 @@
 dlm double a[10];
-// error at 14: '#pragma weak' speaks of symbols
+// error at 14: '#pragma weak' applies to symbols
 #pragma weak a
 int main(void) { return a[0] > 0; }

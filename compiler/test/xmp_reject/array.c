@@ -16,7 +16,7 @@ static void f(double x[N]) {
   x[:] = 1;
 }
 static void g(int n, double x[], double m[n], double* y) {
-// error at 20: nobody knows how many elements the parameter 'x' has
+// error at 20: it is not known how many elements the parameter 'x' has
 #pragma xmp bcast (x)
   n++;
 // error at 27: the bound of the parameter 'm' is 'n' as it was when the function was called
@@ -29,12 +29,12 @@ int main(void) {
 // error at 10: this has 2 sections, and the left side 1
   a[:] = b[:][:];
 #pragma xmp array on t(:)
-// error at 14: an array assignment that is divided over a template reads no other image
+// error at 14: an array assignment that is divided over a template cannot read another image
   a[:] = c[:]:[1];
 #pragma xmp array on t(:)
-// error at 16: a section stands in a subscript
+// error at 16: a section cannot stand in a subscript
   a[:] = plain[places[:]];
-// error at 13: an array assignment is divided over a template
+// error at 13: '#pragma xmp array' needs a template behind 'on'
 #pragma xmp array on *
   a[:] = 1;
 // error at 22: the template has 2 ranges here, and the left side 1 section

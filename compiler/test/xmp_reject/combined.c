@@ -1,7 +1,7 @@
 #include <xmp.h>
 #define N 10
 #pragma xmp nodes p(*)
-// error at 13: the attributes 'template' and 'align' are not of the same thing
+// error at 13: the attributes 'template' and 'align' cannot stand in one directive
 #pragma xmp template, align (i) with t(i) :: t(0:N-1)
 // error at 13: the attribute 'template' stands here twice
 #pragma xmp template, template :: t(0:N-1)

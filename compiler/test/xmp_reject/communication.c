@@ -24,19 +24,19 @@ int main(void) {
 // error at 26: 't' has its shape already
 #pragma xmp template_fix t(0:N)
 #pragma xmp gmove
-// error at 3: gmove stands before an assignment of one variable, element or section
+// error at 3: gmove must stand before an assignment of one variable, element or section
   x++;
 #pragma xmp gmove
-// error at 3: gmove converts no elements: 'double' on the left, 'float' on the right
+// error at 3: gmove cannot convert elements: 'double' on the left, 'float' on the right
   a[:] = f[:];
 #pragma xmp gmove
-// error at 10: gmove stands before an assignment of one variable, element or section
+// error at 10: gmove must stand before an assignment of one variable, element or section
   a[:] = b[:] + 1;
 // error at 4: a section of the distributed array 'a' stands here
   a[0:2] = 1;
 // error at 22: the template has 1 range here, and the left side 0 sections
 #pragma xmp array on t(0:N-1)
   a[0] = 1;
-// error at 13: '#pragma xmp gmove' stands before a statement
+// error at 13: '#pragma xmp gmove' must stand before a statement
 #pragma xmp gmove
 }

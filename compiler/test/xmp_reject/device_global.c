@@ -9,7 +9,7 @@ double a[N], b[N], x;
 #pragma xmp align b[i] with t(i)
 #pragma xmp shadow a[1]
 int main(void) {
-// error at 13: 'acc' of a loop says that its reduction is on the device
+// error at 13: 'acc' says that the reduction of this loop is on the device, and the loop has no reduction
 #pragma xmp loop on t(i) acc
   for (int i = 0; i < N; i++) a[i] = 0;
 #pragma acc parallel

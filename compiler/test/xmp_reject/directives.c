@@ -4,7 +4,7 @@ int main(void) {
   int ok;
 // error at 13: '#pragma xmp tasklet' is not supported
 #pragma xmp tasklet
-// error at 13: 'nonsense' is no directive of XcalableMP
+// error at 13: 'nonsense' is not a directive of XcalableMP
 #pragma xmp nonsense
 // error: '#pragma xmp' without a directive
 #pragma xmp

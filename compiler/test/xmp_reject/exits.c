@@ -11,7 +11,7 @@ double a[N];
 int find(double x) {
 #pragma xmp loop on t(i)
   for (int i = 0; i < N; i++) {
-// error at 20: 'return' leaves a divided loop on one node: the others would not know of it
+// error at 20: 'return' would leave a divided loop on one node, and the other nodes would go on with it
     if (a[i] == x) return i;
   }
   return -1;
@@ -32,7 +32,7 @@ int main(void) {
     do {
       if (n > 1) break;
     } while (n++ < 3);
-// error at 19: 'break' leaves a divided loop on one node
+// error at 19: 'break' would leave a divided loop on one node
     if (a[i] > 2) break;
     else n++;
   }
@@ -43,7 +43,7 @@ int main(void) {
       a[i] = 0;
     next:
       n++;
-// error at 18: 'goto' leaves a divided loop on one node
+// error at 18: 'goto' would leave a divided loop on one node
       if (n > 5) goto out;
     }
     if (n > 3) break;
@@ -54,13 +54,13 @@ out:
 #pragma xmp loop (i) on t(2*i)
   for (int i = 0; i < N / 2; i++) {
   inside:
-// error at 5: 'break' leaves a divided loop on one node
+// error at 5: 'break' would leave a divided loop on one node
     break;
   }
 #pragma xmp loop (i) on t(i)
   for (int i = 0; i < N; i++) {
     void* where = &&here;
-// error at 5: 'goto' leaves a divided loop on one node
+// error at 5: 'goto' would leave a divided loop on one node
     goto *where;
   here:
     n++;
@@ -75,7 +75,7 @@ out:
   for (int i = 0; i < N; i++) {
 #pragma xmp loop (j) on u(j,i)
     for (int j = 0; j < M; j++) {
-// error at 18: 'return' leaves a divided loop on one node
+// error at 18: 'return' would leave a divided loop on one node
       if (n < 3) return 1;
       if (n < 2) break;
     }

@@ -6,7 +6,7 @@
 #pragma xmp nodes bad(*,2)
 // error at 13: '#pragma xmp distribute': 'block', 'cyclic', 'gblock' or '*' is expected before 'blocks'
 #pragma xmp distribute u(blocks) onto q
-// error at 13: '#pragma xmp reflect' stands in a function
+// error at 13: '#pragma xmp reflect' must stand in a function
 #pragma xmp reflect (a)
 int main(void) {
   int i, n = 0;

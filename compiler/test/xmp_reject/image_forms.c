@@ -9,7 +9,7 @@ int a:[*];
 #pragma xmp coarray on p(1) :: a
 // error: the name of a coarray is expected at its end
 #pragma xmp coarray on p :: a,
-// error: '#pragma xmp image' stands in a function
+// error: '#pragma xmp image' must stand in a function
 #pragma xmp image(p)
 int main(void) {
 // error: '(' is expected before 'p'

@@ -8,7 +8,7 @@ int main(void) {
   x = a[0]:[1][2];
   // error at 12: an object in another image has no address here
   int *p = &a[1]:[2];
-  // error at 7: an array in another image is referred to by its elements or by a section
+  // error at 7: an array in another image can be used only by its elements or as a section
   p = a:[2];
   return x + *p;
 }

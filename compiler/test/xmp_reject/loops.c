@@ -8,7 +8,7 @@ double a[N];
 int main(void) {
   int i, j = 0, n = 0;
   struct pair { int x; } s;
-// error at 13: '#pragma xmp loop' stands before a loop
+// error at 13: '#pragma xmp loop' must stand before a loop
 #pragma xmp loop (i) on t(i)
   n++;
 // error at 25: there is no template or node array 'u' here
@@ -27,13 +27,13 @@ int main(void) {
 #pragma xmp loop (j) on t(j) reduction(firstmin:n/i,j/)
   for (int j = 0; j < N; j++) n = n;
 #pragma xmp loop on t(i)
-// error at 22: a divided loop adds the same step each time
+// error at 22: a divided loop must add the same step each time
   for (i = 0; i < N; i = 2 * i + 1) a[i] = 0;
 #pragma xmp loop on t(i)
-// error at 15: a divided loop compares its variable with a bound
+// error at 15: a divided loop must compare its variable with a bound
   for (i = 0; n < N && i < N; i++) a[i] = 0;
 #pragma xmp loop on t(i)
-// error at 22: this loop goes away from its bound
+// error at 22: this loop runs away from its bound
   for (i = 0; i < N; i--) a[i] = 0;
 // error at 13: expand needs a width for each subscript behind on
 #pragma xmp loop on t(i) expand(1,1)

@@ -1,5 +1,5 @@
 int a[9]:[*];
-// error at 6: an array assignment is a statement: it stands in a function
+// error at 6: an array assignment is a statement: it must stand in a function
 int b[0:3];
 // error at 12: an object in another image is not known before the program runs
 int *p = &a:[1];

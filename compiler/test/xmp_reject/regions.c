@@ -15,7 +15,7 @@ double there[N];
 double* open;
 #pragma xmp align open[i] with t(i)
 int main(void) {
-// error at 31: 'copyin' takes a distributed array as a whole: what this node has of it
+// error at 31: 'copyin' takes whole distributed arrays only, which means the part that this node has
 #pragma acc enter data copyin(a[0:5])
 #pragma xmp loop on t(i)
 // error at 35: the distributed array 'a' cannot stand in 'private'
@@ -24,7 +24,7 @@ int main(void) {
 #pragma acc parallel
   {
     a[0] = 0;
-// error at 13: which iterations are this node's is not known before this region for the device
+// error at 13: the iterations of this node are not known before this compute region begins
 #pragma xmp loop on c(i)
     for (int i = 0; i < N; i++) b[i] = 0;
   }

@@ -14,7 +14,7 @@ int main(void) {
   a[0:3] = b[0:4];
   // error at 12: this section has 10 elements, and that on the left side has 2
   a[0:2] = b[:] + 1;
-  // error at 17: in an expression all sections have the same shape: this one has 1 dimension, and that on the left side has 2
+  // error at 17: in an expression all sections must have the same shape: this one has 1 dimension, and that on the left side has 2
   m[0:2][0:2] = m[0][0:4] + b[0:4];
   // error at 5: a section on the right side needs one on the left side
   x = b[0:3];
@@ -22,7 +22,7 @@ int main(void) {
   x = f(b[0:3]);
   // error at 8: a section can stand in an array assignment only
   if (b[0:3] == 0) x = 1;
-  // error at 13: the elements of a section must lie in one array: no pointer may stand behind it
+  // error at 13: the elements of a section must lie in one array: no pointer may stand behind the section
   rows[0:2] [0:3] = 1;
   // error at 15: an array assignment is a statement of its own
   a[0:3] = (x = b[0:3]);

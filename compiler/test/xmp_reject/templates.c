@@ -28,9 +28,9 @@ int scalar;
 #pragma xmp align a[i] with u(i)
 // error at 32: the template 't' has 2 dimensions, and 1 subscript is given
 #pragma xmp align a[i][j] with t(i)
-// error at 19: each variable and each : of the array needs one of the template, and the other way round
+// error at 19: each variable and each : must stand once at the array and once at the template
 #pragma xmp align a[i][j] with t(i,*)
-// error at 31: an array is aligned with i, i+n or i-n, for one of its variables i
+// error at 31: an array must be aligned with i, i+n or i-n, for one of its variables i
 #pragma xmp align b[i] with u(2*i)
 // error at 19: the distributed array 'first' has initial values
 #pragma xmp align first[i] with u(i)

@@ -9,9 +9,9 @@ int main(void) {
   c[:][:] = m:[2];
   // error at 12: this is an array
   b[0:4] = o:[2].v;
-  // error at 5: an array in another image is referred to by its elements or by a section
+  // error at 5: an array in another image can be used only by its elements or as a section
   f(a:[2]);
-  // error at 13: an array in another image is referred to by its elements or by a section
+  // error at 13: an array in another image can be used only by its elements or as a section
   memcpy(b, m[1]:[2], sizeof b);
   // error at 12: 'a' has 1 codimension, and 2 are given
   int x = a:[2][3];

@@ -44,14 +44,14 @@ TEST(Settings, UnknownOnesAreNamedWithTheNearest) {
   testing::internal::CaptureStderr();
   warn_of_unknown_settings(wrong);
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("TASUKI_SPIM is set, which is no setting of Tasuki; is TASUKI_SPIN meant?"),
+  EXPECT_NE(said.find("TASUKI_SPIM is set, but Tasuki has no such setting; is TASUKI_SPIN meant?"),
             std::string::npos)
       << said;
   EXPECT_NE(
-      said.find("TASUKI_DLM_PAGESIZE is set, which is no setting of Tasuki; is TASUKI_DLM_PAGE_SIZE meant?"),
+      said.find("TASUKI_DLM_PAGESIZE is set, but Tasuki has no such setting; is TASUKI_DLM_PAGE_SIZE meant?"),
       std::string::npos)
       << said;
-  EXPECT_NE(said.find("TASUKI_WEATHER is set, which is no setting of Tasuki (`tasuki settings`"),
+  EXPECT_NE(said.find("TASUKI_WEATHER is set, but Tasuki has no such setting (`tasuki settings`"),
             std::string::npos)
       << said;
 }

@@ -22,9 +22,9 @@ void on_fault(int, siginfo_t* info, void*) {
   // SA_RESETHAND: the access is made again, and ends the child.
   if (info->si_code > 0 && listed(info->si_addr) && !g_said->exchange(true))
     log(LogLevel::error,
-        "a forked child has no cluster memory and ends at an address of it; with a larger --threshold, and "
-        "--mmap off for "
-        "interpreters, what children need stays local");
+        "a forked child has no cluster memory, and this one ends because it used an address of cluster "
+        "memory. To keep local what children need, use a larger --threshold, and --mmap off for "
+        "interpreters");
   if (info->si_code <= 0) raise(SIGSEGV);
 }
 

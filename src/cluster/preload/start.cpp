@@ -129,9 +129,8 @@ void start() {
   if (dlm_stats(&counters, sizeof counters) == 0 && counters.server_bytes == 0)
     log(LogLevel::warning,
         "no memory server: %s has %" PRIu64
-        " MiB of this host for large allocations and nothing else (with mpirun -n 4 before tasuki mem there "
-        "are "
-        "three)",
+        " MiB of this host for its large allocations, and no more (with mpirun -n 4 before tasuki mem there "
+        "are three servers)",
         program_name().c_str(), counters.local_bytes >> 20);
   hide_variables();
   g_state.store(State::active);
@@ -159,8 +158,8 @@ void end() {
   // The servers wait for a start.
   const InternalScope internal;
   log(LogLevel::warning,
-      "%s only ran other programs: none of them used cluster memory (put tasuki mem before the one that is "
-      "to)",
+      "%s only ran other programs: none of them used cluster memory (put tasuki mem before the program that "
+      "is to use it)",
       program_name().c_str());
   dlm_startup(nullptr, nullptr);
   tasuki_dlm_stop();

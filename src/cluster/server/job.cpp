@@ -76,7 +76,7 @@ Status initialise(bool* here) {
     PMPI_Query_thread(&level);
     if (level != MPI_THREAD_MULTIPLE)
       return Status::error(EPERM, std::string("the program has initialised MPI with ") + level_name(level) +
-                                      ", but a thread of its own calls MPI for the cluster memory: leave out "
+                                      ", but cluster memory has a thread that calls MPI, too: leave out "
                                       "MPI_Init, or use MPI_Init_thread with MPI_THREAD_MULTIPLE");
     *here = false;
     return {};
@@ -195,9 +195,9 @@ Status Job::share_out(uint64_t wanted, uint64_t* bytes) {
   PMPI_Comm_rank(host_comm_, &host_rank);
   if (host_rank == 0)
     log(LogLevel::warning,
-        "%s has %" PRIu64 " MiB, not the %" PRIu64
-        " MiB that its ranks are to give: each gives %.0f %% of that",
-        host_.c_str(), total, sum, 100 * share);
+        "the ranks of %s are to give %" PRIu64 " MiB together, but the host has %" PRIu64
+        " MiB: each rank gives %.0f %% of its part",
+        host_.c_str(), sum, total, 100 * share);
   return {};
 }
 

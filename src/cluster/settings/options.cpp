@@ -139,7 +139,7 @@ Result<std::vector<uint64_t>> read_memfile(const std::string& path, int ranks) {
     const bool plain = text.find_first_not_of("0123456789") == std::string::npos;
     if (!(plain ? parse_bytes(text + "MiB", &value) : parse_bytes(text, &value)) || value == 0)
       return Status::error(EINVAL, path + ":" + std::to_string(number) + ": \"" + text +
-                                       "\" is not a number of MB, nor a size such as 20GiB");
+                                       "\" is neither a number of MiB nor a size such as 20GiB");
     bytes.push_back(value);
   }
   const size_t wanted = static_cast<size_t>(ranks);

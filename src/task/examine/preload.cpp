@@ -82,7 +82,8 @@ std::string add_preload(std::vector<std::string>* environment, const std::string
       append(path);
       added = true;
     } else {
-      problem = path + " is not there: running without the MPI shim";
+      problem = path +
+                " is missing: programs run without the MPI shim, so their messages stay with the MPI library";
     }
   }
   if (is_task) {

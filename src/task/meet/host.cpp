@@ -308,7 +308,7 @@ Status Host::start_plain_here(const std::string& name, int count, const std::fun
   name_ = name;
   os::Inherited inherited;
   os::capture_inherited(&inherited);
-  if (!open_signals()) return Status::error(errno, "no signal descriptor");
+  if (!open_signals()) return Status::error(errno, "cannot make a signal descriptor (signalfd)");
   const pid_t self = getpid();
   for (int i = 0; i < count; i++) {
     const pid_t pid = fork();
@@ -505,7 +505,7 @@ Result<int> host_here(TaskRequest request, int count, const HostOptions& options
                                      std::to_string(os::mapping_limit()) +
                                      " (sysctl -w vm.max_map_count=" + std::to_string(needed) + ")");
   Host host(options);
-  if (!host.open_signals()) return Status::error(errno, "no signal descriptor");
+  if (!host.open_signals()) return Status::error(errno, "cannot make a signal descriptor (signalfd)");
   Status status = host.start_here(&request, count);
   request.close_descriptors();
   if (!status.ok()) return status;

@@ -44,7 +44,9 @@ Result<os::Fd> join(const Job& job, const HostOptions& options) {
     if (connection.ok()) {
       Result<os::Peer> peer = os::peer_of(connection.value().get());
       if (!peer.ok() || peer.value().uid != geteuid())
-        return Status::error(EPERM, "another user holds the meeting point of this job");
+        return Status::error(
+            EPERM,
+            "cannot join the other ranks of this node: another user holds the meeting point of this job");
       return connection;
     }
     // Bound but not listening yet, or just closed.
@@ -141,7 +143,8 @@ Status run_as_proxy(const Job& job, TaskRequest request, const HostOptions& opti
     os::close_all_but({STDERR_FILENO, socket, kept.get()});
     relay(socket);
   }
-  return Status::error(ECONNREFUSED, "no space of this node took this rank");
+  return Status::error(ECONNREFUSED,
+                       "cannot join the other ranks of this node: no address space has taken it");
 }
 
 bool stay_away(const Job& job, const std::string& why) {

@@ -95,7 +95,7 @@ Result<TaskRequest> capture_request(const Program& program, const Job& job, char
       r.fd_numbers.empty() ? 0 : static_cast<size_t>(r.fd_numbers.back()) + 2 + r.fd_numbers.size();
   if (needed > r.inherited.limits[RLIMIT_NOFILE].hard)
     return Status::error(EMFILE, "has descriptors up to " + std::to_string(r.fd_numbers.back()) +
-                                     ", too near to the limit (ulimit -Hn) for being passed on");
+                                     ", too near to the limit (ulimit -Hn) to be passed on");
   for (const int fd : r.fd_numbers) {
     r.fds.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!r.fds.back().valid()) {
