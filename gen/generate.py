@@ -102,6 +102,7 @@ class Function:
         self.params = TWO_FORMS_RE.sub(lambda m: TWO_FORMS[m[1]][large], params)
         self.has_twin = TWO_FORMS_RE.search(params) is not None
         self.large = large
+        self.without_stand_in = False
         # "int* flag" -> flag, "MPI_Request requests[]" -> requests, "int ranges[][3]" -> ranges
         self.arguments = [re.search(r"(\w+)(\[\d*\])*$", p)[1] for p in self.params.split(", ")
                           if p not in ("", "...")]
@@ -110,12 +111,12 @@ class Function:
         return Function(max("4.0", self.since), self.returns, self.base, params, large=True)
 
     # Debian's Open MPI is MPI-3.1: what came later may be missing in the library that is loaded. What MPI-4.0 has then works by a
-    # stand-in; what is younger is not found in the process either (route.h).
+    # stand-in; what is younger, or has none, is not found in the process either (route.h).
     def may_be_missing(self):
         return self.since > "3.1"
 
     def is_found_if_present(self):
-        return self.since > "4.0"
+        return self.since > "4.0" or self.without_stand_in
 
     # (large count, its datatype), by name
     def typed_counts(self):
@@ -154,6 +155,8 @@ class Api:
         handled = tomllib.loads((HERE / "handled.toml").read_text())
         self.delegates = handled["delegates"]
         self.always = handled["entry"]["always"]
+        for name in handled["entry"]["without_stand_in"]:
+            self.functions[name].without_stand_in = True
         self.stand_ins = handled["stand_ins"]
         used = handled["pmpi"]["used"]
         self.handles = handled["handles"]

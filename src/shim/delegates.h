@@ -129,6 +129,8 @@ int unpack_external(const char* format, const void* inbuf, MPI_Count insize, voi
 // Every collective call that makes one communicator for all its callers; agreement happens after `pass`
 // succeeded.
 int comm_new(MPI_Comm* newcomm, Pass pass);
+int comm_idup(MPI_Comm comm, const MPI_Comm* newcomm, Pass pass);
+int comm_free(const MPI_Comm* comm, Pass pass);
 
 }  // namespace delegate
 }  // namespace tasuki::shim

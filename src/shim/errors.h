@@ -19,6 +19,15 @@ inline MPI_Comm blamed(MPI_Comm comm) {
 #endif
 }
 
+// Who hears of the error of a request: nobody any more, if the library has raised it.
+struct Blame {
+  MPI_Comm comm;
+  bool told = false;
+};
+inline int raise(const Blame& blame, int code) {
+  return blame.told ? code : raise(blame.comm, code);
+}
+
 // Ends the job, after a line on stderr that says why.
 [[noreturn]] void end_job();
 

@@ -67,7 +67,7 @@ Board* shared_board(task::Space* space) {
   board->family = kFamily;
   board->task_count = space->task_count;
   board->costs = chosen_costs();
-  board->next_context.store(16, std::memory_order_relaxed);  // below: contexts that need no agreement
+  board->next_context.store(kFirstContext, std::memory_order_relaxed);
   if (root.compare_exchange_strong(existing, board, std::memory_order_acq_rel)) return board;
   os::unmap(memory, size);
   return static_cast<Board*>(existing);
@@ -247,6 +247,7 @@ void library_progress() {
   // Not a probe: MPICH answers one on a communicator of one rank without any progress.
   int flag = 0;
   pmpi().Request_get_status(g_process.never_done, &flag, MPI_STATUS_IGNORE);
+  g_process.requests.serve_twins();
 }
 
 void nothing_found() {
@@ -287,6 +288,17 @@ int comm_new(MPI_Comm* newcomm, Pass pass) {
   if (rc != MPI_SUCCESS || *newcomm == MPI_COMM_NULL) return rc;
   const int agreed = g_process.comms.adopt(*newcomm);
   return agreed == MPI_SUCCESS ? rc : raise(*newcomm, agreed);
+}
+
+int comm_idup(MPI_Comm comm, const MPI_Comm* newcomm, Pass pass) {
+  const int rc = pass();
+  if (rc == MPI_SUCCESS && newcomm != nullptr) g_process.comms.adopt_idup(comm, *newcomm);
+  return rc;
+}
+
+int comm_free(const MPI_Comm* comm, Pass pass) {
+  if (comm != nullptr) g_process.comms.about_to_free(*comm);
+  return pass();
 }
 
 int type_commit(MPI_Datatype*, Pass pass) {

@@ -91,6 +91,24 @@ int main(int argc, char** argv) {
     MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
     CHECK_EQ(in[19999], i + before);
   }
+
+  STEP("duplicates by MPI_Comm_idup, some of which overlap, are never used or are completed late");
+  for (int i = 0; i < 40; i++) {
+    MPI_Comm d[3];
+    MPI_Request q[3];
+    for (int k = 0; k < 3; k++) MPI_Comm_idup(k == 2 ? MPI_COMM_WORLD : c[i % 2], &d[k], &q[k]);
+    // A message on the parent goes on meanwhile; ranks complete the requests in orders of their own.
+    exchange(c[i % 2], 20 + i);
+    for (int k = 0; k < 3; k++) MPI_Wait(&q[(k + rank) % 3], MPI_STATUS_IGNORE);
+    exchange(d[0], 30 + i);
+    if (i % 2) exchange(d[1], 40 + i);
+    exchange(d[2], 50 + i);
+    MPI_Comm e;
+    MPI_Comm_dup(d[2], &e);
+    exchange(e, 60 + i);
+    MPI_Comm_free(&e);
+    for (int k = 2; k >= 0; k--) MPI_Comm_free(&d[k]);
+  }
   for (int i = 0; i < n; i++) MPI_Comm_free(&c[i]);
   MPI_Group_free(&world);
   MPI_Group_free(&reversed);

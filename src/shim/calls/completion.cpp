@@ -11,13 +11,16 @@ namespace tasuki::shim {
 namespace {
 
 // The communicator whose error handler hears of the request's error.
-MPI_Comm blamed_for(const Request* r) {
-  return blamed(mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_NULL);
+Blame blamed_for(const Request* r) {
+  const Request* part = r->kind == RequestKind::pair ? r->part[0] : r;
+  return {blamed(mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_NULL), mine(part).by_library != 0};
 }
 
 // The same of a call that completes this one request: MPICH knows the communicator of a persistent one.
-MPI_Comm blamed_alone(const Request* r) {
-  return mine(r).persistent != 0 ? mine(r).comm->comm : blamed_for(r);
+Blame blamed_alone(const Request* r) {
+  Blame blame = blamed_for(r);
+  if (mine(r).persistent != 0) blame.comm = mine(r).comm->comm;
+  return blame;
 }
 
 MPI_Status* at(MPI_Status statuses[], int i) {
@@ -31,19 +34,20 @@ int retire(Request* r, MPI_Request* handle, MPI_Status* status) {
     return MPI_SUCCESS;
   }
   const bool stays = mine(r).persistent != 0;
-  const int rc = g_process.requests.finish(r, status, blamed_for(r));
+  const int rc = g_process.requests.finish(r, status, blamed_for(r).comm);
   if (!stays) *handle = MPI_REQUEST_NULL;
   return rc;
 }
 
 bool ready(Request* r, bool stay) {
-  return is_inactive(r) || g_process.engine.poll(r, stay);
+  return is_inactive(r) || g_process.requests.poll(r, stay);
 }
 
 // Of a request that is ready.
 bool has_failed(Request* r) {
   if (is_inactive(r)) return false;
   if (r->kind == RequestKind::pair) r = r->part[0];
+  if (mine(r).by_library != 0) return mine(r).code != MPI_SUCCESS;
   g_process.requests.check_end(r, mine(r).type);
   return r->truncated != 0;
 }
@@ -57,6 +61,7 @@ bool is_carried(const Request* r) {
 struct Split {
   std::vector<Request*> ours;  // by position, nullptr: the library's
   int our_count = 0;
+  bool twins = false;               // some of ours may be completed by the library
   std::vector<MPI_Request> theirs;  // without MPI_REQUEST_NULL
   std::vector<int> their_position;
   std::vector<Request*> carried;  // beside `theirs`: nullptr for the user's own
@@ -68,6 +73,7 @@ struct Split {
       if (r != nullptr && !is_carried(r)) {
         ours[static_cast<size_t>(i)] = r;
         our_count++;
+        twins = twins || has_twin(r);
       } else if (requests[i] != MPI_REQUEST_NULL) {
         theirs.push_back(r != nullptr ? handle_of<MPI_Request>(mine(r).library) : requests[i]);
         their_position.push_back(i);
@@ -75,6 +81,14 @@ struct Split {
       }
     }
     their_status.resize(theirs.size() + 1);
+  }
+  // Waits until done() says so; it looks at all of them.
+  template <typename Done>
+  void wait_for(Done done) const {
+    if (twins || !theirs.empty())
+      g_process.engine.wait_for_both(done);
+    else
+      g_process.engine.wait_for(done);
   }
   int their_count() const { return static_cast<int>(theirs.size()); }
   // The user's handle of the library's k-th request, which may have completed with this status and code.
@@ -108,11 +122,11 @@ bool all_ours_or_null(int count, const MPI_Request requests[]) {
 // statuses. The error handler is told so, or, in Open MPI, what the first that failed is told.
 class Outcome {
  public:
-  void ours(MPI_Comm comm, int code, MPI_Status* status) {
+  void ours(const Blame& blame, int code, MPI_Status* status) {
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
     if (code == MPI_SUCCESS || failed_) return;
     failed_ = true;
-    comm_ = comm;
+    blame_ = blame;
     first_code_ = code;
   }
   bool failed() const { return failed_; }
@@ -120,16 +134,16 @@ class Outcome {
   // The library has raised its own errors already.
   int code() const {
 #if defined(OPEN_MPI)
-    if (failed_) raise(comm_, first_code_);
+    if (failed_) raise(blame_, first_code_);
 #else
-    if (failed_) raise(comm_, MPI_ERR_IN_STATUS);
+    if (failed_) raise(blame_, MPI_ERR_IN_STATUS);
 #endif
     return failed_ || library_failed_ ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
   }
 
  private:
   bool failed_ = false, library_failed_ = false;
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  Blame blame_{MPI_COMM_NULL};
   int first_code_ = MPI_SUCCESS;
 };
 
@@ -159,16 +173,20 @@ bool any_has_failed(int count, const MPI_Request requests[]) {
 bool wait_or_fail(Request* r, int count, const MPI_Request requests[]) {
   if (r == nullptr || is_inactive(r)) return false;
   if (!kWaitallEndsWithFirstError) {
-    g_process.engine.wait(r);
+    g_process.requests.wait(r);
     return false;
   }
   uint32_t looks = 0;
   bool failed = false;
-  g_process.engine.wait_for([&] {
-    if (g_process.engine.poll(r, true)) return true;
+  const auto done = [&] {
+    if (g_process.requests.poll(r, true)) return true;
     failed = ++looks % kLookAtAllEvery == 0 && any_has_failed(count, requests);
     return failed;
-  });
+  };
+  if (has_twin(r))
+    g_process.engine.wait_for_both(done);
+  else
+    g_process.engine.wait_for(done);
   return failed || has_failed(r);
 }
 
@@ -182,8 +200,8 @@ void set_pending(MPI_Status* status) {
 }
 
 void retire_into(Request* r, MPI_Request* handle, MPI_Status* status, Outcome* outcome) {
-  const MPI_Comm comm = blamed_for(r);
-  outcome->ours(comm, retire(r, handle, status), status);
+  const Blame blame = blamed_for(r);
+  outcome->ours(blame, retire(r, handle, status), status);
 }
 
 // Looks at a request without completing it. Returns whether it is active; the status is set when it is
@@ -274,10 +292,10 @@ int test_any(int count, MPI_Request requests[], MPI_Status* status, Split& s, bo
     Request* r = s.ours[static_cast<size_t>(i)];
     if (r == nullptr || is_inactive(r)) continue;
     active = true;
-    if (!g_process.engine.poll(r, stay)) continue;
-    const MPI_Comm comm = blamed_for(r);
+    if (!g_process.requests.poll(r, stay)) continue;
+    const Blame blame = blamed_for(r);
     const int rc = retire(r, &requests[i], status);
-    *code = rc == MPI_SUCCESS ? rc : raise(comm, rc);
+    *code = rc == MPI_SUCCESS ? rc : raise(blame, rc);
     return i;
   }
   if (!s.theirs.empty()) {
@@ -306,7 +324,7 @@ void test_some(int count, MPI_Request requests[], int* outcount, int indices[], 
     Request* r = s.ours[static_cast<size_t>(i)];
     if (r == nullptr || is_inactive(r)) continue;
     active = true;
-    if (!g_process.engine.poll(r, stay)) continue;
+    if (!g_process.requests.poll(r, stay)) continue;
     retire_into(r, &requests[i], at(statuses, n), outcome);
     indices[n++] = i;
   }
@@ -354,10 +372,10 @@ int wait(MPI_Request* request, MPI_Status* status, Pass pass) {
     *request = MPI_REQUEST_NULL;
     return g_process.remote.wait(r, status);
   }
-  if (!is_inactive(r)) g_process.engine.wait(r);
-  const MPI_Comm comm = blamed_alone(r);
+  if (!is_inactive(r)) g_process.requests.wait(r);
+  const Blame blame = blamed_alone(r);
   const int rc = retire(r, request, status);
-  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+  return rc == MPI_SUCCESS ? rc : raise(blame, rc);
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass) {
@@ -373,9 +391,9 @@ int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass) {
     nothing_found();
     return MPI_SUCCESS;
   }
-  const MPI_Comm comm = blamed_alone(r);
+  const Blame blame = blamed_alone(r);
   const int rc = retire(r, request, status);
-  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+  return rc == MPI_SUCCESS ? rc : raise(blame, rc);
 }
 
 int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass) {
@@ -402,7 +420,7 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass)
     return retire_all(count, requests, statuses, s, &outcome);
   }
   bool library_done = false;
-  g_process.engine.wait_for([&] {
+  s.wait_for([&] {
     bool done = true;
     bool failed = false;
     for (Request* r : s.ours) {
@@ -446,7 +464,7 @@ int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status, P
   Split s(count, requests);
   if (s.our_count == 0) return wait_any_of_theirs(requests, index, status, s);
   int code = MPI_SUCCESS;
-  g_process.engine.wait_for([&] {
+  s.wait_for([&] {
     *index = test_any(count, requests, status, s, true, &code);
     return *index != kNone;
   });
@@ -471,7 +489,7 @@ int waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], 
   if (!any_of_ours(incount, requests) || outcount == nullptr || indices == nullptr) return pass();
   Split s(incount, requests);
   Outcome outcome;
-  g_process.engine.wait_for([&] {
+  s.wait_for([&] {
     test_some(incount, requests, outcount, indices, statuses, s, true, s.our_count == 0, &outcome);
     return *outcount != 0;
   });
@@ -568,7 +586,7 @@ int cancel(MPI_Request* request, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr) return pass();
   if (is_carried(r)) return g_process.remote.cancel(r);
-  g_process.engine.cancel(r);
+  g_process.requests.cancel(r);
   return MPI_SUCCESS;
 }
 

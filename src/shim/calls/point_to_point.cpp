@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "generated/pmpi.h"
+#include "shim/entry/stand_in.h"
 #include "shim/objects/status.h"
 #include "shim/process.h"
 #include "shim/verdict.h"
@@ -15,9 +16,10 @@ int no_memory(const Target& t) {
 
 // Waits for a blocking call's own request and reports its result.
 int complete_now(Request* r, MPI_Comm comm, MPI_Status* status) {
-  g_process.engine.wait(r);
+  g_process.requests.wait(r);
+  const Blame blame{comm, mine(r).by_library != 0};
   const int rc = g_process.requests.finish(r, status, comm);
-  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+  return rc == MPI_SUCCESS ? rc : raise(blame, rc);
 }
 
 bool fits_inline(const Target& t, MPI_Count count) {
@@ -44,42 +46,92 @@ struct PackedCopy {
   uint64_t bytes = 0;
 };
 
-// Starts both halves of an exchange. The receive first: the peer's message then finds it.
-Resolved<Exchange> start_halves(const Side& out, const Side& in, const Target& to, const Target& from,
-                                PackedCopy* copy) {
-  Exchange x;
-  if (out.peer != MPI_PROC_NULL) {
-    x.send = g_process.requests.make_send(to, out.buf, out.count, out.tag);
-    if (x.send == nullptr) return Unresolved::failed(no_memory(to));
-    if (copy->data != nullptr) {
-      mine(x.send).scratch = copy->data;
-      x.send->region = {copy->data, copy->bytes, layout::byte_layout()};
-      copy->data = nullptr;
-    }
+// The two halves of an exchange whose peers may be elsewhere: then the library carries that half.
+
+bool is_elsewhere(const CommInfo* c, int peer) {
+  return c != nullptr && c->mixed && peer >= 0 && peer < c->peer_count && c->slots[peer] == kElsewhere;
+}
+
+// nullptr: nobody.
+Resolved<Request*> start_send_half(const Side& out, const Target& to, PackedCopy* copy) {
+  if (out.peer == MPI_PROC_NULL) return nullptr;
+  Request* r = g_process.requests.make_send(to, out.buf, out.count, out.tag);
+  if (r == nullptr) return Unresolved::failed(no_memory(to));
+  if (copy->data != nullptr) {
+    mine(r).scratch = copy->data;
+    r->region = {copy->data, copy->bytes, layout::byte_layout()};
+    copy->data = nullptr;
   }
-  if (in.peer != MPI_PROC_NULL) {
-    x.receive = g_process.requests.make_receive(from, in.buf, in.count, in.tag);
-    if (x.receive == nullptr) {
-      if (x.send != nullptr) g_process.requests.discard(x.send);
-      return Unresolved::failed(no_memory(from));
-    }
-    g_process.engine.start_receive(x.receive);
-  }
-  const int rc = x.send != nullptr ? g_process.requests.launch_send(x.send, SendMode::standard) : MPI_SUCCESS;
+  const int rc = g_process.requests.launch_send(r, SendMode::standard);
   if (rc != MPI_SUCCESS) return Unresolved::failed(rc);
-  return x;
+  return r;
+}
+
+Resolved<Request*> start_receive_half(const Side& in, const Target& from) {
+  if (in.peer == MPI_PROC_NULL) return nullptr;
+  Request* r = g_process.requests.make_receive(from, in.buf, in.count, in.tag);
+  if (r == nullptr) return Unresolved::failed(no_memory(from));
+  const int rc = g_process.requests.launch_receive(r, in.buf, in.count, in.type, in.tag);
+  if (rc != MPI_SUCCESS) return Unresolved::failed(rc);
+  return r;
+}
+
+// What the library has begun, as a request of this layer.
+Resolved<Request*> borne(RequestKind kind, CommInfo* c, MPI_Request library, int rc) {
+  if (rc != MPI_SUCCESS) return Unresolved::failed(rc);
+  Request* r = g_process.requests.make_borne(kind, c, library);
+  if (r == nullptr) return Unresolved::failed(raise(c->comm, MPI_ERR_NO_MEM));
+  return r;
+}
+
+Resolved<Request*> start_send_elsewhere(const Side& out, CommInfo* c, PackedCopy* copy) {
+  MPI_Request sent = MPI_REQUEST_NULL;
+  const stand_in::Sized what = copy->data != nullptr
+                                   ? stand_in::Sized(static_cast<MPI_Count>(copy->bytes), MPI_PACKED)
+                                   : stand_in::Sized(out.count, out.type);
+  const int rc = pmpi().Isend(copy->data != nullptr ? copy->data : out.buf, what.count(), what.type(),
+                              out.peer, out.tag, c->comm, &sent);
+  const Resolved<Request*> half = borne(RequestKind::send, c, sent, rc);
+  if (Request* r = half.value_or(nullptr); r != nullptr && copy->data != nullptr) {
+    mine(r).scratch = copy->data;
+    copy->data = nullptr;
+  }
+  return half;
+}
+
+Resolved<Request*> start_receive_elsewhere(const Side& in, CommInfo* c) {
+  MPI_Request posted = MPI_REQUEST_NULL;
+  const stand_in::Sized what(in.count, in.type);
+  const int rc = pmpi().Irecv(in.buf, what.count(), what.type(), in.peer, in.tag, c->comm, &posted);
+  return borne(RequestKind::receive, c, posted, rc);
+}
+
+// The receive first: the peer's message then finds it.
+template <typename Receive, typename Send>
+Resolved<Exchange> start_halves(Receive receive, Send send) {
+  return receive().and_then([&](Request* in) -> Resolved<Exchange> {
+    return send().and_then([&](Request* out) -> Resolved<Exchange> { return Exchange{in, out}; });
+  });
 }
 
 Resolved<Exchange> start_exchange(const Side& out, const Side& in, MPI_Comm comm, PackedCopy* copy) {
   const bool sends = out.peer != MPI_PROC_NULL, receives = in.peer != MPI_PROC_NULL;
   if (!sends && !receives) return Unresolved::pass();
+  CommInfo* c = g_process.comms.find(comm);
+  const bool out_elsewhere = is_elsewhere(c, out.peer), in_elsewhere = is_elsewhere(c, in.peer);
+  if ((out_elsewhere || !sends) && (in_elsewhere || !receives)) return Unresolved::pass();
   const Resolved<Target> nobody = Target{};
   const Resolved<Target> to =
-      sends ? g_process.targets.to(out.buf, out.count, out.type, out.peer, out.tag, comm) : nobody;
-  const Resolved<Target> from =
-      receives ? g_process.targets.from(in.buf, in.count, in.type, in.peer, in.tag, comm) : nobody;
-  return to.and_then(from,
-                     [&](const Target& t, const Target& f) { return start_halves(out, in, t, f, copy); });
+      sends && !out_elsewhere ? g_process.targets.to(out.buf, out.count, out.type, out.peer, out.tag, comm)
+                              : nobody;
+  const Resolved<Target> from = receives && !in_elsewhere
+                                    ? g_process.targets.from(in.buf, in.count, in.type, in.peer, in.tag, comm)
+                                    : nobody;
+  return to.and_then(from, [&](const Target& t, const Target& f) {
+    return start_halves(
+        [&] { return in_elsewhere ? start_receive_elsewhere(in, c) : start_receive_half(in, f); },
+        [&] { return out_elsewhere ? start_send_elsewhere(out, c, copy) : start_send_half(out, t, copy); });
+  });
 }
 
 Resolved<Exchange> start_exchange(const Side& out, const Side& in, MPI_Comm comm) {
@@ -88,31 +140,53 @@ Resolved<Exchange> start_exchange(const Side& out, const Side& in, MPI_Comm comm
 }
 
 int finish_exchange(const Exchange& x, MPI_Status* status) {
-  Engine& engine = g_process.engine;
-  engine.wait_for([&] {
-    const bool sent = x.send == nullptr || engine.poll(x.send, true);
-    return (x.receive == nullptr || engine.poll(x.receive, true)) && sent;
-  });
-  if (x.send != nullptr) g_process.requests.finish(x.send, MPI_STATUS_IGNORE);
+  Requests& requests = g_process.requests;
+  const auto done = [&] {
+    const bool sent = x.send == nullptr || requests.poll(x.send, true);
+    return (x.receive == nullptr || requests.poll(x.receive, true)) && sent;
+  };
+  if (has_twin(x.send) || has_twin(x.receive))
+    g_process.engine.wait_for_both(done);
+  else
+    g_process.engine.wait_for(done);
+  if (x.send != nullptr) {
+    // A send fails only where the library has carried it, and said so.
+    const int rc = requests.finish(x.send, MPI_STATUS_IGNORE);
+    if (rc != MPI_SUCCESS && x.receive != nullptr) requests.finish(x.receive, status);
+    if (rc != MPI_SUCCESS) return rc;
+  }
   if (x.receive != nullptr) return complete_now(x.receive, mine(x.receive).comm->comm, status);
   set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
   return MPI_SUCCESS;
 }
 
+// Some libraries put a few bytes before packed data.
+constexpr uint64_t kPackHeader = 1024;
+
+uint64_t pack_by_library(const Side& out, char* to, uint64_t room, MPI_Comm comm) {
+  MPI_Count position = 0;
+  stand_in::pack(out.buf, out.count, out.type, to, static_cast<MPI_Count>(room), &position, comm);
+  return static_cast<uint64_t>(position);
+}
+
 // Starts an exchange whose receive overwrites the buffer that is sent: sends a packed copy.
 Resolved<Exchange> start_replace(const Side& out, const Side& in, MPI_Comm comm) {
   const auto start = [&](const Target& t) -> Resolved<Exchange> {
-    if (t.type->opaque) return start_exchange(out, in, comm);  // packed when the send is made
+    const bool elsewhere = is_elsewhere(t.comm, out.peer);
+    if (t.type->opaque && !elsewhere) return start_exchange(out, in, comm);  // packed when the send is made
     const uint64_t bytes = static_cast<uint64_t>(out.count) * t.type->size;
-    PackedCopy copy{static_cast<char*>(malloc(bytes + 1)), bytes};
+    PackedCopy copy{static_cast<char*>(malloc(bytes + kPackHeader)), bytes};
     if (copy.data == nullptr) return Unresolved::failed(no_memory(t));
-    layout::pack(copy.data, {static_cast<char*>(out.buf), static_cast<uint64_t>(out.count), t.type->layout},
-                 0, bytes);
+    if (elsewhere)
+      copy.bytes = pack_by_library(out, copy.data, bytes + kPackHeader, comm);
+    else
+      layout::pack(copy.data, {static_cast<char*>(out.buf), static_cast<uint64_t>(out.count), t.type->layout},
+                   0, bytes);
     const Resolved<Exchange> x = start_exchange(out, in, comm, &copy);
     free(copy.data);  // what no request has taken
     return x;
   };
-  return g_process.targets.to(out.buf, out.count, out.type, 0, 0, comm).and_then(start);
+  return g_process.targets.buffer(out.buf, out.count, out.type, 0, comm).and_then(start);
 }
 
 // One request for both halves of a non-blocking exchange.
@@ -127,6 +201,7 @@ int pair_request(const Exchange& x, MPI_Comm comm, MPI_Request* request) {
   pair->kind = RequestKind::pair;
   pair->part[0] = x.receive;
   pair->part[1] = x.send;
+  if (has_twin(x.send) || has_twin(x.receive)) mine(pair).twin = Twin::parts;
   mine(pair).comm = mine(x.receive).comm;
   CommTable::retain(mine(pair).comm);
   pair->state.store(RequestState::pending, std::memory_order_relaxed);
@@ -140,11 +215,11 @@ int pair_request(const Exchange& x, MPI_Comm comm, MPI_Request* request) {
 int exchange_with_nobody(const Side& out, const Side& in, MPI_Comm comm, MPI_Request* request, Pass pass) {
   if (out.peer != MPI_PROC_NULL || in.peer != MPI_PROC_NULL || request == nullptr) return pass();
   const auto look_at_receive = [&](const Target& send) {
-    return g_process.targets.from(in.buf, in.count, in.type, 0, in.tag, comm).and_then([&](const Target&) {
+    return g_process.targets.buffer(in.buf, in.count, in.type, in.tag, comm).and_then([&](const Target&) {
       return Resolved<Target>(send);
     });
   };
-  return g_process.targets.to(out.buf, out.count, out.type, 0, out.tag, comm)
+  return g_process.targets.buffer(out.buf, out.count, out.type, out.tag, comm)
       .and_then(look_at_receive)
       .answer(pass, [&](const Target& send) {
         Request* r = g_process.requests.make_send(send, out.buf, 0, out.tag);
@@ -188,8 +263,13 @@ int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI
     return g_process.remote.recv(buf, count, type, source, tag, comm, status, pass);
   };
   return g_process.targets.from(buf, count, type, source, tag, comm).answer(by_library, [&](const Target& t) {
-    Request* r = g_process.requests.make_receive(t, buf, count, tag, Hold::no);
+    const bool both_sides = source == MPI_ANY_SOURCE && t.comm->mixed;
+    Request* r = g_process.requests.make_receive(t, buf, count, tag, both_sides ? Hold::yes : Hold::no);
     if (r == nullptr) return no_memory(t);
+    if (both_sides) {
+      const int rc = g_process.requests.launch_receive(r, buf, count, type, tag);
+      return rc == MPI_SUCCESS ? complete_now(r, comm, status) : rc;
+    }
     g_process.engine.receive(r);
     g_process.requests.check_end(r, t.type);
     return complete_now(r, comm, status);
@@ -220,9 +300,9 @@ int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MP
   return g_process.targets.from(buf, count, type, source, tag, comm).answer(by_library, [&](const Target& t) {
     Request* r = g_process.requests.make_receive(t, buf, count, tag);
     if (r == nullptr) return no_memory(t);
-    g_process.engine.start_receive(r);
-    *request = g_process.requests.handle_for(r);
-    return MPI_SUCCESS;
+    const int rc = g_process.requests.launch_receive(r, buf, count, type, tag);
+    if (rc == MPI_SUCCESS) *request = g_process.requests.handle_for(r);
+    return rc;
   });
 }
 
@@ -283,6 +363,11 @@ int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag
   return g_process.targets.from(buf, count, type, source, tag, comm).answer(pass, [&](const Target& t) {
     Request* r = g_process.requests.make_receive(t, buf, count, tag);
     if (r == nullptr) return no_memory(t);
+    if (source == MPI_ANY_SOURCE && t.comm->mixed &&
+        !g_process.requests.keep_arguments(r, buf, count, type)) {
+      g_process.requests.discard(r);
+      return no_memory(t);
+    }
     mine(r).persistent = 1;
     *request = g_process.requests.handle_for(r);
     return MPI_SUCCESS;

@@ -17,8 +17,52 @@ Resolved<Search> search_for(int source, int tag, MPI_Comm comm) {
   if (c == nullptr || (tag != MPI_ANY_TAG && (tag < 0 || tag > g_process.targets.tag_upper_bound())))
     return Unresolved::pass();
   if (source == MPI_ANY_SOURCE) return Search{c, kAnySource, tag_in(tag)};
-  if (source < 0 || source >= c->peer_count) return Unresolved::pass();
+  if (source < 0 || source >= c->peer_count || c->slots[source] == kElsewhere) return Unresolved::pass();
   return Search{c, c->slots[source], tag_in(tag)};
+}
+
+// From any source on a mixed communicator: the library is asked, too.
+bool asks_library(const Search& s) {
+  return s.slot == kAnySource && s.comm->mixed;
+}
+
+// Looks for a message here. Receives that are posted on both sides get theirs first.
+bool found_here(const Search& s, Engine::Found* found) {
+  g_process.requests.serve_twins();
+  return g_process.engine.probe(s.comm->context, s.slot, s.tag, found);
+}
+Envelope* take_here(const Search& s, Engine::Found* found) {
+  g_process.requests.serve_twins();
+  return g_process.engine.take_message(s.comm->context, s.slot, s.tag, found);
+}
+
+// Looks for a message elsewhere: MPI_Iprobe of the library. What is found is remembered for the receive that
+// follows; of several threads nobody knows which that is.
+int found_elsewhere(const Search& s, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  MPI_Status own_status;
+  if (status == MPI_STATUS_IGNORE) status = &own_status;
+  const int rc = pmpi().Iprobe(MPI_ANY_SOURCE, tag, comm, flag, status);
+  if (rc == MPI_SUCCESS && *flag != 0 && !g_process.threads) {
+    s.comm->probed_source = status->MPI_SOURCE;
+    s.comm->probed_tag = status->MPI_TAG;
+  }
+  return rc;
+}
+
+// Calls here() until it is true, and now and then elsewhere(), which may also fail.
+template <typename Here, typename Elsewhere>
+int wait_for_either(Here here, Elsewhere elsewhere) {
+  constexpr uint32_t kElsewhereEvery = 8;
+  int rc = MPI_SUCCESS;
+  uint32_t looks = 0;
+  g_process.engine.wait_for_both([&] {
+    if (here()) return true;
+    if (looks++ % kElsewhereEvery != 0) return false;
+    int flag = 0;
+    rc = elsewhere(&flag);
+    return flag != 0 || rc != MPI_SUCCESS;
+  });
+  return rc;
 }
 
 // Starts the receive of a matched message.
@@ -47,22 +91,31 @@ int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Pa
   if (flag == nullptr) return pass();
   return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
     Engine::Found found;
-    *flag = g_process.engine.probe(s.comm->context, s.slot, s.tag, &found) ? 1 : 0;
-    if (*flag != 0)
+    s.comm->probed_source = kNobody;
+    *flag = found_here(s, &found) ? 1 : 0;
+    if (*flag != 0) {
       set_status(status, found.source_rank, found.tag, found.bytes, false);
-    else
-      nothing_found();
-    return MPI_SUCCESS;
+      return MPI_SUCCESS;
+    }
+    const int rc = asks_library(s) ? found_elsewhere(s, tag, comm, flag, status) : MPI_SUCCESS;
+    if (*flag == 0) nothing_found();
+    return rc;
   });
 }
 
 int probe(int source, int tag, MPI_Comm comm, MPI_Status* status, Pass pass) {
   return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
     Engine::Found found;
-    Engine& engine = g_process.engine;
-    engine.wait_for([&] { return engine.probe(s.comm->context, s.slot, s.tag, &found); });
-    set_status(status, found.source_rank, found.tag, found.bytes, false);
-    return MPI_SUCCESS;
+    bool here = false;
+    const auto look_here = [&] { return here = found_here(s, &found); };
+    s.comm->probed_source = kNobody;
+    int rc = MPI_SUCCESS;
+    if (asks_library(s))
+      rc = wait_for_either(look_here, [&](int* flag) { return found_elsewhere(s, tag, comm, flag, status); });
+    else
+      g_process.engine.wait_for(look_here);
+    if (here) set_status(status, found.source_rank, found.tag, found.bytes, false);
+    return rc;
   });
 }
 
@@ -71,11 +124,13 @@ int improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
   if (flag == nullptr || message == nullptr) return pass();
   return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
     Engine::Found found;
-    Envelope* m = g_process.engine.take_message(s.comm->context, s.slot, s.tag, &found);
+    Envelope* m = take_here(s, &found);
     *flag = m != nullptr ? 1 : 0;
     if (m == nullptr) {
-      nothing_found();
-      return MPI_SUCCESS;
+      const int rc =
+          asks_library(s) ? pmpi().Improbe(MPI_ANY_SOURCE, tag, comm, flag, message, status) : MPI_SUCCESS;
+      if (*flag == 0) nothing_found();
+      return rc;
     }
     *message = g_process.messages.handle_for(m, s.comm);
     set_status(status, found.source_rank, found.tag, found.bytes, false);
@@ -87,12 +142,16 @@ int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status*
   if (message == nullptr) return pass();
   return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
     Engine::Found found;
-    Engine& engine = g_process.engine;
     Envelope* m = nullptr;
-    engine.wait_for([&] {
-      m = engine.take_message(s.comm->context, s.slot, s.tag, &found);
-      return m != nullptr;
-    });
+    const auto look_here = [&] { return (m = take_here(s, &found)) != nullptr; };
+    int rc = MPI_SUCCESS;
+    if (asks_library(s))
+      rc = wait_for_either(look_here, [&](int* flag) {
+        return pmpi().Improbe(MPI_ANY_SOURCE, tag, comm, flag, message, status);
+      });
+    else
+      g_process.engine.wait_for(look_here);
+    if (m == nullptr) return rc;
     *message = g_process.messages.handle_for(m, s.comm);
     set_status(status, found.source_rank, found.tag, found.bytes, false);
     return MPI_SUCCESS;

@@ -157,8 +157,9 @@ Remote::Packed::Packed(Remote& remote, Direction direction, const void* buf, MPI
     : remote_(remote) {
   if (remote.policy_ == RemotePolicy::off || count <= 0 || comm == MPI_COMM_NULL) return;
   if (peer < 0 && (peer != MPI_ANY_SOURCE || direction == Direction::send)) return;
-  // Refused for another reason than its members: the library says what is wrong.
-  if (remote.comms_.find(comm) != nullptr) return;
+  // Refused for another reason than where the peer is: the library says what is wrong.
+  const CommInfo* c = remote.comms_.find(comm);
+  if (c != nullptr && (peer < 0 || peer >= c->peer_count || c->slots[peer] != kElsewhere)) return;
   error_ = remote.types_.find(type, comm)
                .answer([] { return MPI_SUCCESS; },
                        [&](TypeInfo* t) {

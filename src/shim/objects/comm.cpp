@@ -9,8 +9,11 @@
 namespace tasuki::shim {
 namespace {
 
-constexpr uint32_t kWorldContext = 1;
-constexpr uint32_t kSelfContext = 2;  // one for all: a task's messages to itself meet nobody else's
+constexpr int kAgreementTag = 0;
+
+int* integers(int n) {
+  return static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(n)));
+}
 
 }  // namespace
 
@@ -23,14 +26,18 @@ void CommTable::open(Board* board, int* slot_of_world_rank, int world_size, bool
   pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &CommTable::forget, &keyval_, this);
   int rank = 0;
   pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
-  if (std::find(slot_of_world_rank, slot_of_world_rank + world_size, -1) == slot_of_world_rank + world_size) {
-    int* slots = static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(world_size)));
+  const int here = world_size - static_cast<int>(std::count(slot_of_world_rank,
+                                                            slot_of_world_rank + world_size, kElsewhere));
+  if (here > 1 || world_size == 1) {
+    int* slots = integers(world_size);
     if (slots != nullptr) {
       std::copy_n(slot_of_world_rank, world_size, slots);
-      remember(MPI_COMM_WORLD, {kWorldContext, world_barrier()}, rank, false, world_size, slots);
+      const bool all = here == world_size;
+      remember(MPI_COMM_WORLD, {kWorldContext, all ? world_barrier() : nullptr}, rank, false, world_size,
+               slots);
     }
   }
-  int* self = static_cast<int*>(malloc(sizeof(int)));
+  int* self = integers(1);
   if (self != nullptr) {
     *self = slot_of_world_rank[rank];
     remember(MPI_COMM_SELF, {kSelfContext, nullptr}, 0, false, 1, self);
@@ -62,19 +69,53 @@ Barrier* CommTable::world_barrier() {
   return known;
 }
 
-bool CommTable::remember(MPI_Comm comm, const Agreed& agreed, int rank, bool inter, int peer_count,
-                         int* slots) {
+CommInfo* CommTable::remember(MPI_Comm comm, const Agreed& agreed, int rank, bool inter, int peer_count,
+                              int* slots) {
   CommInfo* c = static_cast<CommInfo*>(calloc(1, sizeof(CommInfo)));
-  if (c == nullptr) return false;
+  if (c == nullptr) return nullptr;
   c->comm = comm;
   c->context = agreed.context;
+  c->spare_contexts = agreed.context + 1;
+  c->spare_contexts_end = agreed.context + kContextsEach;
   c->barrier = agreed.barrier;
   c->rank = rank;
   c->inter = inter;
   c->peer_count = peer_count;
   c->slots = slots;
+  c->mixed = std::find(slots, slots + peer_count, kElsewhere) != slots + peer_count;
+  c->probed_source = kNobody;
   c->users.store(1, std::memory_order_relaxed);
-  return map_.insert(key_of(comm), c);
+  if (map_.insert(key_of(comm), c)) return c;
+  free(c);
+  return nullptr;
+}
+
+// All members make the same duplicates in the same order, so each knows the context without the others. What
+// the library says of the new communicator may not hold before the call is complete; its members are the
+// parent's.
+void CommTable::adopt_idup(MPI_Comm parent, MPI_Comm comm) {
+  CommInfo* p = find(parent);
+  if (p == nullptr || p->spare_contexts == p->spare_contexts_end) return;
+  const uint32_t context = p->spare_contexts++;
+  int* slots = integers(p->peer_count);
+  CommInfo* c = nullptr;
+  if (slots != nullptr) {
+    std::copy_n(p->slots, p->peer_count, slots);
+    c = remember(comm, {context, nullptr}, p->rank, p->inter, p->peer_count, slots);
+  }
+  if (c == nullptr) {
+    fprintf(stderr, "tasuki: no memory for a communicator of %d ranks\n", p->peer_count);
+    abort();  // the other members count on this one
+  }
+  c->spare_contexts = c->spare_contexts_end;
+  c->unmarked = true;
+}
+
+void CommTable::about_to_free(MPI_Comm comm) {
+  CommInfo* c = find(comm);
+  if (c == nullptr || !c->unmarked) return;
+  c->unmarked = false;
+  pmpi().Comm_set_attr(comm, keyval_, this);
 }
 
 // Called by the MPI library when the communicator is freed, by whatever call: its handle may be given to
@@ -91,67 +132,111 @@ int CommTable::forget(MPI_Comm comm, int, void*, void* extra) {
   return MPI_SUCCESS;
 }
 
-// Slots of a group's ranks; nullptr unless all of them are members. The caller frees it.
-int* CommTable::slots_of(MPI_Group group, int* count) {
-  pmpi().Group_size(group, count);
-  const size_t n = static_cast<size_t>(*count);
-  int* ranks = static_cast<int*>(malloc(sizeof(int) * 2 * (n + 1)));
-  if (ranks == nullptr) return nullptr;
-  int* world = ranks + n;
-  for (int i = 0; i < *count; i++) ranks[i] = i;
-  pmpi().Group_translate_ranks(group, *count, ranks, world_group_, world);
-  for (size_t i = 0; i < n; i++) {
-    ranks[i] = world[i] >= 0 && world[i] < world_size_ ? slot_of_world_rank_[world[i]] : -1;
-    if (ranks[i] < 0) {
-      free(ranks);
-      return nullptr;
-    }
+// The caller frees `slots`, which is nullptr where memory is exhausted.
+CommTable::Side CommTable::side_of(MPI_Group group) {
+  Side s;
+  pmpi().Group_size(group, &s.count);
+  s.slots = integers(2 * (s.count + 1));
+  if (s.slots == nullptr) return s;
+  int* world = s.slots + s.count;
+  for (int i = 0; i < s.count; i++) s.slots[i] = i;
+  pmpi().Group_translate_ranks(group, s.count, s.slots, world_group_, world);
+  for (int i = 0; i < s.count; i++) {
+    const bool in_world = world[i] >= 0 && world[i] < world_size_;
+    s.slots[i] = in_world ? slot_of_world_rank_[world[i]] : kElsewhere;
+    s.known = s.known && in_world;
+    if (s.slots[i] == kElsewhere) continue;
+    if (s.here++ == 0) s.first = i;
   }
-  return ranks;
+  return s;
 }
 
-int CommTable::agree(MPI_Comm comm, bool inter, int count, Agreed* agreed) {
+int CommTable::agree(MPI_Comm comm, int count, Agreed* agreed) {
   int rank = 0;
   pmpi().Comm_rank(comm, &rank);
-  unsigned mine = rank == 0 ? board_->next_context.fetch_add(1, std::memory_order_relaxed) : 0;
-  if (!inter) {
-    if (rank == 0) *agreed = {mine, count > 1 ? barriers_.take(count) : nullptr};
-    return pmpi().Bcast(agreed, sizeof *agreed, MPI_BYTE, 0, comm);
-  }
-  // On an inter-communicator a reduction delivers the other group's result: send the proposal over, and get
-  // one's own back.
-  unsigned theirs = 0, ours = 0;
+  if (rank == 0) *agreed = {new_context(), count > 1 ? barriers_.take(count) : nullptr};
+  return pmpi().Bcast(agreed, sizeof *agreed, MPI_BYTE, 0, comm);
+}
+
+// On an inter-communicator a reduction delivers the other group's result: send the proposal over, and get
+// one's own back.
+int CommTable::agree_inter(MPI_Comm comm, Agreed* agreed) {
+  int rank = 0;
+  pmpi().Comm_rank(comm, &rank);
+  unsigned mine = rank == 0 ? new_context() : 0, theirs = 0, ours = 0;
   int rc = pmpi().Allreduce(&mine, &theirs, 1, MPI_UNSIGNED, MPI_MAX, comm);
   if (rc == MPI_SUCCESS) rc = pmpi().Allreduce(&theirs, &ours, 1, MPI_UNSIGNED, MPI_MAX, comm);
   *agreed = {std::min(ours, theirs), nullptr};
   return rc;
 }
 
+// The members elsewhere may know nothing of Tasuki, so the members here agree by messages of their own, which
+// nobody else can meet: all of them are in the call that makes the communicator, whose user has not seen it
+// yet, and later the library carries no message between two of them.
+int CommTable::agree_here(MPI_Comm comm, int rank, const Side& side, Agreed* agreed) {
+  unsigned context = new_context_if(rank == side.first);
+  int rc = MPI_SUCCESS;
+  if (rank != side.first)
+    rc = pmpi().Recv(&context, 1, MPI_UNSIGNED, side.first, kAgreementTag, comm, MPI_STATUS_IGNORE);
+  else
+    for (int i = rank + 1; i < side.count && rc == MPI_SUCCESS; i++)
+      if (side.slots[i] != kElsewhere) rc = pmpi().Send(&context, 1, MPI_UNSIGNED, i, kAgreementTag, comm);
+  *agreed = {context, nullptr};
+  return rc;
+}
+
+// On an inter-communicator messages go to the other group only. The first member here of the group whose
+// first one has the smaller slot tells those of the other group, and the first of these tells the rest of the
+// group that it came from.
+int CommTable::agree_here_inter(MPI_Comm comm, int rank, const Side& local, const Side& remote,
+                                Agreed* agreed) {
+  const bool leads = local.slots[local.first] < remote.slots[remote.first];
+  const bool first = rank == local.first;
+  unsigned context = new_context_if(leads && first);
+  int rc = MPI_SUCCESS;
+  if (!(leads && first))
+    rc = pmpi().Recv(&context, 1, MPI_UNSIGNED, remote.first, kAgreementTag, comm, MPI_STATUS_IGNORE);
+  for (int i = 0; first && i < remote.count && rc == MPI_SUCCESS; i++)
+    if (remote.slots[i] != kElsewhere && (leads || i != remote.first))
+      rc = pmpi().Send(&context, 1, MPI_UNSIGNED, i, kAgreementTag, comm);
+  *agreed = {context, nullptr};
+  return rc;
+}
+
 int CommTable::adopt(MPI_Comm comm) {
-  int inter = 0;
+  int inter = 0, rank = 0;
   pmpi().Comm_test_inter(comm, &inter);
+  pmpi().Comm_rank(comm, &rank);
   MPI_Group group = MPI_GROUP_NULL;
   pmpi().Comm_group(comm, &group);
-  int local_count = 0, peer_count = 0;
-  int* local = slots_of(group, &local_count);
+  Side local = side_of(group), remote;
   pmpi().Group_free(&group);
-  if (local == nullptr) return MPI_SUCCESS;
-  int* slots = local;
-  peer_count = local_count;
   if (inter != 0) {
     pmpi().Comm_remote_group(comm, &group);
-    slots = slots_of(group, &peer_count);
+    remote = side_of(group);
     pmpi().Group_free(&group);
-    free(local);
-    if (slots == nullptr) return MPI_SUCCESS;
   }
+  const Side& peers = inter != 0 ? remote : local;
+  const bool memory = local.slots != nullptr && peers.slots != nullptr;
+  // Messages between members here: to other members of the same group, or to the other group.
+  const bool used = memory && local.known && peers.known &&
+                    (inter != 0 ? peers.here > 0 : peers.here > 1 || peers.count == 1);
+  const bool all_here = local.here == local.count && peers.here == peers.count;
   Agreed agreed{};
-  const int rc = agree(comm, inter != 0, peer_count, &agreed);
-  int rank = 0;
-  pmpi().Comm_rank(comm, &rank);
-  if (rc != MPI_SUCCESS || !remember(comm, agreed, rank, inter != 0, peer_count, slots)) {
-    free(slots);
-    return rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM;
+  int rc = memory ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+  if (used && all_here)
+    rc = inter != 0 ? agree_inter(comm, &agreed) : agree(comm, peers.count, &agreed);
+  else if (used)
+    rc = inter != 0 ? agree_here_inter(comm, rank, local, remote, &agreed)
+                    : agree_here(comm, rank, local, &agreed);
+  if (inter != 0) free(local.slots);
+  if (rc != MPI_SUCCESS || !used) {
+    free(peers.slots);
+    return rc;
+  }
+  if (remember(comm, agreed, rank, inter != 0, peers.count, peers.slots) == nullptr) {
+    free(peers.slots);
+    return MPI_ERR_NO_MEM;
   }
   return pmpi().Comm_set_attr(comm, keyval_, this);
 }

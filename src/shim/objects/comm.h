@@ -1,6 +1,10 @@
-// Communicators that Tasuki handles: those whose members are all tasks of this space. The members agree once,
-// when the communicator is made; every one of them reaches the same conclusion from the same frozen set of
-// members.
+// Communicators that Tasuki handles: those with several members that are tasks of this space. What passes
+// between these goes through the space; the others are elsewhere, and messages with them are the MPI
+// library's. So each pair of ranks uses one way in a communicator, and nothing overtakes. A member elsewhere
+// need not run Tasuki, and is never asked.
+//
+// The members of a space agree once, when the communicator is made; every one of them reaches the same
+// conclusion from the same frozen set of members.
 #pragma once
 
 #include <mpi.h>
@@ -12,13 +16,31 @@
 
 namespace tasuki::shim {
 
+inline constexpr int kElsewhere = -1;
+inline constexpr int kNobody = -1;
+
+// Each communicator has this many contexts: its own, and those of its first duplicates by MPI_Comm_idup, for
+// which its members cannot agree by messages: nobody waits in that call. Later ones are the MPI library's.
+inline constexpr uint32_t kContextsEach = 16;
+inline constexpr uint32_t kWorldContext = kContextsEach;
+// One for all: a task's messages to itself meet nobody else's.
+inline constexpr uint32_t kSelfContext = 2 * kContextsEach;
+// The first of those that are agreed on.
+inline constexpr uint32_t kFirstContext = 3 * kContextsEach;
+
 struct CommInfo {
   MPI_Comm comm;  // MPI_COMM_NULL once the user has freed it
   uint32_t context;
-  int rank;  // of this process
+  uint32_t spare_contexts;      // the next of them, and
+  uint32_t spare_contexts_end;  //   where they end
+  bool unmarked;                // the library does not yet know that it is to call forget()
+  int rank;                     // of this process
   bool inter;
-  int peer_count;               // ranks that can be addressed: the remote group of an inter-communicator
-  int* slots;                   // by rank among the peers
+  int peer_count;  // ranks that can be addressed: the remote group of an inter-communicator
+  int* slots;      // by rank among the peers; kElsewhere
+  bool mixed;      // some peers are elsewhere
+  // What the last MPI_Probe from any source found elsewhere; kNobody: nothing.
+  int probed_source, probed_tag;
   Barrier* barrier;             // nullptr: barriers are the library's
   uint64_t attached_bytes;      // MPI_Comm_attach_buffer
   std::atomic<uint32_t> users;  // operations in progress, plus one while the communicator exists
@@ -26,34 +48,52 @@ struct CommInfo {
 
 class CommTable {
  public:
-  // Fills in MPI_COMM_WORLD (if all its ranks are here) and MPI_COMM_SELF. `slot_of_world_rank` holds -1 for
-  // ranks that are not members; it is kept.
+  // Fills in MPI_COMM_WORLD (if another of its ranks is here) and MPI_COMM_SELF. `slot_of_world_rank` holds
+  // kElsewhere for ranks that are not tasks of this space; it is kept.
   void open(Board* board, int* slot_of_world_rank, int world_size, bool threads);
   void close();
 
   // nullptr: not handled here.
   CommInfo* find(MPI_Comm comm) { return map_.find(key_of(comm)); }
 
-  // Collective over a communicator just made (both groups of an inter-communicator): recognises it if all its
-  // members are here. Returns an MPI error code.
+  // Called by all members here of a communicator just made (of both groups of an inter-communicator):
+  // recognises it if there are messages between them. Returns an MPI error code.
   int adopt(MPI_Comm comm);
 
-  // By rank in MPI_COMM_WORLD; -1: not a member.
+  // MPI_Comm_idup has begun to make a communicator, which the user may use later.
+  void adopt_idup(MPI_Comm parent, MPI_Comm comm);
+  // Before the user frees a communicator.
+  void about_to_free(MPI_Comm comm);
+
+  // By rank in MPI_COMM_WORLD; kElsewhere.
   const int* world_slots() const { return slot_of_world_rank_; }
 
   static void retain(CommInfo* c) { c->users.fetch_add(1, std::memory_order_relaxed); }
   static void release(CommInfo* c);
 
  private:
-  int* slots_of(MPI_Group group, int* count);
+  // One side of a communicator.
+  struct Side {
+    int* slots = nullptr;  // by rank; kElsewhere
+    int count = 0;
+    int here = 0;       // how many are tasks of this space,
+    int first = -1;     //   the first of them,
+    bool known = true;  //   and whether all the others, too, are ranks of MPI_COMM_WORLD
+  };
+  Side side_of(MPI_Group group);
+  uint32_t new_context() { return board_->next_context.fetch_add(kContextsEach, std::memory_order_relaxed); }
+  uint32_t new_context_if(bool wanted) { return wanted ? new_context() : 0; }
   // What the members of a communicator have in common.
   struct Agreed {
     uint32_t context;
     Barrier* barrier;
   };
-  int agree(MPI_Comm comm, bool inter, int count, Agreed* agreed);
+  int agree(MPI_Comm comm, int count, Agreed* agreed);
+  int agree_inter(MPI_Comm comm, Agreed* agreed);
+  int agree_here(MPI_Comm comm, int rank, const Side& side, Agreed* agreed);
+  int agree_here_inter(MPI_Comm comm, int rank, const Side& local, const Side& remote, Agreed* agreed);
   Barrier* world_barrier();
-  bool remember(MPI_Comm comm, const Agreed& agreed, int rank, bool inter, int peer_count, int* slots);
+  CommInfo* remember(MPI_Comm comm, const Agreed& agreed, int rank, bool inter, int peer_count, int* slots);
   static int forget(MPI_Comm comm, int keyval, void* attribute, void* extra);
 
   HandleMap<CommInfo> map_;

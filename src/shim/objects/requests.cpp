@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "generated/pmpi.h"
+#include "shim/entry/stand_in.h"
 #include "shim/errors.h"
 #include "shim/objects/blocks.h"
 #include "shim/objects/status.h"
@@ -26,6 +27,7 @@ bool make_scratch(Request* r, const Target& t, MPI_Count count) {
   mine(r).user_buffer = r->region.base;
   mine(r).user_count = static_cast<uint64_t>(count);
   mine(r).user_type = key_of(copy);
+  mine(r).opaque = 1;
   r->region = {mine(r).scratch, bytes, layout::byte_layout()};
   return true;
 }
@@ -60,6 +62,7 @@ void Requests::open(int world_rank, bool threads) {
   world_rank_ = world_rank;
   by_handle_.set_threads(threads);
   detached_.set_threads(threads);
+  twins_.set_threads(threads);
 }
 
 Request* Requests::take() {
@@ -109,12 +112,16 @@ Request* Requests::make_receive(const Target& t, void* buf, MPI_Count count, int
   return r;
 }
 
-// A send that could not be started: a persistent request stays, inactive.
-int Requests::fail(Request* r, MPI_Comm comm, int code) {
+// What could not be started: a persistent request stays, inactive.
+void Requests::give_up(Request* r) {
   if (mine(r).persistent != 0)
     mine(r).started = 0;
   else
     discard(r);
+}
+
+int Requests::fail(Request* r, MPI_Comm comm, int code) {
+  give_up(r);
   return raise(comm, code);
 }
 
@@ -129,10 +136,67 @@ int Requests::launch_send(Request* r, SendMode mode) {
   return fail(r, c->comm, MPI_ERR_NO_MEM);
 }
 
+int Requests::launch_receive(Request* r, void* buf, MPI_Count count, MPI_Datatype type, int tag) {
+  if (r->peer == kAnySource && mine(r).comm != nullptr && mine(r).comm->mixed)
+    return launch_twin(r, buf, count, type, tag);
+  engine_.start_receive(r);
+  return MPI_SUCCESS;
+}
+
+int Requests::launch_twin(Request* r, void* buf, MPI_Count count, MPI_Datatype type, int tag) {
+  CommInfo* c = mine(r).comm;
+  // The receive that follows a probe gets the message that the probe has found, though others may have come.
+  int source = MPI_ANY_SOURCE;
+  if (c->probed_source != kNobody && (tag == MPI_ANY_TAG || tag == c->probed_tag)) source = c->probed_source;
+  c->probed_source = kNobody;
+  const bool only = source != MPI_ANY_SOURCE;
+  if (!only && !engine_.start_reserved_receive(r)) return MPI_SUCCESS;
+  const stand_in::Sized in(count, type);
+  MPI_Request twin = MPI_REQUEST_NULL;
+  const int rc = pmpi().Irecv(buf, in.count(), in.type(), source, tag, c->comm, &twin);
+  if (rc == MPI_SUCCESS) {
+    if (only)
+      twins_.add_only(r, twin);
+    else
+      twins_.add(r, twin);
+    return rc;
+  }
+  if (!only) engine_.withdraw(r);
+  give_up(r);
+  return rc;
+}
+
+bool Requests::keep_arguments(Request* r, void* buf, MPI_Count count, MPI_Datatype type) {
+  if (mine(r).opaque != 0) return true;
+  MPI_Datatype copy = MPI_DATATYPE_NULL;
+  if (pmpi().Type_dup(type, &copy) != MPI_SUCCESS) return false;
+  mine(r).user_buffer = static_cast<char*>(buf);
+  mine(r).user_count = static_cast<uint64_t>(count);
+  mine(r).user_type = key_of(copy);
+  return true;
+}
+
+Request* Requests::make_borne(RequestKind kind, CommInfo* comm, MPI_Request library) {
+  Request* r = take();
+  if (r == nullptr) return nullptr;
+  r->kind = kind;
+  mine(r).comm = comm;
+  CommTable::retain(comm);
+  twins_.add_only(r, library);
+  return r;
+}
+
 // ---- results
 
 int Requests::peek(Request* r, MPI_Status* status) {
   if (r->kind == RequestKind::pair) return peek(r->part[0], status);
+  if (mine(r).by_library != 0) {
+    if (r->kind == RequestKind::receive)
+      set_status(status, r->status_source, r->status_tag, r->status_bytes, false);
+    else
+      set_empty_status(status);
+    return mine(r).code;
+  }
   check_end(r, mine(r).type);
   if (r->cancelled != 0)
     set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, true);
@@ -169,10 +233,10 @@ int Requests::finish(Request* r, MPI_Status* status, MPI_Comm raised_on) {
   if (rc != MPI_SUCCESS && raised_on != MPI_COMM_NULL) tell_of_truncation(r, raised_on, world_rank_);
   Stats& s = engine_.stats();
   const Request* received = r->kind == RequestKind::pair ? r->part[0] : r;
-  if (received->kind == RequestKind::receive && received->cancelled == 0) {
+  if (received->kind == RequestKind::receive && received->cancelled == 0 && mine(received).by_library == 0) {
     engine_.count(s.received);
     engine_.count(s.received_bytes, received->status_bytes);
-    if (mine(received).user_type != 0) unpack_by_library(const_cast<Request*>(received));
+    if (mine(received).opaque != 0) unpack_by_library(const_cast<Request*>(received));
   }
   if (mine(r).persistent != 0) {
     mine(r).started = 0;
@@ -238,7 +302,7 @@ void Requests::reap_detached() {
       if (done == 0) detach(r);
       continue;
     }
-    if (!engine_.poll(r, false)) {
+    if (!poll(r, false)) {
       detach(r);
       continue;
     }
@@ -250,7 +314,7 @@ void Requests::reap_detached() {
 void Requests::close() {
   reap_detached();
   detached_.for_each([](Request* r) {
-    if (r->kind != RequestKind::carried) return;
+    if (r->kind != RequestKind::carried && mine(r).twin == Twin::none) return;
     MPI_Request library = handle_of<MPI_Request>(mine(r).library);
     pmpi().Request_free(&library);
   });
@@ -266,11 +330,13 @@ int Requests::launch_persistent(Request* r) {
   r->polls = 0;
   r->charged = 0;
   mine(r).started = 1;
-  if (r->kind == RequestKind::receive) {
-    engine_.start_receive(r);
-    return MPI_SUCCESS;
-  }
-  if (mine(r).user_type != 0) pack_by_library(r);
+  mine(r).by_library = 0;
+  mine(r).code = MPI_SUCCESS;
+  if (r->kind == RequestKind::receive)
+    return launch_receive(r, mine(r).user_buffer, static_cast<MPI_Count>(mine(r).user_count),
+                          handle_of<MPI_Datatype>(mine(r).user_type),
+                          r->tag == kAnyTag ? MPI_ANY_TAG : r->tag);
+  if (mine(r).opaque != 0) pack_by_library(r);
   return launch_send(r, mine(r).mode);
 }
 

@@ -12,6 +12,7 @@
 #include "shim/objects/detached.h"
 #include "shim/objects/handle_map.h"
 #include "shim/objects/targets.h"
+#include "shim/objects/twins.h"
 #include "shim/verdict.h"
 
 namespace tasuki::shim {
@@ -21,19 +22,21 @@ struct OwnerPart {
   CommInfo* comm;       // retained while in use
   TypeInfo* type;       // retained while in use
   char* scratch;        // malloc'ed packed bytes that stand for the user's buffer; nullptr: none
-  char* user_buffer;    // undecodable type: the user's buffer,
+  char* user_buffer;    // undecodable type, or persistent receive with a twin: the user's buffer,
   uint64_t user_count;  //   its elements,
   uintptr_t user_type;  //   and a duplicate of its MPI_Datatype
-  int32_t start_rank;   // persistent: destination or source as the user gave it
-  int32_t start_tag;
+  uint8_t opaque;       // undecodable type: the library packs and unpacks
   uint8_t persistent;
   uint8_t started;      // persistent: between start and completion
   uint8_t detached;     // freed by the user while active: recycled when done
   SendMode mode;        // of a persistent send
-  uintptr_t library;    // carried: the library's MPI_Request,
-  char* packed;         //   the packed bytes that it sends or receives,
+  uintptr_t library;    // carried, or with a twin: the library's MPI_Request,
+  char* packed;         //   carried: the packed bytes that it sends or receives,
   uint8_t unpacks;      //   and whether they are still to be unpacked
   uint8_t from_nobody;  // a send whose status tells of a receive from MPI_PROC_NULL (MPI_Isendrecv)
+  Twin twin;
+  uint8_t by_library;  // the library has completed it
+  int32_t code;        //   with this error code, which it has raised
 };
 static_assert(sizeof(OwnerPart) <= Request::kOwnersBytes && std::is_trivial_v<OwnerPart>);
 
@@ -57,6 +60,11 @@ MPI_Request generalized_request();
 
 // Frees a complete request of the library without making the library progress.
 void free_complete(MPI_Request* request);
+
+// nullptr: nobody's.
+inline bool has_twin(const Request* r) {
+  return r != nullptr && mine(r).twin != Twin::none;
+}
 
 inline bool is_inactive(const Request* r) {
   return mine(r).persistent != 0 && mine(r).started == 0;
@@ -84,13 +92,33 @@ class Requests {
 
   // A request of the engine, blank; nullptr when memory is exhausted.
   Request* take();
+  // Keeps the arguments of a persistent receive for launch_receive().
+  bool keep_arguments(Request* r, void* buf, MPI_Count count, MPI_Datatype type);
   // One filled in for a send or a receive.
   Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag);
   Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold hold = Hold::yes);
 
+  // Starts what make_receive made of these arguments, which it holds (Hold::yes) if it is from any source on
+  // a mixed communicator. Returns an MPI error code, raised; the request is then given back.
+  int launch_receive(Request* r, void* buf, MPI_Count count, MPI_Datatype type, int tag);
   // Starts what make_send made. Returns an MPI error code, raised; the request is then given back.
   int launch_send(Request* r, SendMode mode);
   int launch_persistent(Request* r);
+
+  // A request that the library alone completes: for calls that must wait for both kinds at once.
+  Request* make_borne(RequestKind kind, CommInfo* comm, MPI_Request library);
+
+  // As the functions of the engine, for requests of all kinds but those that the library carries.
+  bool poll(Request* r, bool stay) {
+    return __builtin_expect(mine(r).twin == Twin::none, 1) ? engine_.poll(r, stay) : twins_.poll(r, stay);
+  }
+  void wait(Request* r) {
+    if (__builtin_expect(mine(r).twin == Twin::none, 1)) return engine_.wait(r);
+    engine_.wait_for_both([this, r] { return poll(r, true); });
+  }
+  void cancel(Request* r) { twins_.cancel(r); }
+  // Receives with a twin for which messages of this space wait: their owner has time.
+  void serve_twins() { twins_.serve(); }
 
   // Takes a completed operation's result: status (may be MPI_STATUS_IGNORE), unpacking of undecodable types.
   // Returns its error code, not raised; `raised_on` is where the caller will, if at all. The request goes
@@ -117,10 +145,13 @@ class Requests {
 
  private:
   Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold);
+  void give_up(Request* r);
   int fail(Request* r, MPI_Comm comm, int code);
   void reap_detached();
+  int launch_twin(Request* r, void* buf, MPI_Count count, MPI_Datatype type, int tag);
 
   Engine& engine_;
+  Twins twins_{engine_};
   TypeTable& types_;
   AttachedBuffers& attached_;
   Carrier* carrier_ = nullptr;

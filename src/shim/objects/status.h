@@ -19,6 +19,15 @@ inline void set_count(MPI_Status* s, uint64_t bytes, bool cancelled) {
 #endif
 }
 
+inline uint64_t count_in(const MPI_Status& s) {
+#if defined(OPEN_MPI)
+  return s._ucount;
+#else
+  return static_cast<uint64_t>(static_cast<uint32_t>(s.count_lo)) |
+         static_cast<uint64_t>(static_cast<uint32_t>(s.count_hi_and_cancelled) >> 1) << 32;
+#endif
+}
+
 // MPI_ERROR is set by the functions that return several statuses only (MPI-4.0, 3.2.5).
 inline void set_status(MPI_Status* s, int source, int tag, uint64_t bytes, bool cancelled) {
   if (s == MPI_STATUS_IGNORE) return;

@@ -25,7 +25,13 @@ Resolved<Target> Targets::to(const void* buf, MPI_Count count, MPI_Datatype type
   CommInfo* c = comms_.find(comm);
   if (c == nullptr || dest < 0 || dest >= c->peer_count || tag < 0 || tag > tag_upper_bound_ || count < 0)
     return Unresolved::pass();
+  if (c->slots[dest] == kElsewhere) return Unresolved::pass();
   return resolve(c, buf, count, type, c->slots[dest], comm);
+}
+
+Resolved<Target> Targets::buffer(const void* buf, MPI_Count count, MPI_Datatype type, int tag,
+                                 MPI_Comm comm) {
+  return from(buf, count, type, MPI_ANY_SOURCE, tag, comm);
 }
 
 Resolved<Target> Targets::from(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
@@ -35,6 +41,7 @@ Resolved<Target> Targets::from(const void* buf, MPI_Count count, MPI_Datatype ty
   if (tag != MPI_ANY_TAG && (tag < 0 || tag > tag_upper_bound_)) return Unresolved::pass();
   const bool any = source == MPI_ANY_SOURCE;
   if (!any && (source < 0 || source >= c->peer_count)) return Unresolved::pass();
+  if (!any && c->slots[source] == kElsewhere) return Unresolved::pass();
   return resolve(c, buf, count, type, any ? kAnySource : c->slots[source], comm);
 }
 

@@ -24,9 +24,12 @@ class Targets {
   void set_tag_upper_bound(int bound) { tag_upper_bound_ = bound; }
   int tag_upper_bound() const { return tag_upper_bound_; }
 
+  // Pass also where the peer is elsewhere.
   Resolved<Target> to(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
   Resolved<Target> from(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
                         MPI_Comm comm);
+  // The same without a peer: a buffer, for whomever.
+  Resolved<Target> buffer(const void* buf, MPI_Count count, MPI_Datatype type, int tag, MPI_Comm comm);
 
  private:
   Resolved<Target> resolve(CommInfo* c, const void* buf, MPI_Count count, MPI_Datatype type, int slot,

@@ -1,0 +1,124 @@
+#include "shim/objects/twins.h"
+
+#include <algorithm>
+
+#include "generated/pmpi.h"
+#include "shim/objects/handle_map.h"
+#include "shim/objects/requests.h"
+#include "shim/objects/status.h"
+
+namespace tasuki::shim {
+namespace {
+
+using message::RequestKind;
+using message::RequestState;
+
+// A look at the library costs a microsecond where it has a network to ask; one at the space, some ten
+// nanoseconds.
+constexpr uint32_t kLibraryEvery = 8;
+
+}  // namespace
+
+void Twins::add(Request* r, MPI_Request twin) {
+  const LockIf guard(threads_, lock_);
+  mine(r).library = key_of(twin);
+  mine(r).twin = Twin::posted;
+  pending_.push_back(r);
+}
+
+void Twins::add_only(Request* r, MPI_Request twin) {
+  mine(r).library = key_of(twin);
+  mine(r).twin = Twin::only;
+  r->state.store(RequestState::pending, std::memory_order_relaxed);
+}
+
+// The library has answered: it has a message, with this result, or has forgotten the request.
+void Twins::settle(Request* r, const MPI_Status& status, int code) {
+  const Twin was = mine(r).twin;
+  mine(r).twin = Twin::none;
+  mine(r).library = 0;
+  if (was != Twin::only) {
+    pending_.erase(std::find(pending_.begin(), pending_.end(), r));
+    int cancelled = 0;
+    if (code == MPI_SUCCESS && was != Twin::posted) pmpi().Test_cancelled(&status, &cancelled);
+    if (cancelled != 0) {
+      engine_.unreserve(r);
+      if (was == Twin::given_up) engine_.cancel(r);
+      return;
+    }
+    engine_.withdraw(r);
+  }
+  r->status_source = status.MPI_SOURCE;
+  r->status_tag = status.MPI_TAG;
+  r->status_bytes = count_in(status);
+  mine(r).by_library = 1;
+  mine(r).code = code;
+  r->state.store(RequestState::done, std::memory_order_release);
+}
+
+// Under the lock.
+void Twins::look(Request* r) {
+  MPI_Request twin = handle_of<MPI_Request>(mine(r).library);
+  if (mine(r).twin == Twin::posted && r->wanted.load(std::memory_order_relaxed) != 0) {
+    pmpi().Cancel(&twin);
+    mine(r).twin = Twin::cancelled;
+  } else if (mine(r).twin == Twin::posted && ++looks_ % kLibraryEvery != 0) {
+    return;
+  }
+  MPI_Status status;
+  int done = 0;
+  const int code = pmpi().Test(&twin, &done, &status);
+  if (done != 0 || code != MPI_SUCCESS) settle(r, status, code);
+}
+
+bool Twins::poll(Request* r, bool stay) {
+  if (r->state.load(std::memory_order_acquire) == RequestState::done) return true;
+  if (mine(r).twin == Twin::parts) {
+    bool done = true;
+    for (Request* part : r->part)
+      done = (mine(part).twin == Twin::none ? engine_.poll(part, stay) : poll(part, stay)) && done;
+    if (done) r->state.store(RequestState::done, std::memory_order_relaxed);
+    return done;
+  }
+  const LockIf guard(threads_, lock_);
+  // Messages of this space first: these are cheap to look for, and mark the receive as wanted.
+  if (mine(r).twin != Twin::only && engine_.poll(r, stay)) return true;
+  if (mine(r).twin != Twin::none) look(r);
+  return r->state.load(std::memory_order_acquire) == RequestState::done;
+}
+
+void Twins::serve_wanted() {
+  const LockIf guard(threads_, lock_);
+  for (size_t i = 0; i < pending_.size();) {
+    Request* r = pending_[i];
+    if (r->wanted.load(std::memory_order_relaxed) != 0) look(r);
+    if (i < pending_.size() && pending_[i] == r) i++;
+  }
+}
+
+void Twins::cancel(Request* r) {
+  const LockIf guard(threads_, lock_);
+  switch (mine(r).twin) {
+    case Twin::none:
+      engine_.cancel(r);
+      break;
+    case Twin::posted:
+    case Twin::cancelled: {
+      MPI_Request twin = handle_of<MPI_Request>(mine(r).library);
+      if (mine(r).twin == Twin::posted) pmpi().Cancel(&twin);
+      mine(r).twin = Twin::given_up;
+      look(r);
+      break;
+    }
+    case Twin::only: {
+      MPI_Request twin = handle_of<MPI_Request>(mine(r).library);
+      pmpi().Cancel(&twin);
+      break;
+    }
+    case Twin::given_up:
+    case Twin::parts:
+      break;
+  }
+}
+
+}  // namespace tasuki::shim
