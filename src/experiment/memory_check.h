@@ -2,7 +2,7 @@
 // kernel's end of the process.
 #pragma once
 
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 #include "schedule/schedule.h"
 
 namespace tasuki::experiment {

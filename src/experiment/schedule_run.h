@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 #include "schedule/schedule.h"
 
 namespace tasuki::experiment {

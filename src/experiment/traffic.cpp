@@ -6,7 +6,7 @@
 #include <deque>
 
 #include "experiment/memory_check.h"
-#include "netsim/random.h"
+#include "netsim/network/random.h"
 
 namespace tasuki::experiment {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 
 namespace tasuki::experiment {
 

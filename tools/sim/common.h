@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiment/experiment.h"
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 #include "report/page.h"
 
 namespace tasuki::tool {

@@ -24,8 +24,8 @@
 #include "netsim/engine/clock.h"
 #include "netsim/engine/recorder.h"
 #include "netsim/engine/wheel.h"
-#include "netsim/network.h"
-#include "netsim/random.h"
+#include "netsim/network/network.h"
+#include "netsim/network/random.h"
 
 namespace tasuki::netsim {
 

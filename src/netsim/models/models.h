@@ -1,7 +1,7 @@
 // The two models behind simulate().
 #pragma once
 
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 
 namespace tasuki::netsim {
 

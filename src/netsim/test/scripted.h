@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 
 namespace tasuki::netsim {
 

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "experiment/schedule_run.h"
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 #include "simmpi/run/rank_log.h"
 
 namespace tasuki::simmpi {

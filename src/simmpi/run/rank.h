@@ -25,7 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 #include "simmpi/objects/request.h"
 #include "simmpi/program/fiber.h"
 #include "simmpi/program/program.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 #include "simmpi/run/rank_log.h"
 
 namespace tasuki::simmpi {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 #include "simmpi/program/program.h"
 #include "simmpi/run/rank.h"
 #include "simmpi/run/run_program.h"

@@ -1,4 +1,4 @@
-#include "netsim/statistics.h"
+#include "netsim/network/statistics.h"
 
 #include <algorithm>
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "netsim/machine/machine.h"
-#include "netsim/statistics.h"
+#include "netsim/network/statistics.h"
 #include "netsim/topology/topology.h"
 
 namespace tasuki::netsim {

@@ -1,4 +1,4 @@
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 
 #include <algorithm>
 #include <cerrno>
