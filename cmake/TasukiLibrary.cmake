@@ -81,10 +81,11 @@ function(tasuki_check_includes part path reachable mpi_allowed)
   endforeach()
 endfunction()
 
-# tasuki_rooms(PATH src/pager ROOMS stores mappers core [WITHOUT_MPI stores]): the folders inside a part, from low to high. A file may include
-# those of its own room and of the rooms before it; what lies beside the rooms is for all of them. Tests are not looked at.
+# tasuki_rooms(PATH src/pager ROOMS stores mappers core [WITHOUT_MPI stores] [BESIDE_ABOVE]): the folders inside a part, from low to high. A file
+# may include those of its own room and of the rooms before it. What lies beside the rooms is for all of them; with BESIDE_ABOVE it is above
+# them, and none may include it. Tests are not looked at.
 function(tasuki_rooms)
-  cmake_parse_arguments(R "" "PATH" "ROOMS;WITHOUT_MPI" ${ARGN})
+  cmake_parse_arguments(R "BESIDE_ABOVE" "PATH" "ROOMS;WITHOUT_MPI" ${ARGN})
   string(REGEX REPLACE "^src/" "" prefix ${R_PATH})
   foreach(room ${R_ROOMS})
     if(NOT IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${R_PATH}/${room})
@@ -102,6 +103,9 @@ function(tasuki_rooms)
         if(line MATCHES "\"${prefix}/(.+)/[^/\"]+\"" AND CMAKE_MATCH_1 IN_LIST above)
           message(FATAL_ERROR "${file}: ${line}\n  ${R_PATH}/${room} must not depend on ${R_PATH}/${CMAKE_MATCH_1}: "
                               "the rooms of ${R_PATH} are, from low to high, ${R_ROOMS}.")
+        endif()
+        if(R_BESIDE_ABOVE AND line MATCHES "\"${prefix}/[^/\"]+\"")
+          message(FATAL_ERROR "${file}: ${line}\n  ${R_PATH}/${room} must not depend on what lies beside the rooms of ${R_PATH}.")
         endif()
         if(line MATCHES "[<\"]mpi\\.h[>\"]" AND room IN_LIST R_WITHOUT_MPI)
           message(FATAL_ERROR "${file}: no mpi.h in ${R_PATH}/${room}.")

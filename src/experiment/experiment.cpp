@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "experiment/memory_check.h"
+#include "netsim/simulate.h"
 
 namespace tasuki::experiment {
 

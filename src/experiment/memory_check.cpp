@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "netsim/simulate.h"
 #include "os/memory/host_memory.h"
 
 namespace tasuki::experiment {

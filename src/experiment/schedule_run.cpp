@@ -6,6 +6,7 @@
 #include <string>
 
 #include "experiment/memory_check.h"
+#include "netsim/simulate.h"
 
 namespace tasuki::experiment {
 namespace {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "netsim/network/network.h"
+#include "netsim/network/statistics.h"
+#include "netsim/topology/topology.h"
 #include "schedule/schedule.h"
 
 namespace tasuki::experiment {

@@ -7,6 +7,7 @@
 
 #include "experiment/memory_check.h"
 #include "netsim/network/random.h"
+#include "netsim/simulate.h"
 
 namespace tasuki::experiment {
 namespace {

@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "netsim/network/network.h"
+#include "netsim/network/statistics.h"
+#include "netsim/topology/topology.h"
 
 namespace tasuki::experiment {
 

@@ -1,8 +1,7 @@
-#include "netsim/network/network.h"
+#include "netsim/simulate.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <new>
 
 #include "netsim/engine/clock.h"
@@ -40,14 +39,6 @@ uint64_t memory_of(const Machine& m, const Options& options) {
   if (options.link_bins) all += routers * ports * bins * (sizeof(uint64_t) + sizeof(double) + 1);
   if (options.model == Model::flow) return all + flow_memory(m, routers * ports, nodes);
   return all + Partition::memory_of(m, routers, ports, nodes_of, nodes);
-}
-
-Time ideal_time(const Machine& machine, const std::vector<uint32_t>& class_links,
-                const std::vector<double>& load, double busiest_node) {
-  double ideal = busiest_node / (machine.nics * std::min(machine.link_bandwidth, machine.dma_bandwidth));
-  for (size_t c = 0; c < load.size(); c++)
-    if (class_links[c] != 0) ideal = std::max(ideal, load[c] / (class_links[c] * machine.link_bandwidth));
-  return static_cast<Time>(std::llround(ideal * 1e12));
 }
 
 Time zero_load_latency(const Machine& machine, uint32_t hops, uint64_t bytes) {

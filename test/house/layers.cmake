@@ -65,6 +65,9 @@ set(rooms "${low}\ntasuki_rooms(PATH src/low ROOMS cellar attic WITHOUT_MPI cell
 set(mpi_rooms "tasuki_library(INTERFACE NAME low LAYER 1 MPI_ALLOWED)\ntasuki_rooms(PATH src/low ROOMS cellar attic WITHOUT_MPI cellar)")
 case(rooms_legal "" "${mpi_rooms}" low/attic/a.cpp "#include <mpi.h>\n#include \"low/cellar/b.h\"\n#include \"low/low.h\"\n#include \"low/attic/a.h\"" low/cellar/b.h)
 case(rooms_upward "src/low/cellar must not depend on src/low/attic" "${rooms}" low/cellar/b.h "#include \"low/attic/a.h\"" low/attic/a.h)
+case(rooms_beside "" "${rooms}" low/cellar/b.h "#include \"low/low.h\"" low/attic/a.h)
+case(rooms_beside_above "src/low/cellar must not depend on what lies beside the rooms of src/low"
+     "${low}\ntasuki_rooms(PATH src/low ROOMS cellar attic BESIDE_ABOVE)" low/cellar/b.h "#include \"low/low.h\"" low/attic/a.h)
 case(rooms_mpi "no mpi.h in src/low/cellar" "${mpi_rooms}" low/cellar/b.h "#include <mpi.h>" low/attic/a.h)
 case(rooms_missing "src/low has no folder attic" "${rooms}" low/cellar/b.h "")
 case(folder_in_folder "tools does not depend on command" "${low}\n${high}\n${tools}" ../tools/a.cpp "#include \"command/a.h\"")

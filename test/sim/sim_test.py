@@ -296,7 +296,7 @@ def golden_runs(folder):
 
 def golden(folder):
     now = dict(golden_runs(folder))
-    check(now == GOLDEN, "results have changed: raise kResultsVersion (src/netsim/network/network.h) and renew GOLDEN with", json.dumps(now, indent=4))
+    check(now == GOLDEN, "results have changed: raise kResultsVersion (src/netsim/simulate.h) and renew GOLDEN with", json.dumps(now, indent=4))
 
 
 # What a user pastes from the README and the pages on the simulator, with short messages.

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "experiment/experiment.h"
 #include "experiment/tune.h"
-#include "netsim/network/network.h"
+#include "netsim/simulate.h"
 #include "tools/sim/common.h"
 
 namespace tasuki::tool {

@@ -1,6 +1,7 @@
 // Synthetic traffic: what is offered is what was asked for, a network with room delivers it, and patterns go
 // where they should.
 #include "experiment/traffic.h"
+#include "netsim/simulate.h"
 
 #include <gtest/gtest.h>
 

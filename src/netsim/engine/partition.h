@@ -26,6 +26,8 @@
 #include "netsim/engine/wheel.h"
 #include "netsim/network/network.h"
 #include "netsim/network/random.h"
+#include "netsim/network/statistics.h"
+#include "netsim/topology/topology.h"
 
 namespace tasuki::netsim {
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "netsim/network/network.h"
+#include "netsim/network/statistics.h"
+#include "netsim/topology/topology.h"
 
 namespace tasuki::netsim {
 
@@ -12,9 +14,5 @@ Result<Results> run_flow_model(const Machine& machine, const Topology& topology,
 
 // Of the flow model alone, as memory_of().
 uint64_t flow_memory(const Machine& machine, uint64_t links, uint64_t nodes);
-
-// Results::ideal: of bytes by class of links, and of the busiest node.
-Time ideal_time(const Machine& machine, const std::vector<uint32_t>& class_links,
-                const std::vector<double>& load, double busiest_node);
 
 }  // namespace tasuki::netsim

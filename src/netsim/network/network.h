@@ -1,11 +1,5 @@
-// Simulates messages on a machine. Knows nodes and messages, no ranks and no MPI: who sends what, and when,
-// is a Driver's affair. Two models behind this interface:
-//
-//   packet   every packet in every router: virtual cut-through, credits, virtual channels, pacing
-//   flow     messages share links max-min fairly: coarse, for a quick look and as a cross-check
-//
-// No globals: any number of simulations can run in a process, also side by side. The same machine, driver and
-// seed give the same results to the last bit, on any number of threads.
+// What a network and its users say to each other. A network knows nodes and messages, no ranks and no MPI:
+// who sends what, and when, is a Driver's affair.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +7,14 @@
 #include <vector>
 
 #include "netsim/machine/machine.h"
-#include "netsim/network/statistics.h"
-#include "netsim/topology/topology.h"
 
 namespace tasuki::netsim {
 
+// How a network is simulated: models/.
+//
+//   packet   every packet in every router: virtual cut-through, credits, virtual channels, pacing
+//   flow     messages share links max-min fairly: coarse, for a quick look and as a cross-check
 enum class Model { packet, flow };
-
-// Raised with every change that changes a result: what keeps results (`tasuki sim paper`) does not use those
-// of another version. The test sim.golden holds the hashes of some runs, and fails when it should have been
-// raised.
-inline constexpr uint32_t kResultsVersion = 1;
 
 // What a driver asks a node's NIC to send.
 struct Message {
@@ -88,17 +79,5 @@ struct Options {
   void (*progress)(const Progress& progress, void* context) = nullptr;
   void* progress_context = nullptr;
 };
-
-// Runs until nothing is left to happen. An error: the driver failed, or packets wait for each other (a
-// deadlock of the network, with the channels that wait), or memory ran out.
-Result<Results> simulate(const Machine& machine, const Topology& topology, Driver& driver,
-                         const Options& options);
-
-// What simulate() and the topology will take before the first message is sent, about.
-uint64_t memory_of(const Machine& machine, const Options& options);
-
-// Time of one message of one packet between two nodes through an empty network, NIC to memory: the closed
-// form that the packet model must meet exactly.
-Time zero_load_latency(const Machine& machine, uint32_t hops, uint64_t bytes);
 
 }  // namespace tasuki::netsim

@@ -1,6 +1,7 @@
 #include "netsim/network/statistics.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tasuki::netsim {
 
@@ -27,6 +28,14 @@ Time Histogram::quantile(double share) const {
     if (static_cast<double>(seen) >= wanted && seen > 0) return std::min(upper_end(b), most_);
   }
   return most_;
+}
+
+Time ideal_time(const Machine& machine, const std::vector<uint32_t>& class_links,
+                const std::vector<double>& load, double busiest_node) {
+  double ideal = busiest_node / (machine.nics * std::min(machine.link_bandwidth, machine.dma_bandwidth));
+  for (size_t c = 0; c < load.size(); c++)
+    if (class_links[c] != 0) ideal = std::max(ideal, load[c] / (class_links[c] * machine.link_bandwidth));
+  return static_cast<Time>(std::llround(ideal * 1e12));
 }
 
 }  // namespace tasuki::netsim

@@ -78,4 +78,8 @@ struct Results {
   std::vector<Histogram> latency;  // of packets by hops: ready at the NIC until all of it is in memory
 };
 
+// Results::ideal: of bytes by class of links, and of the busiest node.
+Time ideal_time(const Machine& machine, const std::vector<uint32_t>& class_links,
+                const std::vector<double>& load, double busiest_node);
+
 }  // namespace tasuki::netsim

@@ -2,7 +2,7 @@
 // dateline.
 #include <gtest/gtest.h>
 
-#include "netsim/network/network.h"
+#include "netsim/simulate.h"
 #include "netsim/test/scripted.h"
 
 namespace tasuki::netsim {

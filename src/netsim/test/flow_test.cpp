@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "netsim/engine/sharing.h"
-#include "netsim/network/network.h"
+#include "netsim/simulate.h"
 #include "netsim/test/scripted.h"
 
 namespace tasuki::netsim {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "netsim/network/network.h"
+#include "netsim/simulate.h"
 #include "netsim/test/scripted.h"
 
 namespace tasuki::netsim {

@@ -2,7 +2,7 @@
 // other numbers of threads.
 #include <gtest/gtest.h>
 
-#include "netsim/network/network.h"
+#include "netsim/simulate.h"
 #include "netsim/test/scripted.h"
 
 namespace tasuki::netsim {

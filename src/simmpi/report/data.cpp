@@ -5,6 +5,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "netsim/simulate.h"
+
 namespace tasuki::simmpi {
 
 using netsim::Results;

@@ -11,6 +11,8 @@
 #include "base/status.h"
 #include "experiment/schedule_run.h"
 #include "netsim/network/network.h"
+#include "netsim/network/statistics.h"
+#include "netsim/topology/topology.h"
 #include "simmpi/run/rank_log.h"
 
 namespace tasuki::simmpi {

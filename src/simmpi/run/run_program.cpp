@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "experiment/memory_check.h"
+#include "netsim/simulate.h"
 #include "schedule/schedule.h"
 #include "simmpi/run/crash.h"
 #include "simmpi/run/output.h"

@@ -9,6 +9,8 @@
 
 #include "base/status.h"
 #include "netsim/network/network.h"
+#include "netsim/network/statistics.h"
+#include "netsim/topology/topology.h"
 #include "simmpi/run/rank_log.h"
 
 namespace tasuki::simmpi {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "netsim/simulate.h"
 #include "simmpi/report/data.h"
 #include "simmpi/report/page.h"
 #include "simmpi/test/example_report.h"
