@@ -2,9 +2,9 @@
 // pages resident and keeps them, within half of the local memory.
 #pragma once
 
-#include "pager/core/commands.h"
 #include "pager/core/read_ahead.h"
 #include "pager/core/swaps.h"
+#include "pager/threads/commands.h"
 
 namespace tasuki::pager {
 

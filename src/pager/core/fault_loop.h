@@ -5,10 +5,10 @@
 #include <atomic>
 #include <deque>
 
-#include "pager/core/catcher.h"
-#include "pager/core/commands.h"
 #include "pager/core/read_ahead.h"
 #include "pager/core/swaps.h"
+#include "pager/threads/catcher.h"
+#include "pager/threads/commands.h"
 
 namespace tasuki::pager {
 

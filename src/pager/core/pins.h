@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "pager/core/commands.h"
 #include "pager/core/fault_loop.h"
+#include "pager/threads/commands.h"
 
 namespace tasuki::pager {
 

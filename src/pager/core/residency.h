@@ -5,11 +5,11 @@
 #pragma once
 
 #include "pager/core/transport.h"
-#include "pager/core/wait_times.h"
 #include "pager/failure.h"
 #include "pager/pages/budget.h"
 #include "pager/pages/slots.h"
 #include "pager/pages/victims.h"
+#include "pager/threads/wait_times.h"
 
 namespace tasuki::pager {
 

@@ -3,10 +3,10 @@
 
 #include <thread>
 
-#include "pager/core/commands.h"
 #include "pager/core/read_ahead.h"
 #include "pager/pages/victims.h"
 #include "pager/test/fake_memory.h"
+#include "pager/threads/commands.h"
 
 namespace tasuki::pager {
 namespace {

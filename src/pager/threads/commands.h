@@ -7,7 +7,7 @@
 #include <functional>
 #include <mutex>
 
-#include "pager/core/wakeup.h"
+#include "pager/threads/wakeup.h"
 
 namespace tasuki::pager {
 

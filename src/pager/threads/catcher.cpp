@@ -1,4 +1,4 @@
-#include "pager/core/catcher.h"
+#include "pager/threads/catcher.h"
 
 #include <poll.h>
 

@@ -1,4 +1,4 @@
-#include "pager/core/commands.h"
+#include "pager/threads/commands.h"
 
 #include <pthread.h>
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <thread>
 
-#include "pager/core/wakeup.h"
 #include "pager/mappers/mapper.h"
+#include "pager/threads/wakeup.h"
 
 namespace tasuki::pager {
 
