@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/bytes.h"
 #include "bench/driver/figures/stats.h"
 #include "bench/driver/figures/text.h"
 #include "bench/driver/reports/report.h"
@@ -12,12 +13,6 @@ namespace {
 
 using nlohmann::json;
 using FactRows = std::vector<std::pair<std::string, std::string>>;
-
-std::string bytes_of(uint64_t bytes) {
-  return bytes >= 1 << 20 && bytes % (1 << 20) == 0   ? std::to_string(bytes >> 20) + " MiB"
-         : bytes >= 1 << 10 && bytes % (1 << 10) == 0 ? std::to_string(bytes >> 10) + " KiB"
-                                                      : std::to_string(bytes) + " B";
-}
 
 std::string words(const json& list) {
   std::vector<std::string> found;
@@ -35,7 +30,7 @@ FactRows machine_rows(const json& machine) {
     const json caches = machine.value("caches", json::object());
     for (const auto& [name, bytes] : caches.items())
       memory += (memory.find("; ") == std::string::npos ? "; " : ", ") + name + " " +
-                bytes_of(bytes.get<uint64_t>());
+                bytes_text(bytes.get<uint64_t>(), BytesStyle::exact);
     rows.emplace_back("Memory", memory);
   }
   const std::string os = machine.value("os", ""), kernel = machine.value("kernel", "");

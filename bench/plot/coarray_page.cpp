@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/bytes.h"
 #include "bench/driver/benchmarks/coarray.h"
 #include "bench/plot/about.h"
 
@@ -23,12 +24,6 @@ constexpr Way kWays[] = {{"send_us", "Send and Recv"},
                          {"host_us", "coarrays, memory of the host"},
                          {"window_us", "coarrays, windows"},
                          {"run_us", "coarrays, tasuki run"}};
-
-std::string size_name(uint64_t bytes) {
-  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) return std::to_string(bytes >> 20) + " MiB";
-  if (bytes >= 1 << 10 && bytes % (1 << 10) == 0) return std::to_string(bytes >> 10) + " KiB";
-  return std::to_string(bytes) + " B";
-}
 
 Rows rows_of(const json& m, const std::string& operation) {
   Rows rows;
@@ -52,7 +47,7 @@ void add(std::vector<Chart>* charts, const json& m, const std::string& operation
   if (m.value("where", "node") == "hosts") chart.title += ", two hosts";
   for (const json* r : rows)
     chart.groups.push_back(chart.bars ? (*r)["section"].get<std::string>()
-                                      : size_name((*r)["bytes"].get<uint64_t>()));
+                                      : bytes_text((*r)["bytes"].get<uint64_t>(), BytesStyle::exact));
   for (const Way& way : kWays) {
     Curve curve{way.name, {}};
     for (size_t i = 0; i < rows.size(); i++)

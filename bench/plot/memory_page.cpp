@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/bytes.h"
 #include "bench/driver/benchmarks/memory.h"
 #include "bench/driver/figures/stats.h"
 #include "bench/driver/figures/text.h"
@@ -32,7 +33,8 @@ bool measured(const json& r) {
   return r.contains("seconds") && r["seconds"].is_number();
 }
 std::string page_of(const json& r) {
-  return r["page"].is_number() ? size_text(r["page"].get<uint64_t>()) : r["page"].get<std::string>();
+  return r["page"].is_number() ? bytes_text(r["page"].get<uint64_t>(), BytesStyle::compact)
+                               : r["page"].get<std::string>();
 }
 
 std::string kernel_of(const json& r) {
@@ -281,7 +283,8 @@ void add_transport(const json& m, std::vector<Chart>* charts) {
         "fetch: request and page (the DLM-MPI paper's figure 19); fetch 4: four on their way; swap: a page "
         "leaves "
         "while the other comes; window: copied from memory that both processes share.";
-    for (const json& s : t["sizes"]) chart.groups.push_back(size_text(s["page"].get<uint64_t>()));
+    for (const json& s : t["sizes"])
+      chart.groups.push_back(bytes_text(s["page"].get<uint64_t>(), BytesStyle::compact));
     static constexpr const char* kWays[][2] = {
         {"fetch", "fetch"}, {"fetch4", "fetch 4"}, {"swap", "swap"}, {"window", "window"}, {"copy", "copy"}};
     for (const auto& way : kWays) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "base/log.h"
 
 namespace tasuki {
@@ -176,28 +177,13 @@ bool parse_choice(std::string_view text, std::string_view choices, int* index) {
   return false;
 }
 
-bool parse_bytes(std::string_view text, uint64_t* value) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return false;
-  std::string_view unit(end, text.data() + text.size() - end);
-  int shift = 0;
-  if (!unit.empty() && unit != "B") {
-    const size_t at = std::string_view("KMGT").find(unit[0]);
-    if (at == std::string_view::npos) return false;
-    if (unit.size() > 1 && unit.substr(1) != "iB" && unit.substr(1) != "B") return false;
-    shift = 10 * static_cast<int>(at + 1);
-  }
-  if (number > (UINT64_MAX >> shift)) return false;
-  *value = number << shift;
-  return true;
-}
-
 bool setting_flag(std::string_view name) {
   return read<bool>(*find(name), "on, off", parse_flag);
 }
 uint64_t setting_bytes(std::string_view name) {
-  return read<uint64_t>(*find(name), "a size such as 4096 or 64KiB", parse_bytes);
+  return read<uint64_t>(
+      *find(name), "a size such as 4096 or 64KiB",
+      [](std::string_view text, uint64_t* value) { return parse_bytes(text, ByteUnits::binary, value); });
 }
 uint64_t setting_count(std::string_view name) {
   return read<uint64_t>(*find(name), "a non-negative integer", parse_count);

@@ -24,7 +24,7 @@ std::span<const Setting> settings();
 // reported once per process on stderr (what, where, what is accepted) and the default is used. `name` must be
 // in the table.
 bool setting_flag(std::string_view name);              // on/off, 1/0, yes/no, true/false
-uint64_t setting_bytes(std::string_view name);         // 4096, 4K, 4KiB, 1MiB
+uint64_t setting_bytes(std::string_view name);         // base/bytes.h, ByteUnits::binary
 uint64_t setting_count(std::string_view name);         // non-negative integer
 int64_t setting_count_or_auto(std::string_view name);  // -1: auto
 const char* setting_text(std::string_view name);       // the raw text, never nullptr
@@ -35,8 +35,7 @@ const Setting& setting(std::string_view name);
 // Is a program that cannot share its address space an error? TASUKI_REQUIRE=on, or TASUKI_EVERYWHERE=on.
 bool sharing_required();
 
-// Parses "64KiB" and the like; returns false on anything else, including overflow.
-bool parse_bytes(std::string_view text, uint64_t* value);
+// False: the text is not one. Sizes are read by parse_bytes (base/bytes.h) with ByteUnits::binary.
 bool parse_flag(std::string_view text, bool* value);
 bool parse_count(std::string_view text, uint64_t* value);
 // The index of `text` in choices as the table has them.

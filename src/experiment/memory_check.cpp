@@ -5,20 +5,11 @@
 #include <cstdio>
 #include <string>
 
+#include "base/bytes.h"
 #include "netsim/simulate.h"
 #include "os/memory/host_memory.h"
 
 namespace tasuki::experiment {
-namespace {
-
-std::string gigabytes(uint64_t bytes) {
-  char text[32];
-  snprintf(text, sizeof text, "%.1f GB", static_cast<double>(bytes) * 1e-9);
-  return text;
-}
-
-}  // namespace
-
 Status check_memory(const netsim::Machine& machine, const netsim::Options& options, uint64_t more) {
   // A wrong machine is for others to refuse, with its key.
   if (!netsim::check_machine(machine).ok()) return Status();
@@ -30,8 +21,9 @@ Status check_memory(const netsim::Machine& machine, const netsim::Options& optio
   return Status::error(
       ENOMEM,
       "machine '" + machine.name + "': " + std::to_string(machine.nodes()) + " nodes and " +
-          std::to_string(machine.routers()) + " routers need about " + gigabytes(needed) +
-          " of memory, and this host has " + gigabytes(there) +
+          std::to_string(machine.routers()) + " routers need about " +
+          bytes_text(needed, BytesStyle::rounded) + " of memory, and this host has " +
+          bytes_text(there, BytesStyle::rounded) +
           " left; use a smaller network, fewer NICs or channels, a schedule with fewer messages at a time" +
           (options.link_bins ? ", no --out" : "") + (flow_fits ? ", or --model flow" : ""));
 }

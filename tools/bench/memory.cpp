@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/bytes.h"
 #include "base/settings.h"
 #include "bench/driver/benchmarks/memory.h"
 #include "tools/bench/common.h"
@@ -42,7 +43,7 @@ int run(MemoryCommand* c) {
   if (Status s = find_programs(c); !s.ok()) return fail(s);
   for (const std::string& text : c->pages) {
     uint64_t bytes = 0;
-    if (text != "auto" && !parse_bytes(text, &bytes))
+    if (text != "auto" && !parse_bytes(text, ByteUnits::binary, &bytes))
       return fail(Status::error(EINVAL, "--page-sizes '" + text + "': neither `auto` nor a size"));
     if (text != "auto" && (bytes == 0 || bytes % 4096 != 0 || bytes > (2 << 20)))
       return fail(Status::error(EINVAL, "--page-sizes: " + text + " is not a multiple of 4 KiB up to 2 MiB"));

@@ -76,16 +76,6 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-std::string human_bytes(uint64_t bytes) {
-  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  while (value >= 1024 && unit < 5) value /= 1024, unit++;
-  char text[32];
-  snprintf(text, sizeof text, value < 100 && unit > 0 ? "%.1f %s" : "%.0f %s", value, units[unit]);
-  return text;
-}
-
 void add_doctor(CLI::App& app, int* exit_code) {
   CLI::App* cmd = app.add_subcommand("doctor",
                                      "Say whether Tasuki works with this machine, its MPI libraries and a "

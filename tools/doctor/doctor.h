@@ -49,7 +49,5 @@ bool shim_installed(const MpiLibrary& library);
 
 // First line of a file without its newline; empty if it cannot be read.
 std::string first_line(const std::string& path);
-// "512 MiB", "23.5 GiB"
-std::string human_bytes(uint64_t bytes);
 
 }  // namespace tasuki::tool

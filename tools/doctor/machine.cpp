@@ -16,6 +16,7 @@
 #include <fstream>
 #include <limits>
 
+#include "base/bytes.h"
 #include "pager/pager.h"
 #include "task/examine/preload.h"
 #include "tools/command_line.h"
@@ -191,10 +192,10 @@ void examine_limits(Report* report, int cores) {
     if (limit.rlim_cur == RLIM_INFINITY) {
       report->push_back({section, l.name, Verdict::ok, "unlimited", ""});
     } else {
-      report->push_back(
-          {section, l.name, Verdict::note,
-           human_bytes(limit.rlim_cur) + " for all tasks of an address space together, not for each",
-           l.remedy});
+      report->push_back({section, l.name, Verdict::note,
+                         bytes_text(limit.rlim_cur, BytesStyle::rounded) +
+                             " for all tasks of an address space together, not for each",
+                         l.remedy});
     }
   }
 }
@@ -224,9 +225,10 @@ void examine_resources(Report* report, int cores) {
   for (std::string key; meminfo >> key; meminfo.ignore(256, '\n'))
     if (key == "MemAvailable:" && meminfo >> available) available *= 1024;
   const double group = cgroup_memory();
-  text = human_bytes(total) + ", " + human_bytes(available) + " available";
+  text = bytes_text(total, BytesStyle::rounded) + ", " + bytes_text(available, BytesStyle::rounded) +
+         " available";
   if (group < static_cast<double>(total))
-    text += ", control group limit " + human_bytes(static_cast<uint64_t>(group));
+    text += ", control group limit " + bytes_text(static_cast<uint64_t>(group), BytesStyle::rounded);
   report->push_back({section, "memory", Verdict::ok, text, ""});
 
   struct statvfs shm {};
@@ -238,8 +240,8 @@ void examine_resources(Report* report, int cores) {
     const uint64_t size = static_cast<uint64_t>(shm.f_blocks) * shm.f_frsize;
     const bool small = size < (uint64_t{256} << 20);
     report->push_back({section, "/dev/shm", small ? Verdict::note : Verdict::ok,
-                       human_bytes(static_cast<uint64_t>(shm.f_bavail) * shm.f_frsize) + " free of " +
-                           human_bytes(size) +
+                       bytes_text(static_cast<uint64_t>(shm.f_bavail) * shm.f_frsize, BytesStyle::rounded) +
+                           " free of " + bytes_text(size, BytesStyle::rounded) +
                            (small ? ": MPI libraries may run out of it; Tasuki does not use it" : ""),
                        small ? "docker run --shm-size=1g, or mount -o remount,size=1g /dev/shm" : ""});
   }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "cluster/settings/command_line.h"
@@ -112,7 +113,7 @@ bool take_settings(MemOptions* options, std::vector<std::string>* environment) {
     // What a flag is without a value.
     if (given.value == "true") given.value = "on";
     uint64_t bytes;
-    if (given.setting->kind == SettingKind::bytes && !parse_bytes(given.value, &bytes)) {
+    if (given.setting->kind == SettingKind::bytes && !parse_bytes(given.value, ByteUnits::binary, &bytes)) {
       fprintf(stderr, "tasuki mem: --%s %s is not a size such as 4096 or 64KiB\n",
               option_name(*given.setting).c_str(), given.value.c_str());
       return false;

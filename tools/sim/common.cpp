@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/bytes.h"
 #include "os/clock.h"
 #include "tools/command.h"
 
@@ -85,9 +86,9 @@ Result<experiment::ScheduleSpec> schedule_spec(const SimOptions& o) {
   spec.algorithm = o.schedule;
   spec.root = o.root;
   spec.barriers = o.barriers;
-  if (!netsim::parse_bytes(o.bytes, &spec.bytes))
+  if (!parse_bytes(o.bytes, ByteUnits::standard, &spec.bytes))
     return Status::error(EINVAL, "--bytes '" + o.bytes + "': expected a size, for example 1MiB");
-  if (!netsim::parse_bytes(o.segment, &spec.segment))
+  if (!parse_bytes(o.segment, ByteUnits::standard, &spec.segment))
     return Status::error(EINVAL, "--segment '" + o.segment + "': expected a size, for example 64KiB");
   return spec;
 }

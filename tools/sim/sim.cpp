@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/bytes.h"
 #include "experiment/memory_check.h"
 #include "experiment/schedule_file.h"
 #include "os/files/output_file.h"
@@ -188,7 +189,7 @@ int run_program(const SimCommand& c) {
   o.command = c.program;
   o.ranks = c.ranks == 0 ? machine.value().nodes() : c.ranks;
   o.payload = !c.no_payload;
-  if (!netsim::parse_bytes(c.stack, &o.stack_bytes) || o.stack_bytes < (64 << 10) ||
+  if (!parse_bytes(c.stack, ByteUnits::standard, &o.stack_bytes) || o.stack_bytes < (64 << 10) ||
       o.stack_bytes > (1ull << 36))
     return sim_error(Status::error(EINVAL, "--stack '" + c.stack + "': expected 64KiB to 64GiB"));
   netsim::Time patience = 0;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "experiment/memory_check.h"
 #include "experiment/traffic.h"
 #include "netsim/topology/topology.h"
@@ -39,7 +40,7 @@ Result<experiment::TrafficOptions> traffic_options(const TrafficCommand& c) {
   o.hot_node = c.hot_node;
   o.hot_share = c.hot_share;
   o.gap = static_cast<uint32_t>(c.gap * netsim::kGapUnit + 0.5);
-  if (!netsim::parse_bytes(c.message, &o.bytes))
+  if (!parse_bytes(c.message, ByteUnits::standard, &o.bytes))
     return Status::error(EINVAL, "--message '" + c.message + "': expected a size, for example 2KiB");
   if (!netsim::parse_time(c.warm_up, &o.warm_up))
     return Status::error(EINVAL,

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/bytes.h"
 #include "experiment/tune.h"
 #include "os/files/output_file.h"
 #include "tools/command.h"
@@ -43,7 +44,7 @@ int run(TuneCommand& c, const CLI::App& cmd) {
   if (c.tolerate != "0" && !netsim::parse_time(c.tolerate, &c.tune.skew))
     return sim_error(Status::error(EINVAL, "--tolerate '" + c.tolerate + "': expected a time with its unit"));
   const uint64_t bytes = spec.value().bytes;
-  if (!c.trial_bytes.empty() && !netsim::parse_bytes(c.trial_bytes, &spec.value().bytes))
+  if (!c.trial_bytes.empty() && !parse_bytes(c.trial_bytes, ByteUnits::standard, &spec.value().bytes))
     return sim_error(Status::error(EINVAL, "--trial-bytes '" + c.trial_bytes + "': expected a size"));
   c.tune.workers = c.threads;
   c.tune.seed = c.seed;

@@ -115,8 +115,6 @@ Result<nlohmann::json> run_memory(const MemoryOptions& options,
 std::string memory_table(const nlohmann::json& measurement);
 std::string memory_comparison(const nlohmann::json& older, const nlohmann::json& newer);
 
-// "64KiB" for 65536.
-std::string size_text(uint64_t bytes);
 // A row's or a point's name, e.g. "himeno M, cluster 7 %, page auto, ahead, 1 server, node, openmpi, 1
 // thread".
 std::string point_name(const MemoryKernel& kernel, const std::string& part, const MemoryPoint& point,

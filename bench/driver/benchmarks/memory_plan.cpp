@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/bytes.h"
 #include "bench/driver/benchmarks/memory.h"
 
 namespace tasuki::bench {
@@ -266,13 +267,6 @@ Result<std::vector<MemoryGroup>> plan(const MemoryChoice& c, size_t mpis) {
   return groups;
 }
 
-std::string size_text(uint64_t bytes) {
-  for (const auto& [shift, unit] : {std::pair{30, "GiB"}, std::pair{20, "MiB"}, std::pair{10, "KiB"}})
-    if (bytes >= uint64_t{1} << shift && bytes % (uint64_t{1} << shift) == 0)
-      return std::to_string(bytes >> shift) + unit;
-  return std::to_string(bytes) + "B";
-}
-
 std::string point_name(const MemoryKernel& kernel, const std::string& part, const MemoryPoint& point,
                        const std::string& mpi) {
   std::string name = kernel.name + (part.empty() ? "" : "." + part);
@@ -282,7 +276,7 @@ std::string point_name(const MemoryKernel& kernel, const std::string& part, cons
   snprintf(ratio, sizeof ratio, " %g %%", point.ratio);
   if (point.kind != "plain") name += ratio;
   if (point.kind == "cluster" || point.kind == "umap")
-    name += ", page " + (point.page == 0 ? "auto" : size_text(point.page));
+    name += ", page " + (point.page == 0 ? "auto" : bytes_text(point.page, BytesStyle::compact));
   if (point.kind == "cluster") {
     if (!point.protocol.empty()) name += ", " + point.protocol;
     name += ", " + std::to_string(point.servers) + (point.servers == 1 ? " server" : " servers");

@@ -3,6 +3,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/bytes.h"
+
 namespace tasuki::bench {
 
 void append(std::string* out, const char* format, ...) {
@@ -14,10 +16,8 @@ void append(std::string* out, const char* format, ...) {
   *out += line;
 }
 
-std::string readable(uint64_t bytes) {
-  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) return std::to_string(bytes >> 20) + "Mi";
-  if (bytes >= 1 << 10 && bytes % (1 << 10) == 0) return std::to_string(bytes >> 10) + "Ki";
-  return std::to_string(bytes);
+std::string readable(uint64_t n) {
+  return bytes_text(n, BytesStyle::prefix);
 }
 
 std::string ratio_text(double value) {

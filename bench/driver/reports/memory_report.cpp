@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/bytes.h"
 #include "bench/driver/benchmarks/memory.h"
 #include "bench/driver/figures/stats.h"
 #include "bench/driver/figures/text.h"
@@ -43,7 +44,9 @@ std::string kernel_name(const json& r) {
 }
 
 std::string page_text(const json& page) {
-  return page.is_number() ? size_text(page.get<uint64_t>()) : page.is_string() ? page.get<std::string>() : "";
+  return page.is_number()   ? bytes_text(page.get<uint64_t>(), BytesStyle::compact)
+         : page.is_string() ? page.get<std::string>()
+                            : "";
 }
 
 std::string verdict(const json& r) {
@@ -96,9 +99,10 @@ void append_transport(std::string* out, const json& m) {
       return digits(v.is_number() ? json(v.get<double>() / 1e9) : json());
     };
     for (const json& s : t["sizes"])
-      append(out, "  %8s %8s %8s %8s %8s %8s\n", size_text(s["page"].get<uint64_t>()).c_str(),
-             rate(s["fetch"]).c_str(), rate(s["fetch4"]).c_str(), rate(s["swap"]).c_str(),
-             rate(s["window"]).c_str(), rate(s["copy"]).c_str());
+      append(out, "  %8s %8s %8s %8s %8s %8s\n",
+             bytes_text(s["page"].get<uint64_t>(), BytesStyle::compact).c_str(), rate(s["fetch"]).c_str(),
+             rate(s["fetch4"]).c_str(), rate(s["swap"]).c_str(), rate(s["window"]).c_str(),
+             rate(s["copy"]).c_str());
   }
 }
 
@@ -135,7 +139,7 @@ std::string memory_table(const json& m) {
     if (const std::string name = kernel_name(r); name != kernel) {
       if (!kernel.empty()) out += "\n";
       kernel = name;
-      append(&out, "%s: %.1f MiB", name.c_str(), r["bytes"].get<double>() / (1 << 20));
+      out += name + ": " + bytes_text(r["bytes"].get<uint64_t>(), BytesStyle::rounded);
       if (r["kind"] == "plain" && at(r, "mops").is_number() && r["mops"] > 0)
         append(&out, ", %s M%s with plain malloc", digits(r["mops"]).c_str(),
                r["kernel"].get<std::string>().rfind("random", 0) == 0 ? " accesses/s" : "FLOPS");

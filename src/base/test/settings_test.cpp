@@ -36,16 +36,6 @@ TEST(Settings, EveryDefaultParses) {
   }
 }
 
-TEST(Settings, BytesWithUnits) {
-  uint64_t v = 0;
-  EXPECT_TRUE(parse_bytes("4096", &v) && v == 4096);
-  EXPECT_TRUE(parse_bytes("4K", &v) && v == 4096);
-  EXPECT_TRUE(parse_bytes("64KiB", &v) && v == 65536);
-  EXPECT_TRUE(parse_bytes("2MB", &v) && v == 2u << 20);
-  for (const char* bad : {"", "K", "-1", "4X", "4KiBs", "99999999999999999999", "99999999999T", "1.5K"})
-    EXPECT_FALSE(parse_bytes(bad, &v)) << bad;
-}
-
 TEST(Settings, CountOrAuto) {
   EXPECT_EQ(setting_count_or_auto("TASUKI_THREADS"), -1);
   setenv("TASUKI_THREADS", "3", 1);

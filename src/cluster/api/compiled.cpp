@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/bytes.h"
 #include "tasuki/dlm.h"
 #include "tasuki/dlm_compiler.h"
 
@@ -53,26 +54,17 @@ bool started() {
   return dlm_stats(&counters, sizeof counters) == 0;
 }
 
-void print_size(char* text, size_t length, size_t bytes) {
-  static constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024 && unit < 6; unit++) value /= 1024;
-  snprintf(text, length, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-}
-
 bool complain(const Record* record, int error) {
-  char size[32];
-  print_size(size, sizeof size, record->bytes);
+  const std::string size = bytes_text(record->bytes, BytesStyle::rounded);
   if (error == ENOMEM)
     fprintf(stderr,
             "%s:%zu: dlm array '%s' of %s: no more memory in the cluster; start more ranks (mpirun -n N), or "
             "let them "
             "lend more memory (./program arguments -- -f memfile)\n",
-            record->file, record->line, record->name, size);
+            record->file, record->line, record->name, size.c_str());
   else
     fprintf(stderr, "%s:%zu: dlm array '%s' of %s, alignment %zu: %s\n", record->file, record->line,
-            record->name, size, record->alignment, strerror(error));
+            record->name, size.c_str(), record->alignment, strerror(error));
   return false;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "os/files/output_file.h"
 #include "report/json.h"
 #include "report/page.h"
@@ -26,8 +27,8 @@ std::string text(const char* format, Args... args) {
   return std::string(line, static_cast<size_t>(n < 0 ? 0 : n < 511 ? n : 511));
 }
 
-double mib(uint64_t bytes) {
-  return static_cast<double>(bytes) / (1 << 20);
+std::string mib(uint64_t bytes) {
+  return bytes_text(bytes, BytesStyle::mebibytes);
 }
 
 }  // namespace
@@ -37,26 +38,25 @@ std::string report_text(const Report& r) {
   std::string t =
       text("tasuki: cluster memory of %s: %.3f s, %s, %s, protocol %s, pages %s\n", r.program.c_str(),
            r.seconds, r.mpi.c_str(), r.mechanism.c_str(), r.protocol.c_str(), r.page_size.c_str());
-  t += text(
-      "tasuki:   memory    %.1f MiB local, %.1f MiB on %zu servers; allocated %.1f MiB, resident %.1f MiB\n",
-      mib(s.local_bytes), mib(s.server_bytes), r.servers.size(), mib(s.allocated_bytes),
-      mib(s.resident_bytes));
+  t += text("tasuki:   memory    %s local, %s on %zu servers; allocated %s, resident %s\n",
+            mib(s.local_bytes).c_str(), mib(s.server_bytes).c_str(), r.servers.size(),
+            mib(s.allocated_bytes).c_str(), mib(s.resident_bytes).c_str());
   t += text("tasuki:   faults    %" PRIu64 " (first touches %" PRIu64 ", rescues %" PRIu64
             ", first writes %" PRIu64 ")\n",
             s.faults, s.first_touches, s.rescues, s.write_faults);
-  t += text("tasuki:   swaps in  %" PRIu64 ", %.1f MiB (ahead of need %.1f MiB), %.3f s\n", s.swaps_in,
-            mib(s.bytes_in), mib(s.prefetched), s.in_seconds);
-  t += text("tasuki:   swaps out %" PRIu64 ", %.1f MiB (without transfer: %" PRIu64 "), %.3f s\n",
-            s.swaps_out, mib(s.bytes_out), s.drops, s.out_seconds);
+  t += text("tasuki:   swaps in  %" PRIu64 ", %s (ahead of need %s), %.3f s\n", s.swaps_in,
+            mib(s.bytes_in).c_str(), mib(s.prefetched).c_str(), s.in_seconds);
+  t += text("tasuki:   swaps out %" PRIu64 ", %s (without transfer: %" PRIu64 "), %.3f s\n", s.swaps_out,
+            mib(s.bytes_out).c_str(), s.drops, s.out_seconds);
   t += text("tasuki:   waiting   %.3f s for the previous swap, %.3f s for the page; mapping %.3f s\n",
             s.wait_previous, s.wait_page, s.map_seconds);
   for (const pager::ThreadStats& thread : r.threads)
     t += text("tasuki:   thread %d: %" PRIu64 " faults, %.3f s waiting\n", thread.tid, thread.faults,
               thread.wait_seconds);
   for (const Report::Server& server : r.servers)
-    t += text("tasuki:   %s: %.1f MiB lent, by %s, %.1f MiB came from it, %.1f MiB went there\n",
-              server.name.c_str(), mib(server.bytes), server.window ? "window" : "messages",
-              mib(server.bytes_in), mib(server.bytes_out));
+    t += text("tasuki:   %s: %s lent, by %s, %s came from it, %s went there\n", server.name.c_str(),
+              mib(server.bytes).c_str(), server.window ? "window" : "messages", mib(server.bytes_in).c_str(),
+              mib(server.bytes_out).c_str());
   return t;
 }
 

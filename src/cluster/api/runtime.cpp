@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/bytes.h"
 #include "base/log.h"
 #include "cluster/transport/checksum_store.h"
 #include "cluster/transport/idle.h"
@@ -252,7 +253,7 @@ Report Runtime::make_report(const ClusterStore& servers, const Options& options)
   const char* const protocols[] = {"ahead", "cs", "cross", "as1", "as2"};
   report.protocol = protocols[static_cast<int>(options.pager.protocol)];
   report.page_size =
-      options.pager.page_bytes == 0 ? "automatic" : std::to_string(options.pager.page_bytes / 1024) + " KiB";
+      options.pager.page_bytes == 0 ? "automatic" : bytes_text(options.pager.page_bytes, BytesStyle::exact);
   report.seconds = static_cast<double>(os::monotonic_ns() - begin_ns_) * 1e-9;
   report.stats = pager_->stats();
   report.threads = pager_->thread_stats();

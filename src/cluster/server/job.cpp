@@ -12,6 +12,7 @@
 #include <random>
 #include <thread>
 
+#include "base/bytes.h"
 #include "base/log.h"
 #include "cluster/server/server.h"
 #include "cluster/transport/mpi_call.h"
@@ -91,12 +92,6 @@ Status initialise(bool* here) {
   return {};
 }
 
-std::string in_words(uint64_t bytes) {
-  char text[40];
-  snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
-  return text;
-}
-
 // What a server lends, as it has it itself.
 struct Loan {
   os::Fd file;
@@ -115,7 +110,8 @@ Status make_loan(uint64_t bytes, bool share, bool huge, Loan* loan, std::string*
   }
   loan->memory = loan->file.valid() ? os::map_memory_file(loan->file.get(), bytes) : os::map_memory(bytes);
   if (loan->memory == nullptr)
-    return Status::error(ENOMEM, "no address space for " + in_words(bytes) + " (ulimit -v?)");
+    return Status::error(ENOMEM,
+                         "no address space for " + bytes_text(bytes, BytesStyle::rounded) + " (ulimit -v?)");
   if (!loan->file.valid() && huge) os::allow_huge_pages(loan->memory, bytes);
   return {};
 }

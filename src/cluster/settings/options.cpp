@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/bytes.h"
 #include "base/log.h"
 
 namespace tasuki::cluster {
@@ -74,7 +75,7 @@ class Reader {
     const Given* g = given(name);
     if (g == nullptr || g->text == "auto") return;
     uint64_t n = 0;
-    if (parse_bytes(g->text, &n) && n > 0)
+    if (parse_bytes(g->text, ByteUnits::binary, &n) && n > 0)
       *value = n;
     else
       refuse(*g, "auto, or a size such as 500MiB or 20GiB");
@@ -137,7 +138,7 @@ Result<std::vector<uint64_t>> read_memfile(const std::string& path, int ranks) {
     if (text.empty()) continue;
     uint64_t value = 0;
     const bool plain = text.find_first_not_of("0123456789") == std::string::npos;
-    if (!(plain ? parse_bytes(text + "MiB", &value) : parse_bytes(text, &value)) || value == 0)
+    if (!parse_bytes(plain ? text + "MiB" : text, ByteUnits::binary, &value) || value == 0)
       return Status::error(EINVAL, path + ":" + std::to_string(number) + ": \"" + text +
                                        "\" is neither a number of MiB nor a size such as 20GiB");
     bytes.push_back(value);

@@ -116,9 +116,9 @@ MachineFault find_fault(const Machine& machine);
 // is not one.
 std::string values_of(const Machine& machine);
 
-// "4 GB/s" -> 4e9, "2 KiB" -> 2048, "78 ns" -> 78000: exact decimal or binary units; false if it is none.
+// "4 GB/s" -> 4e9, "78 ns" -> 78000: exact decimal or binary units; false if it is none. Sizes are read by
+// parse_bytes (base/bytes.h) with ByteUnits::standard.
 bool parse_bandwidth(std::string_view text, double* bytes_per_second);
-bool parse_bytes(std::string_view text, uint64_t* bytes);
 bool parse_time(std::string_view text, Time* time);
 
 }  // namespace tasuki::netsim

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/bytes.h"
 #include "netsim/machine/machine.h"
 
 namespace tasuki::netsim {
@@ -36,12 +37,12 @@ class Reader {
 
   void bytes(const std::string& key, uint64_t* value) {
     quantity(key, "a size with its unit, for example \"2 KiB\"",
-             [&](const std::string& t) { return parse_bytes(t, value); });
+             [&](const std::string& t) { return parse_bytes(t, ByteUnits::standard, value); });
   }
   void bytes32(const std::string& key, uint32_t* value) {
     quantity(key, "a size below 4 GiB with its unit, for example \"2 KiB\"", [&](const std::string& t) {
       uint64_t b = 0;
-      if (!parse_bytes(t, &b) || b > UINT32_MAX) return false;
+      if (!parse_bytes(t, ByteUnits::standard, &b) || b > UINT32_MAX) return false;
       *value = static_cast<uint32_t>(b);
       return true;
     });

@@ -11,10 +11,6 @@ struct Unit {
   double factor;
 };
 
-constexpr Unit kBytes[] = {
-    {"B", 1},    {"KiB", 1024}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
-    {"KB", 1e3}, {"kB", 1e3},   {"MB", 1e6},        {"GB", 1e9},           {"TB", 1e12},
-    {"", 1}};
 constexpr Unit kRates[] = {{"B/s", 1},         {"KB/s", 1e3},        {"kB/s", 1e3},
                            {"MB/s", 1e6},      {"GB/s", 1e9},        {"TB/s", 1e12},
                            {"KiB/s", 1024},    {"MiB/s", 1048576.0}, {"GiB/s", 1073741824.0},
@@ -46,13 +42,6 @@ constexpr double kMostWhole = 9e18;  // what fits 64 bits
 
 bool parse_bandwidth(std::string_view text, double* bytes_per_second) {
   return parse(text, kRates, bytes_per_second);
-}
-
-bool parse_bytes(std::string_view text, uint64_t* bytes) {
-  double value = 0;
-  if (!parse(text, kBytes, &value) || value > kMostWhole || value != std::floor(value)) return false;
-  *bytes = static_cast<uint64_t>(value);
-  return true;
 }
 
 bool parse_time(std::string_view text, Time* time) {
