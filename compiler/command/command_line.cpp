@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "compiler/text/text.h"
+#include "os/files/text_file.h"
 
 namespace tasuki::cc {
 namespace {
@@ -219,13 +220,13 @@ bool expand(const std::vector<std::string>& arguments, int depth, std::vector<st
       words->push_back(argument);
       continue;
     }
-    std::string content;
-    if (depth > 20 || !read_file(argument.substr(1), &content)) {
+    const Result<std::string> content = os::read_file(argument.substr(1));
+    if (depth > 20 || !content.ok()) {
       fprintf(stderr, "tasukicc: error: cannot read the arguments in '%s': %s\n", argument.c_str() + 1,
-              depth > 20 ? "files that name each other" : strerror(errno));
+              depth > 20 ? "files that name each other" : strerror(content.status().err()));
       return false;
     }
-    if (!expand(split_words(content), depth + 1, words)) return false;
+    if (!expand(split_words(content.value()), depth + 1, words)) return false;
   }
   return true;
 }

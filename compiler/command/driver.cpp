@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -12,6 +11,7 @@
 #include "compiler/command/process.h"
 #include "compiler/command/translate.h"
 #include "compiler/text/text.h"
+#include "os/files/text_file.h"
 
 namespace tasuki::cc {
 namespace {
@@ -73,11 +73,8 @@ class Driver {
   int show() {
     if (!temporary_.ok() || !take_standard_input()) return 1;
     if (const int failed = translate_all()) return failed;
-    for (const Translation& t : translations_) {
-      if (!t.has_arrays) continue;
-      std::ifstream file(t.file);
-      std::cout << file.rdbuf();
-    }
+    for (const Translation& t : translations_)
+      if (t.has_arrays) std::cout << os::file_or_empty(t.file);
     return 0;
   }
 
@@ -94,7 +91,7 @@ class Driver {
   // The compiler's own message is of an option that the user has not written.
   bool takes_openacc() {
     const std::string source = temporary_.file("openacc.c"), errors = temporary_.file("errors");
-    std::ofstream(source) << "#ifndef _OPENACC\n#error\n#endif\nint main(void) { return 0; }\n";
+    if (!write_file(source, "#ifndef _OPENACC\n#error\n#endif\nint main(void) { return 0; }\n")) return false;
     Command command = mpi_compiler();
     const std::string name = command[0];
     append(&command, {"-fopenacc", "-w"});
@@ -102,12 +99,10 @@ class Driver {
            line_.stage == Stage::link ? Command{"-o", temporary_.file("openacc")} : Command{"-fsyntax-only"});
     command.push_back(source);
     if (run_program(command, {.errors = errors}) == 0) return true;
-    std::string text;
-    read_file(errors, &text);
     fprintf(stderr,
             "%stasukicc: error: -acc: '%s' has no OpenACC; MPICC names an MPI compiler around a gcc with "
             "libgomp\n",
-            text.c_str(), name.c_str());
+            os::file_or_empty(errors).c_str(), name.c_str());
     return false;
   }
 
@@ -116,14 +111,9 @@ class Driver {
     for (const Input& input : line_.inputs) {
       if (input.path != "-" || !standard_input_.empty()) continue;
       standard_input_ = temporary_.file("stdin");
-      std::ofstream file(standard_input_, std::ios::binary);
       std::ostringstream all;
       all << std::cin.rdbuf();
-      file << all.str();
-      if (!file.flush()) {
-        fprintf(stderr, "tasukicc: error: cannot write '%s': is the disk full?\n", standard_input_.c_str());
-        return false;
-      }
+      if (!write_file(standard_input_, all.str())) return false;
     }
     return true;
   }
@@ -277,8 +267,7 @@ class Driver {
 
   // The linker knows names, not what they stand for.
   static void explain(const std::string& errors, const std::vector<std::string>& objects) {
-    std::string text;
-    read_file(errors, &text);
+    const std::string text = os::file_or_empty(errors);
     fputs(text.c_str(), stderr);
     const std::string start = "undefined reference to `";
     std::vector<std::string> known;

@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "compiler/command/process.h"
 #include "compiler/text/text.h"
+#include "os/files/text_file.h"
 
 namespace tasuki::cc {
 namespace {
@@ -30,9 +30,8 @@ bool holds_symbol(const std::string& content, const std::string& symbol) {
 }
 
 Needs needs_of_file(const std::string& path) {
-  std::string content;
+  const std::string content = os::file_or_empty(path);
   Needs needs;
-  if (!read_file(path, &content)) return needs;
   // No other name contains this one; objects for link-time optimization keep names in formats of their own.
   needs.arrays = content.find("tasuki_dlm_register") != std::string::npos;
   for (const char* function :
@@ -106,14 +105,13 @@ std::string mpi_family(TemporaryFolder* folder) {
   TemporaryFolder& temporary = *folder;
   const std::string question = temporary.file("family.c"), answer = temporary.file("answer"),
                     errors = temporary.file("errors");
-  std::ofstream(question) << kFamilyQuestion;
+  if (!write_file(question, kFamilyQuestion)) return "";
   std::vector<std::string> command = mpi_compiler();
   const std::string name = command[0];
   for (const char* word : {"-E", "-x", "c", "-"}) command.emplace_back(word);
   const int failed = run_program(command, {.input = question, .output = answer, .errors = errors});
   if (failed == 127) return "";
-  std::string text;
-  read_file(failed != 0 ? errors : answer, &text);
+  const std::string text = os::file_or_empty(failed != 0 ? errors : answer);
   if (failed != 0) {
     fprintf(stderr, "%stasukicc: error: '%s' does not compile MPI programs (MPICC names the MPI compiler)\n",
             text.c_str(), name.c_str());
@@ -148,10 +146,8 @@ Needs needs_of_objects(const CommandLine& line) {
 }
 
 bool names_symbol(const std::vector<std::string>& files, const std::string& symbol) {
-  return std::any_of(files.begin(), files.end(), [&](const std::string& file) {
-    std::string content;
-    return read_file(file, &content) && holds_symbol(content, symbol);
-  });
+  return std::any_of(files.begin(), files.end(),
+                     [&](const std::string& file) { return holds_symbol(os::file_or_empty(file), symbol); });
 }
 
 }  // namespace tasuki::cc

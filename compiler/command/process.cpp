@@ -6,11 +6,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
+#include "os/files/temporary_folder.h"
+#include "os/files/text_file.h"
 #include "os/process/command.h"
 
 namespace tasuki::cc {
@@ -100,16 +101,21 @@ int become_program(const std::vector<std::string>& argv) {
   return cannot_start(argv[0], errno);
 }
 
+bool write_file(const std::string& path, const std::string& content) {
+  const Status written = os::write_file(path, content);
+  if (!written.ok()) fprintf(stderr, "tasukicc: error: %s\n", written.message().c_str());
+  return written.ok();
+}
+
 TemporaryFolder::TemporaryFolder() {
-  const char* base = getenv("TMPDIR");
-  std::string path = std::string(base != nullptr && *base != 0 ? base : "/tmp") + "/tasukicc-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) {
-    fprintf(stderr, "tasukicc: error: cannot make a temporary folder '%s': %s (TMPDIR names the place)\n",
-            path.c_str(), strerror(errno));
+  Result<std::string> made = os::make_temporary_folder("tasukicc");
+  if (!made.ok()) {
+    fprintf(stderr, "tasukicc: error: cannot make a temporary folder: %s (TMPDIR names the place)\n",
+            made.status().message().c_str());
     return;
   }
-  path_ = path;
-  folder_to_remove = path;
+  path_ = made.value();
+  folder_to_remove = path_;
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -18,6 +18,9 @@ int run_program(const std::vector<std::string>& argv, const Streams& streams = {
 // Becomes it. Returns, with 127 and a line on stderr, only if it cannot be started.
 int become_program(const std::vector<std::string>& argv);
 
+// Replaces what is there. False, and a line on stderr: it cannot be written.
+bool write_file(const std::string& path, const std::string& content);
+
 // A folder that disappears with this object, or with the process when a signal ends it.
 class TemporaryFolder {
  public:

@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "compiler/command/link.h"
+#include "compiler/command/process.h"
 #include "compiler/emit/rewrite.h"
 #include "compiler/meaning/coarray_operand.h"
 #include "compiler/meaning/unit.h"
 #include "compiler/text/edits.h"
 #include "compiler/tokens/whole_arrays.h"
 #include "compiler/tokens/xmp_directive.h"
+#include "os/files/text_file.h"
 
 namespace tasuki::cc {
 namespace {
@@ -23,17 +24,15 @@ void append(Command* command, const Command& more) {
   command->insert(command->end(), more.begin(), more.end());
 }
 
-bool write_file(const std::string& path, const std::string& content) {
-  std::ofstream file(path, std::ios::binary);
-  file << content;
-  if (file.flush()) return true;
-  fprintf(stderr, "tasukicc: error: cannot write '%s': is the disk full?\n", path.c_str());
-  return false;
+void print_file(const std::string& path) {
+  fputs(os::file_or_empty(path).c_str(), stderr);
 }
 
-void print_file(const std::string& path) {
-  std::string content;
-  if (read_file(path, &content)) fputs(content.c_str(), stderr);
+// False: there is no such file.
+bool take_file(const std::string& path, std::string* content) {
+  Result<std::string> file = os::read_file(path);
+  if (file.ok()) *content = std::move(file.value());
+  return file.ok();
 }
 
 class Translator {
@@ -226,7 +225,7 @@ class Translator {
     Command command = mpi_compiler();
     append(&command, line_.of_roles({Role::general}));
     append(&command, {"-D_XCALABLEMP=201812", "-w", "-E", "-P", "-x", "c", "-o", output, source});
-    if (run_program(command, {.errors = temporary_.file("errors")}) != 0 || !read_file(output, &output_lines))
+    if (run_program(command, {.errors = temporary_.file("errors")}) != 0 || !take_file(output, &output_lines))
       return {};
     std::vector<std::string> replaced;
     for (size_t begin = 0; begin < output_lines.size();) {
@@ -241,7 +240,7 @@ class Translator {
 
   int run_preprocessor(std::string* bytes, const Command& more = {}) {
     if (input_.language == Language::preprocessed_c && input_.path != "-") {
-      if (read_file(input_.path, bytes)) return 0;
+      if (take_file(input_.path, bytes)) return 0;
       fprintf(stderr, "tasukicc: error: cannot read '%s'\n", input_.path.c_str());
       return 1;
     }
@@ -256,7 +255,7 @@ class Translator {
       print_file(errors);
       return failed;
     }
-    return read_file(output, bytes) ? 0 : 1;
+    return take_file(output, bytes) ? 0 : 1;
   }
 
   // The C that coarrays become for the check has the user's lines; its columns are those of the
@@ -279,9 +278,8 @@ class Translator {
     // The compiler writes them before it stumbles over the first coarray. Whether it could, its own words
     // tell.
     const std::string errors = temporary_.file("errors");
-    std::string said;
-    if (write_dependencies({.errors = errors}) == 0 || !read_file(errors, &said)) return 0;
-    std::istringstream lines(said);
+    if (write_dependencies({.errors = errors}) == 0) return 0;
+    std::istringstream lines(os::file_or_empty(errors));
     for (std::string one; std::getline(lines, one);)
       if (one.find("dependency file") != std::string::npos ||
           one.find("unable to open") != std::string::npos) {

@@ -9,6 +9,7 @@
 #include "compiler/lower/local/lowering.h"
 #include "compiler/meaning/analysis_text.h"
 #include "compiler/text/edits.h"
+#include "os/files/text_file.h"
 
 namespace tasuki::cc {
 namespace {
@@ -99,8 +100,8 @@ std::vector<std::string> seeds() {
   for (const char* folder : {"xmp", "xmp_reject"}) {
     for (const auto& file :
          std::filesystem::directory_iterator(std::filesystem::path(TASUKICC_TESTS) / folder)) {
-      std::string content;
-      if (file.path().extension() != ".c" || !read_file(file.path().string(), &content)) continue;
+      const std::string content = os::file_or_empty(file.path().string());
+      if (file.path().extension() != ".c" || content.empty()) continue;
       std::string kept;
       for (size_t begin = 0; begin < content.size();) {
         const size_t end = std::min(content.find('\n', begin), content.size());

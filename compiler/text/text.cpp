@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 
 namespace tasuki::cc {
 namespace {
@@ -328,14 +327,6 @@ unsigned Text::column(size_t offset, std::string* line) const {
   if (at == std::string::npos) return 0;
   *line = text;
   return static_cast<unsigned>(at) + 1;
-}
-
-bool read_file(const std::string& path, std::string* content) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream all;
-  if (!file || (file.peek() != EOF && !(all << file.rdbuf()))) return false;
-  *content = std::move(all).str();
-  return true;
 }
 
 std::string quoted(std::string_view text) {

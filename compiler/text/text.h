@@ -91,9 +91,6 @@ class Text {
 
 bool is_word_character(char c);
 
-// A file's whole content; false if it cannot be read.
-bool read_file(const std::string& path, std::string* content);
-
 // A path or text as a C string literal.
 std::string quoted(std::string_view text);
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "os/files/text_file.h"
 
 namespace tasuki::experiment {
 namespace {
@@ -199,19 +198,13 @@ Result<SavedSchedule> from_text(const std::string& text, const std::string& name
 }
 
 Status save(const SavedSchedule& saved, const std::string& file) {
-  std::ofstream out(file);
-  out << to_text(saved);
-  out.close();
-  if (!out) return Status::error(errno, file + ": cannot be written: " + std::strerror(errno));
-  return Status();
+  return os::write_file(file, to_text(saved));
 }
 
 Result<SavedSchedule> load(const std::string& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return Status::error(errno, file + ": cannot be read: " + std::strerror(errno));
-  return from_text(text.str(), file);
+  Result<std::string> text = os::read_file(file);
+  if (!text.ok()) return text.status();
+  return from_text(text.value(), file);
 }
 
 }  // namespace tasuki::experiment

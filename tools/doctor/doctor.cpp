@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -67,13 +66,6 @@ Captured capture(const std::vector<std::string>& argv, int seconds, bool with_st
   // 127: what `env` says of a program that it cannot start.
   const bool ended = in_time && status.signal == 0 && status.code != 127;
   return {.exit_code = ended ? status.code : -1, .output = output};
-}
-
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
 }
 
 void add_doctor(CLI::App& app, int* exit_code) {

@@ -47,7 +47,4 @@ MpiLibrary ask_mpi_library(const std::string& path);
 [[noreturn]] void speak_for_mpi_library(const std::string& path);
 bool shim_installed(const MpiLibrary& library);
 
-// First line of a file without its newline; empty if it cannot be read.
-std::string first_line(const std::string& path);
-
 }  // namespace tasuki::tool

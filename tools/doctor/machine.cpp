@@ -17,6 +17,7 @@
 #include <limits>
 
 #include "base/bytes.h"
+#include "os/files/text_file.h"
 #include "pager/pager.h"
 #include "task/examine/preload.h"
 #include "tools/command_line.h"
@@ -30,7 +31,7 @@ constexpr uint64_t kMappingsLow = 180;
 constexpr uint64_t kMappingsHigh = 390;
 
 uint64_t number_in(const std::string& path, uint64_t otherwise) {
-  const std::string text = first_line(path);
+  const std::string text = os::first_line(path);
   char* end = nullptr;
   errno = 0;
   const uint64_t value = strtoull(text.c_str(), &end, 10);
@@ -81,7 +82,7 @@ double cgroup_cores() {
     double quota = 0;
     double period = 100000;
     if (path.ends_with("cpu.max")) {
-      if (sscanf(first_line(path).c_str(), "%lf %lf", &quota, &period) < 1) quota = 0;  // "max 100000"
+      if (sscanf(os::first_line(path).c_str(), "%lf %lf", &quota, &period) < 1) quota = 0;  // "max 100000"
     } else if (std::ifstream in(path); in >> quota) {
       std::ifstream(path.substr(0, path.rfind('/')) + "/cpu.cfs_period_us") >> period;
     }
@@ -112,7 +113,7 @@ void examine_kernel(Report* report) {
   iovec local{&to, 1};
   iovec remote{&from, 1};
   const bool cma = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
-  const std::string yama = first_line("/proc/sys/kernel/yama/ptrace_scope");
+  const std::string yama = os::first_line("/proc/sys/kernel/yama/ptrace_scope");
   if (!cma) {
     report->push_back({section, "cross-memory attach", Verdict::note,
                        "forbidden: plain MPI copies large messages twice here; Tasuki does not need it", ""});
@@ -126,7 +127,7 @@ void examine_kernel(Report* report) {
         {section, "cross-memory attach", Verdict::ok, "allowed (used by plain MPI, not by Tasuki)", ""});
   }
 
-  const std::string huge = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
+  const std::string huge = os::first_line("/sys/kernel/mm/transparent_hugepage/enabled");
   const size_t open = huge.find('[');
   const std::string mode = open == std::string::npos ? "" : huge.substr(open + 1, huge.find(']') - open - 1);
   const bool never = mode.empty() || mode == "never";
@@ -148,7 +149,7 @@ void examine_kernel(Report* report) {
          used == ways.begin() ? "" : "the first choice: " + ways.front().reason});
   }
 
-  const std::string core = first_line("/proc/sys/kernel/core_pattern");
+  const std::string core = os::first_line("/proc/sys/kernel/core_pattern");
   rlimit limit{};
   getrlimit(RLIMIT_CORE, &limit);
   report->push_back({section, "core files", Verdict::ok,
@@ -171,7 +172,7 @@ void examine_limits(Report* report, int cores) {
                          " tasks in one address space (180-390 mappings each)",
                      enough ? "" : "sysctl -w vm.max_map_count=" + std::to_string(wish) + " (as root)"});
 
-  const std::string overcommit = first_line("/proc/sys/vm/overcommit_memory");
+  const std::string overcommit = os::first_line("/proc/sys/vm/overcommit_memory");
   if (overcommit == "2") {
     report->push_back({section, "vm.overcommit_memory", Verdict::note,
                        "2 (strict): a fork in one task must reserve the memory of all tasks, and may fail",

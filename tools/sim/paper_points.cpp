@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "base/log.h"
 #include "experiment/experiment.h"
 #include "experiment/tune.h"
+#include "netsim/network.h"
 #include "netsim/simulate.h"
+#include "os/files/text_file.h"
 #include "tools/sim/common.h"
 
 namespace tasuki::tool {
@@ -86,9 +86,9 @@ PaperPoints::PaperPoints(netsim::Machine machine, std::string file)
 }
 
 Status PaperPoints::load() {
-  std::ifstream file(file_);
-  if (!file) return Status();
-  const json all = json::parse(file, nullptr, false);
+  const Result<std::string> file = os::read_file(file_);
+  if (!file.ok()) return Status();
+  const json all = json::parse(file.value(), nullptr, false);
   size_t old = 0;
   try {
     for (const auto& [key, value] : all.at("points").items())
@@ -109,13 +109,7 @@ Status PaperPoints::load() {
 Status PaperPoints::save() const {
   json points = json::object();
   for (const auto& [key, r] : results_) points[key] = to_json(r);
-  const std::string part = file_ + ".part";
-  std::ofstream file(part);
-  file << json{{"points", points}}.dump() << "\n";
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(part, file_, error);
-  return file && !error ? Status() : Status::error(EIO, "cannot write " + file_);
+  return os::replace_file(file_, json{{"points", points}}.dump() + "\n");
 }
 
 Result<PaperResult> PaperPoints::attempt(const PaperPoint& p) const {

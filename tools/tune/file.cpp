@@ -2,15 +2,14 @@
 #include <toml++/toml.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "os/files/text_file.h"
 #include "os/process/machine.h"
 #include "tools/tune/tune.h"
 
@@ -54,8 +53,7 @@ std::string default_tune_file() {
 Status prepare_tune_file(const std::string& file) {
   std::error_code ignored;  // the open fails then, and says why
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
-  std::ofstream out(file + ".new");
-  return out ? Status() : Status::error(errno, file + ": " + strerror(errno));
+  return os::can_replace(file);
 }
 
 Status write_tune_file(const std::string& file, const message::Costs& costs) {
@@ -66,24 +64,19 @@ Status write_tune_file(const std::string& file, const message::Costs& costs) {
   const toml::table all{{"format", kFormat},
                         {"machine", toml::table{{"cpu", here.cpu}, {"cores", here.cores}}},
                         {"costs", std::move(numbers)}};
-  std::ofstream out(file + ".new");
+  std::ostringstream out;
   out << "# Made by `tasuki tune`: what moving costs on this machine, in nanoseconds. See TASUKI_TUNE in the "
          "manual.\n"
       << all << "\n";
-  out.close();
   // At once: a program that starts now reads the old file or the new one.
-  if (!out || rename((file + ".new").c_str(), file.c_str()) != 0)
-    return Status::error(errno, file + ": " + strerror(errno));
-  return Status();
+  return os::replace_file(file, out.str());
 }
 
 Result<message::Costs> read_tune_file(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) return Status::error(errno, strerror(errno));
-  std::stringstream text;
-  text << in.rdbuf();
+  const Result<std::string> text = os::read_file(file);
+  if (!text.ok()) return Status::error(text.status().err(), strerror(text.status().err()));
   try {
-    return understand(toml::parse(text.str()));
+    return understand(toml::parse(text.value()));
   } catch (const toml::parse_error& e) {
     return Status::error(
         EINVAL, "line " + std::to_string(e.source().begin.line) + ": " + std::string(e.description()));

@@ -137,7 +137,6 @@ int tune(const std::string& output, bool dry) {
             attempt < kAttempts ? "; measuring again" : "");
   }
   if (doubt != nullptr && !dry) {
-    remove((file + ".new").c_str());
     print_costs(message::kBuiltInCosts, here);
     return fail(Status::error(
         EBUSY, std::string("nothing is stored: ") + doubt + " (measured " + std::to_string(kAttempts) +

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 
@@ -18,6 +17,7 @@
 #include "bench/driver/jobs/limit.h"
 #include "bench/driver/jobs/machine.h"
 #include "os/files/temporary_folder.h"
+#include "os/files/text_file.h"
 
 namespace tasuki::bench {
 
@@ -57,8 +57,7 @@ struct Measured {
 };
 
 json read_json(const std::string& file) {
-  std::ifstream in(file);
-  json j = json::parse(in, nullptr, false);
+  json j = json::parse(os::file_or_empty(file), nullptr, false);
   return j.is_discarded() ? json() : j;
 }
 

@@ -1,13 +1,12 @@
 #include "bench/driver/benchmarks/source_lines.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <vector>
+
+#include "os/files/text_file.h"
 
 namespace tasuki::bench {
 namespace {
@@ -25,11 +24,9 @@ std::pair<std::string, std::string> directive_of(const std::string& line) {
 class Counter {
  public:
   Status count(const std::filesystem::path& file, bool own) {
-    std::ifstream in(file);
-    if (!in) return Status::error(errno, file.string() + ": " + strerror(errno));
-    std::stringstream text;
-    text << in.rdbuf();
-    std::istringstream lines(without_comments(text.str()));
+    const Result<std::string> text = os::read_file(file.string());
+    if (!text.ok()) return text.status();
+    std::istringstream lines(without_comments(text.value()));
     std::vector<bool> conditions;  // that enclose the line: does it hold?
     for (std::string line; std::getline(lines, line);) {
       if (line.find_first_not_of(" \t\r\f\v") == std::string::npos) continue;

@@ -4,19 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <sstream>
+
+#include "os/files/text_file.h"
 
 namespace tasuki::bench {
 namespace {
-
-std::string contents(const char* path) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 bool has_word(const std::string& list, const std::string& word) {
   return ("," + list + ",").find("," + word + ",") != std::string::npos;
@@ -62,7 +55,7 @@ Status MemoryLimit::make() {
   const std::string name = "/tasuki-bench-" + std::to_string(getpid());
   std::string reason = "no control groups with a memory limit are mounted";
   for (const CgroupPlace& place :
-       cgroup_places(contents("/proc/self/mounts"), contents("/proc/self/cgroup"))) {
+       cgroup_places(os::file_or_empty("/proc/self/mounts"), os::file_or_empty("/proc/self/cgroup"))) {
     if (access(place.parent.c_str(), F_OK) != 0) continue;  // as seen outside of this container
     const std::string folder = place.parent + name;
     const Status made =
@@ -84,10 +77,7 @@ Status MemoryLimit::make() {
 }
 
 Status MemoryLimit::set(uint64_t bytes) {
-  std::ofstream out(limit_file_);
-  out << bytes << std::flush;
-  if (out) return Status();
-  return Status::error(errno, limit_file_ + ": " + strerror(errno));
+  return os::write_file(limit_file_, std::to_string(bytes));
 }
 
 std::vector<std::string> MemoryLimit::command() const {

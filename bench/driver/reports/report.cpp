@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "bench/driver/benchmarks/coarray.h"
@@ -14,6 +13,7 @@
 #include "bench/driver/benchmarks/sweep.h"
 #include "bench/driver/figures/stats.h"
 #include "bench/driver/figures/text.h"
+#include "os/files/text_file.h"
 
 namespace tasuki::bench {
 namespace {
@@ -73,9 +73,9 @@ std::string title(const json& m) {
 }  // namespace
 
 Result<json> read_measurement(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return Status::error(errno, path + ": " + strerror(errno));
-  json m = json::parse(in, nullptr, false);
+  const Result<std::string> text = os::read_file(path);
+  if (!text.ok()) return text.status();
+  json m = json::parse(text.value(), nullptr, false);
   if (m.is_discarded()) return Status::error(EINVAL, path + ": not JSON");
   static constexpr const char* kBenchmarks[] = {"ddt",   "pack-ddt", "pack",    "typed",
                                                 "bcast", "memory",   "coarray", "coarray-programs"};

@@ -5,15 +5,19 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "os/files/descriptor.h"
+#include "os/files/text_file.h"
 
 namespace tasuki::os {
 namespace {
 
+Status of_option(std::string_view option, const Status& status) {
+  return status.ok() ? Status() : Status::error(status.err(), std::string(option) + " " + status.message());
+}
+
 Status cannot_write(std::string_view option, const std::string& path, int error) {
-  return Status::error(error, std::string(option) + " " + path + ": cannot be written: " + strerror(error));
+  return of_option(option, os::cannot_write(path, error));
 }
 
 }  // namespace
@@ -38,15 +42,7 @@ Status check_output(std::string_view option, const std::string& path) {
 }
 
 Status write_output(std::string_view option, const std::string& path, std::string_view text) {
-  const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file.valid()) return cannot_write(option, path, errno);
-  while (!text.empty()) {
-    const ssize_t n = write(file.get(), text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return cannot_write(option, path, errno);
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  return {};
+  return of_option(option, write_file(path, text));
 }
 
 }  // namespace tasuki::os

@@ -1,22 +1,13 @@
 #include "os/memory/host_memory.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "os/files/text_file.h"
+
 namespace tasuki::os {
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::string text;
-  FILE* file = fopen(path.c_str(), "re");
-  if (file == nullptr) return text;
-  char part[4096];
-  for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;) text.append(part, n);
-  fclose(file);
-  return text;
-}
 
 // The number behind `key` at the start of a line; false if there is none.
 bool number_after(const std::string& text, const char* key, uint64_t* value) {
@@ -33,7 +24,7 @@ bool number_after(const std::string& text, const char* key, uint64_t* value) {
 
 // "max" and v1's huge number mean no limit.
 bool limit_of(const std::string& path, uint64_t* value) {
-  const std::string text = read_file(path);
+  const std::string text = file_or_empty(path);
   if (text.empty() || text.compare(0, 3, "max") == 0) return false;
   *value = strtoull(text.c_str(), nullptr, 10);
   return *value < UINT64_MAX / 4;
@@ -48,10 +39,10 @@ void apply_group(const std::string& directory, const Files& files, HostMemory* m
   uint64_t limit = 0;
   if (!limit_of(directory + "/" + files.limit, &limit)) return;
   memory->total = std::min(memory->total, limit);
-  uint64_t used = strtoull(read_file(directory + "/" + files.usage).c_str(), nullptr, 10);
+  uint64_t used = strtoull(file_or_empty(directory + "/" + files.usage).c_str(), nullptr, 10);
   // Cached files count as used until something needs the room.
   uint64_t cached = 0;
-  if (number_after(read_file(directory + "/memory.stat"), "inactive_file ", &cached))
+  if (number_after(file_or_empty(directory + "/memory.stat"), "inactive_file ", &cached))
     used -= std::min(used, cached);
   memory->available = std::min(memory->available, limit - std::min(limit, used));
 }
@@ -70,7 +61,7 @@ void apply_hierarchy(const std::string& mount, std::string path, const Files& fi
 
 HostMemory host_memory(const std::string& root) {
   HostMemory memory;
-  const std::string text = read_file(root + "/proc/meminfo");
+  const std::string text = file_or_empty(root + "/proc/meminfo");
   if (!number_after(text, "MemTotal:", &memory.total)) return memory;
   memory.total <<= 10;
   if (number_after(text, "MemAvailable:", &memory.available))
@@ -78,7 +69,7 @@ HostMemory host_memory(const std::string& root) {
   else
     memory.available = memory.total;
   // Lines "number:controllers:path"; v2 has number 0 and no controllers.
-  const std::string groups = read_file(root + "/proc/self/cgroup");
+  const std::string groups = file_or_empty(root + "/proc/self/cgroup");
   for (size_t at = 0; at < groups.size();) {
     size_t end = groups.find('\n', at);
     if (end == std::string::npos) end = groups.size();

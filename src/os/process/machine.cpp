@@ -4,24 +4,22 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <string>
+
+#include "os/files/text_file.h"
 
 namespace tasuki::os {
 namespace {
 
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
 // The value after `key` and a separator in a file of "key: value" or "key=value" lines.
 std::string find_value(const std::string& path, const std::string& key) {
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
+  const std::string text = file_or_empty(path);
+  for (size_t at = 0; at < text.size();) {
+    const size_t end_of_line = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end_of_line - at);
+    at = end_of_line + 1;
     if (line.compare(0, key.size(), key) != 0) continue;
     const size_t separator = line.find_first_of(":=", key.size());
     if (separator == std::string::npos) continue;

@@ -1,7 +1,6 @@
 #include "os/process/process.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,10 +11,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "os/files/text_file.h"
 #include "os/raw.h"
 
 namespace tasuki::os {
@@ -33,16 +32,7 @@ constexpr int kSignals = 64;
 constexpr size_t kSignalSetBytes = 8;
 
 std::string read_proc(pid_t pid, const char* file) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
-  std::string text;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return text;
-  char buffer[4096];
-  ssize_t n;
-  while ((n = read(fd, buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<size_t>(n));
-  close(fd);
-  return text;
+  return file_or_empty("/proc/" + std::to_string(pid) + "/" + file);
 }
 
 // Field `index` of /proc/PID/stat, counted as in proc(5) from 1; fields after the name only.

@@ -1,10 +1,10 @@
 // The directory that a report fills, and its tables.
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "os/files/output_file.h"
+#include "os/files/text_file.h"
 #include "simmpi/report/data.h"
 #include "simmpi/report/page.h"
 #include "simmpi/report/trace.h"
@@ -106,6 +106,7 @@ void messages_table(const SimulationReport& report, std::ostream& out) {
     }
 }
 
+// As a stream: no table of a large run is in memory as a whole.
 template <typename Write>
 Status write_file(const std::string& path, Write write) {
   errno = 0;
@@ -116,8 +117,7 @@ Status write_file(const std::string& path, Write write) {
     out.flush();
   }
   if (out) return Status();
-  const int err = errno == 0 ? EIO : errno;
-  return Status::error(err, "cannot write " + path + ": " + std::strerror(err));
+  return os::cannot_write(path, errno == 0 ? EIO : errno);
 }
 
 }  // namespace
