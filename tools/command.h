@@ -33,10 +33,6 @@ inline constexpr const char* kAboutTune =
 // `tasuki bench startup`, a subcommand of `bench`.
 void add_bench_startup(CLI::App* bench, int* exit_code);
 
-// Directory that holds bin/, lib/tasuki/ and libexec/tasuki/ (the build tree or the installation), found from
-// the running executable, which is in bin/ or libexec/tasuki/.
-std::string prefix();
-
 // The program and its arguments that follow a subcommand's own options, without a "--" before them. False
 // when there is none: `usage` has been printed then.
 bool take_program(const CLI::App& cmd, const char* usage, std::vector<std::string>* command);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,23 +11,14 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "os/process/executable.h"
 #include "tools/help.h"
 #include "tools/words.h"
 
 namespace tasuki::tool {
 
-std::string prefix() {
-  char path[PATH_MAX];
-  if (realpath("/proc/self/exe", path) == nullptr) return "..";
-  std::string p(path);
-  p.resize(p.rfind('/'));
-  constexpr std::string_view kPartsFolder = "/libexec/tasuki";
-  p.resize(p.ends_with(kPartsFolder) ? p.size() - kPartsFolder.size() : p.rfind('/'));  // else .../bin
-  return p;
-}
-
 std::string path_of(const Part& part) {
-  return prefix() + "/libexec/tasuki/" + part.program;
+  return os::own_prefix() + "/libexec/tasuki/" + part.program;
 }
 
 const Part* part_of(const std::vector<std::string>& words) {

@@ -12,6 +12,7 @@
 #include "compiler/command/translate.h"
 #include "compiler/text/text.h"
 #include "os/files/text_file.h"
+#include "os/process/executable.h"
 
 namespace tasuki::cc {
 namespace {
@@ -219,10 +220,10 @@ class Driver {
     Command command = mpi_compiler();
     // First, so that main may come out of an archive behind it.
     if (needs.arrays && !line_.makes_library && !line_.is_relocatable)
-      append(&command, {"-Wl,--wrap=main", "-x", "none", prefix() + "/lib/tasuki/libdlmmain.a"});
+      append(&command, {"-Wl,--wrap=main", "-x", "none", os::own_prefix() + "/lib/tasuki/libdlmmain.a"});
     if (needs.xmp && !line_.makes_library && !line_.is_relocatable)
       append(&command, {"-Wl,--wrap=main,--wrap=MPI_Init,--wrap=MPI_Init_thread,--wrap=MPI_Finalize", "-x",
-                        "none", prefix() + "/lib/tasuki/libxmpmain.a"});
+                        "none", os::own_prefix() + "/lib/tasuki/libxmpmain.a"});
     if (const int failed = link_words(&command, &objects)) return failed;
     if (uses_header()) append(&command, {"-idirafter", include_folder()});
     append(&command, {"-x", "none"});

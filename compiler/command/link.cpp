@@ -1,16 +1,15 @@
 #include "compiler/command/link.h"
 
-#include <limits.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "compiler/command/process.h"
 #include "compiler/text/text.h"
 #include "os/files/text_file.h"
+#include "os/process/executable.h"
 
 namespace tasuki::cc {
 namespace {
@@ -72,7 +71,7 @@ std::vector<std::string> linked_files(const CommandLine& line) {
 bool libraries_of(const std::string& name, TemporaryFolder* temporary, std::vector<std::string>* options) {
   const std::string family = mpi_family(temporary);
   if (family.empty()) return false;
-  const std::string folder = prefix() + "/lib/tasuki/" + family;
+  const std::string folder = os::own_prefix() + "/lib/tasuki/" + family;
   const std::string library = folder + "/lib" + name + ".so";
   if (access(library.c_str(), R_OK) != 0) {
     fprintf(stderr, "tasukicc: error: no '%s': this Tasuki was built without %s\n", library.c_str(),
@@ -85,14 +84,8 @@ bool libraries_of(const std::string& name, TemporaryFolder* temporary, std::vect
 
 }  // namespace
 
-std::string prefix() {
-  char path[PATH_MAX];
-  if (realpath("/proc/self/exe", path) == nullptr) return "..";
-  return std::filesystem::path(path).parent_path().parent_path().string();
-}
-
 std::string include_folder() {
-  return prefix() + "/include/tasuki";
+  return os::own_prefix() + "/include/tasuki";
 }
 
 std::vector<std::string> mpi_compiler() {

@@ -9,8 +9,6 @@
 
 namespace tasuki::cc {
 
-// The folder that holds bin/, include/tasuki/ and lib/tasuki/: the build tree or the installation.
-std::string prefix();
 std::string include_folder();
 
 // MPICC, split into words; mpicc if it is not set.

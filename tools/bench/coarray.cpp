@@ -6,6 +6,7 @@
 
 #include "bench/driver/benchmarks/coarray.h"
 #include "bench/driver/benchmarks/programs.h"
+#include "os/process/executable.h"
 #include "tools/bench/common.h"
 
 namespace tasuki::tool {
@@ -29,8 +30,8 @@ int run_programs(CoarrayCommand* c) {
   Result<std::string> mpicc = find_mpicc(c->common.mpi, o.mpicc);
   if (!mpicc.ok()) return fail(mpicc.status());
   o.mpicc = mpicc.value();
-  o.tasukicc = prefix() + "/bin/tasukicc";
-  if (o.sources.empty()) o.sources = prefix() + "/share/tasuki/examples";
+  o.tasukicc = os::own_prefix() + "/bin/tasukicc";
+  if (o.sources.empty()) o.sources = os::own_prefix() + "/share/tasuki/examples";
   if (access(o.sources.c_str(), R_OK | X_OK) != 0)
     return fail(Status::error(ENOENT, o.sources + " not found: --sources names the folder of the examples"));
   o.flags = words_of(c->flags);

@@ -12,6 +12,7 @@
 #include "bench/plot/page.h"
 #include "os/files/output_file.h"
 #include "os/process/command.h"
+#include "os/process/executable.h"
 
 namespace tasuki::tool {
 namespace {
@@ -58,22 +59,14 @@ class ProgressLine {
 };
 
 // An executable of that name in PATH, or "".
-std::string find_in_path(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
-  const char* path = getenv("PATH");
-  std::string rest = path != nullptr ? path : "/usr/bin:/bin";
-  while (!rest.empty()) {
-    const size_t colon = rest.find(':');
-    const std::string file = rest.substr(0, colon) + "/" + name;
-    if (access(file.c_str(), X_OK) == 0) return file;
-    rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
-  }
-  return "";
+std::string in_path(const std::string& name) {
+  Result<std::string> found = os::find_in_path(name, getenv("PATH"));
+  return found.ok() ? found.value() : "";
 }
 
 std::string launcher_of(const Known& mpi) {
-  std::string found = find_in_path(std::string("mpirun.") + mpi.name);
-  if (found.empty() && mpi.built_for != nullptr) found = find_in_path(mpi.built_for);
+  std::string found = in_path(std::string("mpirun.") + mpi.name);
+  if (found.empty() && mpi.built_for != nullptr) found = in_path(mpi.built_for);
   return found;
 }
 
@@ -86,7 +79,8 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 std::vector<std::string> BenchCommon::runner_words() const {
-  return default_runner() ? std::vector<std::string>{prefix() + "/bin/tasuki", "run"} : words_of(runner);
+  return default_runner() ? std::vector<std::string>{os::own_prefix() + "/bin/tasuki", "run"}
+                          : words_of(runner);
 }
 
 std::vector<std::string> mpi_names() {
@@ -122,8 +116,8 @@ Result<MpiProgram> find_mpi(const std::string& name, const std::string& mpirun, 
   for (const Known& m : kMpis)
     if (name == m.name) mpi = &m;
   const std::string install = std::string("apt-get install ") + mpi->packages;
-  MpiProgram found{{name, name, mpirun.empty() ? launcher_of(*mpi) : find_in_path(mpirun)},
-                   prefix() + "/libexec/tasuki/" + program + "-" + name};
+  MpiProgram found{{name, name, mpirun.empty() ? launcher_of(*mpi) : in_path(mpirun)},
+                   os::own_prefix() + "/libexec/tasuki/" + program + "-" + name};
   if (found.mpi.mpirun.empty())
     return Status::error(ENOENT, (mpirun.empty() ? "mpirun." + name : mpirun) +
                                      " not found; install it with: " + install +
@@ -135,7 +129,7 @@ Result<MpiProgram> find_mpi(const std::string& name, const std::string& mpirun, 
 }
 
 Result<std::string> find_mpicc(const std::string& name, const std::string& mpicc) {
-  const std::string wanted = mpicc.empty() ? "mpicc." + name : mpicc, found = find_in_path(wanted);
+  const std::string wanted = mpicc.empty() ? "mpicc." + name : mpicc, found = in_path(wanted);
   if (!found.empty()) return found;
   for (const Known& m : kMpis)
     if (name == m.name)
@@ -160,7 +154,7 @@ Result<bench::Peer> parse_peer(const std::string& text) {
     return Status::error(EINVAL, "--peer '" + text + "': write NAME=MPIRUN,PROGRAM");
   bench::Peer peer;
   peer.mpi.name = text.substr(0, equals);
-  peer.mpi.mpirun = find_in_path(text.substr(equals + 1, comma - equals - 1));
+  peer.mpi.mpirun = in_path(text.substr(equals + 1, comma - equals - 1));
   peer.program = text.substr(comma + 1);
   if (peer.mpi.mpirun.empty() || access(peer.program.c_str(), X_OK) != 0)
     return Status::error(ENOENT, "--peer '" + text +

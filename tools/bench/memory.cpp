@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/settings.h"
 #include "bench/driver/benchmarks/memory.h"
+#include "os/process/executable.h"
 #include "tools/bench/common.h"
 
 namespace tasuki::tool {
@@ -30,8 +31,8 @@ Status find_programs(MemoryCommand* c) {
     if (!transport.ok()) return transport.status();
     o.mpis.push_back({program.value().mpi, program.value().program, transport.value().program});
   }
-  o.plain_program = prefix() + "/libexec/tasuki/memory-plain";
-  o.umap_program = prefix() + "/libexec/tasuki/memory-umap";
+  o.plain_program = os::own_prefix() + "/libexec/tasuki/memory-plain";
+  o.umap_program = os::own_prefix() + "/libexec/tasuki/memory-umap";
   if (access(o.umap_program.c_str(), X_OK) != 0) o.umap_program.clear();
   if (access(o.plain_program.c_str(), X_OK) != 0)
     return Status::error(ENOENT, o.plain_program + " not found: this installation is not complete");

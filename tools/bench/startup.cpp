@@ -14,6 +14,7 @@
 #include "bench/driver/jobs/machine.h"
 #include "os/files/output_file.h"
 #include "os/process/command.h"
+#include "os/process/executable.h"
 #include "os/process/process.h"
 #include "tools/bench/common.h"
 
@@ -29,7 +30,7 @@ struct StartupOptions {
 };
 
 std::vector<std::string> tasuki_command(int count, const std::vector<std::string>& program) {
-  std::vector<std::string> command{prefix() + "/bin/tasuki", "run", "-n", std::to_string(count)};
+  std::vector<std::string> command{os::own_prefix() + "/bin/tasuki", "run", "-n", std::to_string(count)};
   command.insert(command.end(), program.begin(), program.end());
   return command;
 }

@@ -13,11 +13,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <limits>
 
 #include "base/bytes.h"
 #include "os/files/text_file.h"
+#include "os/memory/control_groups.h"
+#include "os/memory/host_memory.h"
+#include "os/process/executable.h"
 #include "pager/pager.h"
 #include "task/examine/preload.h"
 #include "tools/command_line.h"
@@ -52,50 +54,21 @@ int allowed_cores() {
   return 1;
 }
 
-// The tightest value of a control-group file from this process's group up to the root, for version 2
-// (`file2`) or a version 1 controller (`file1`). `parse` turns a file's path into a limit, infinity for none.
-template <typename Parse>
-double tightest_cgroup(const char* file2, const char* controller, const char* file1, Parse parse) {
-  double limit = std::numeric_limits<double>::infinity();
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const size_t first = line.find(':');
-    const size_t second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const bool v2 = controllers == ",,";
-    if (!v2 && controllers.find(std::string(",") + controller + ",") == std::string::npos) continue;
-    const std::string root = v2 ? "/sys/fs/cgroup" : std::string("/sys/fs/cgroup/") + controller;
-    std::string group = line.substr(second + 1);
-    for (;;) {
-      limit = std::min(limit, parse(root + group + "/" + (v2 ? file2 : file1)));
-      const size_t slash = group.rfind('/');
-      if (slash == std::string::npos) break;
-      group.resize(slash);
+// How many cores' time the control groups grant; infinity without a limit.
+double granted_cores() {
+  double cores = std::numeric_limits<double>::infinity();
+  for (const os::ControlGroup& group : os::control_groups("cpu")) {
+    double quota = 0, period = 100000;
+    if (group.version == 2) {
+      if (sscanf(os::first_line(group.folder + "/cpu.max").c_str(), "%lf %lf", &quota, &period) < 1)
+        quota = 0;  // "max 100000"
+    } else {
+      quota = atof(os::first_line(group.folder + "/cpu.cfs_quota_us").c_str());
+      period = atof(os::first_line(group.folder + "/cpu.cfs_period_us").c_str());
     }
+    if (quota > 0 && period > 0) cores = std::min(cores, quota / period);
   }
-  return limit;
-}
-
-double cgroup_cores() {
-  return tightest_cgroup("cpu.max", "cpu", "cpu.cfs_quota_us", [](const std::string& path) {
-    double quota = 0;
-    double period = 100000;
-    if (path.ends_with("cpu.max")) {
-      if (sscanf(os::first_line(path).c_str(), "%lf %lf", &quota, &period) < 1) quota = 0;  // "max 100000"
-    } else if (std::ifstream in(path); in >> quota) {
-      std::ifstream(path.substr(0, path.rfind('/')) + "/cpu.cfs_period_us") >> period;
-    }
-    return quota > 0 && period > 0 ? quota / period : std::numeric_limits<double>::infinity();
-  });
-}
-
-double cgroup_memory() {
-  return tightest_cgroup("memory.max", "memory", "memory.limit_in_bytes", [](const std::string& path) {
-    double bytes = 0;
-    std::ifstream in(path);
-    return in >> bytes ? bytes : std::numeric_limits<double>::infinity();
-  });
+  return cores;
 }
 
 void examine_kernel(Report* report) {
@@ -204,7 +177,7 @@ void examine_limits(Report* report, int cores) {
 void examine_resources(Report* report, int cores) {
   const char* section = "machine";
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
-  const double quota = cgroup_cores();
+  const double quota = granted_cores();
   std::string text = std::to_string(cores) + " of " + std::to_string(online) + " allowed for this process";
   if (quota < cores) {
     char share[64];
@@ -219,17 +192,11 @@ void examine_resources(Report* report, int cores) {
     report->push_back({section, "cores", Verdict::ok, text, ""});
   }
 
-  const auto total =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  uint64_t available = total;
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string key; meminfo >> key; meminfo.ignore(256, '\n'))
-    if (key == "MemAvailable:" && meminfo >> available) available *= 1024;
-  const double group = cgroup_memory();
-  text = bytes_text(total, BytesStyle::rounded) + ", " + bytes_text(available, BytesStyle::rounded) +
-         " available";
-  if (group < static_cast<double>(total))
-    text += ", control group limit " + bytes_text(static_cast<uint64_t>(group), BytesStyle::rounded);
+  const os::HostMemory memory = os::host_memory();
+  text = bytes_text(memory.physical, BytesStyle::rounded) + ", " +
+         bytes_text(memory.available, BytesStyle::rounded) + " available";
+  if (memory.total < memory.physical)
+    text += ", control group limit " + bytes_text(memory.total, BytesStyle::rounded);
   report->push_back({section, "memory", Verdict::ok, text, ""});
 
   struct statvfs shm {};
@@ -250,7 +217,7 @@ void examine_resources(Report* report, int cores) {
 
 // The proof: two tasks, each of which must find itself in a space of two.
 void examine_sharing(Report* report) {
-  const std::string self = prefix() + "/bin/tasuki";
+  const std::string self = os::own_prefix() + "/bin/tasuki";
   // A launcher's variables would make the trial wait for the other ranks of that job.
   const Captured trial =
       capture({"env", "-i", self, "run", "--require", "-n", "2", self, "doctor", "--trial"}, 20, true);
@@ -263,10 +230,11 @@ void examine_sharing(Report* report) {
       {"sharing", "trial with two tasks", works ? Verdict::ok : Verdict::problem,
        works ? "they share an address space" : "failed: " + said,
        works ? "" : "the whole of it: TASUKI_LOG=debug tasuki run --require -n 2 tasuki doctor --trial"});
-  if (!task::preload_can_name(prefix()))
+  if (!task::preload_can_name(os::own_prefix()))
     report->push_back({"sharing", "installation", Verdict::problem,
-                       prefix() + ": LD_PRELOAD cannot name a directory with a blank or a colon, so programs "
-                                  "run as plain processes",
+                       os::own_prefix() +
+                           ": LD_PRELOAD cannot name a directory with a blank or a colon, so programs "
+                           "run as plain processes",
                        "install Tasuki elsewhere"});
   for (const Part& part : kParts)
     if (const std::string path = path_of(part); access(path.c_str(), X_OK) != 0)

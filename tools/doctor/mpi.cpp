@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include "os/process/executable.h"
 #include "tools/command.h"
 #include "tools/doctor/doctor.h"
 
@@ -140,7 +141,8 @@ void speak_for_mpi_library(const std::string& path) {
 MpiLibrary ask_mpi_library(const std::string& path) {
   MpiLibrary library;
   library.path = path;
-  const std::string answer = capture({prefix() + "/bin/tasuki", "doctor", "--library", path}, 20).output;
+  const std::string answer =
+      capture({os::own_prefix() + "/bin/tasuki", "doctor", "--library", path}, 20).output;
 
   const std::string name = fs::path(path).filename();
   if (starts_with(name, "libmpi_abi.so")) {
@@ -161,7 +163,8 @@ MpiLibrary ask_mpi_library(const std::string& path) {
 }
 
 bool shim_installed(const MpiLibrary& library) {
-  return !library.shim.empty() && access((prefix() + "/lib/tasuki/" + library.shim).c_str(), R_OK) == 0;
+  return !library.shim.empty() &&
+         access((os::own_prefix() + "/lib/tasuki/" + library.shim).c_str(), R_OK) == 0;
 }
 
 void examine_mpi(Report* report) {
@@ -219,8 +222,8 @@ void examine_mpi(Report* report) {
     } else if (!shim_installed(library)) {
       report->push_back({section, "library", Verdict::note,
                          text + ": no shim installed, so messages stay with MPI",
-                         "build Tasuki with this MPI's mpicc present; expected " + prefix() + "/lib/tasuki/" +
-                             library.shim});
+                         "build Tasuki with this MPI's mpicc present; expected " + os::own_prefix() +
+                             "/lib/tasuki/" + library.shim});
     } else {
       report->push_back({section, "library", Verdict::ok, text + ", shim " + library.shim, ""});
     }

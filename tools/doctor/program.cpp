@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "os/process/executable.h"
 #include "task/examine/program.h"
 #include "tools/command.h"
 #include "tools/doctor/doctor.h"
@@ -49,8 +50,7 @@ std::string behind_pyenv_shim(const std::string& path) {
 // A Python of this machine whose ranks share an address space; empty if none is found where Pythons are.
 std::string shareable_python() {
   std::vector<std::string> candidates;
-  std::istringstream directories(getenv("PATH") != nullptr ? getenv("PATH") : "");
-  for (std::string directory; std::getline(directories, directory, ':');) {
+  for (const std::string& directory : os::search_folders(getenv("PATH"))) {
     candidates.push_back(directory + "/python3");
     if (const std::string real = behind_pyenv_shim(candidates.back()); !real.empty())
       candidates.back() = real;

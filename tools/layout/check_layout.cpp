@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "os/process/command.h"
 #include "os/process/environment.h"
+#include "os/process/executable.h"
 #include "task/examine/launcher.h"
 #include "tools/command.h"
 
@@ -43,7 +44,7 @@ std::vector<std::string> sorted_lines(const std::string& text) {
 
 int check(const CheckOptions& options) {
   std::vector<std::string> command = words(options.launcher);
-  command.push_back(prefix() + "/bin/tasuki");
+  command.push_back(os::own_prefix() + "/bin/tasuki");
   command.push_back("run");
   if (options.launcher.empty()) {
     command.push_back("-n");

@@ -16,6 +16,7 @@
 #include "cluster/settings/command_line.h"
 #include "os/process/command.h"
 #include "os/process/environment.h"
+#include "os/process/executable.h"
 #include "task/examine/launcher.h"
 #include "task/examine/preload.h"
 #include "task/examine/program.h"
@@ -62,7 +63,7 @@ const char* directory_of(task::MpiAbi abi) {
 }
 
 std::string library_for(const std::string& mpi) {
-  return prefix() + "/lib/tasuki/" + mpi + "/libtasuki-mem.so";
+  return os::own_prefix() + "/lib/tasuki/" + mpi + "/libtasuki-mem.so";
 }
 
 // The MPI library that the ranks speak: as asked for, as the launcher says, else the first one that is
@@ -164,7 +165,7 @@ int run(MemOptions* options) {
   const std::string mpi = choose_mpi(*options, job);
 
   // The other ranks need no program at all. (Where no launcher was recognised they find out when MPI starts.)
-  const std::string server = prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
+  const std::string server = os::own_prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
   if (job.world_rank > 0) return execute(job, server, {server}, environment);
 
   if (const Status settings = resolve_settings(&environment); !settings.ok()) {
@@ -187,7 +188,7 @@ int run(MemOptions* options) {
     why =
         "cannot get Tasuki's library (LD_PRELOAD cannot name a directory with a blank or a colon, and Tasuki "
         "is in " +
-        prefix() + ")";
+        os::own_prefix() + ")";
   if (why.empty() && access(library.c_str(), R_OK) != 0)
     why = "needs " + library + ", which is not there: Tasuki was built without " + mpi;
   if (!why.empty()) {

@@ -13,6 +13,7 @@
 #include "base/settings.h"
 #include "os/process/command.h"
 #include "os/process/environment.h"
+#include "os/process/executable.h"
 #include "os/process/process.h"
 #include "task/examine/launcher.h"
 #include "task/examine/preload.h"
@@ -74,7 +75,7 @@ int fall_back(const task::Job& job, const task::Program& program, const RunOptio
   if (loads_libraries && !program.image.sanitizer && task::can_preload(program.image.interpreter)) {
     const task::MpiAbi abi = task::decide_abi(task::mpi_abi_of(program.image.needed), job.abi,
                                               program.image.interpreter, program.path, environment);
-    const std::string problem = task::add_preload(&environment, prefix() + "/lib/tasuki", abi, false);
+    const std::string problem = task::add_preload(&environment, os::own_prefix() + "/lib/tasuki", abi, false);
     if (!problem.empty()) log(LogLevel::warning, "%s", problem.c_str());
   }
   return run_plain(job, options, environment);
@@ -97,7 +98,7 @@ int run_behind_wrapper(const task::Job& job, const RunOptions& options, size_t p
                        const std::vector<std::string>& environment) {
   const auto begin = options.command.begin() + static_cast<std::ptrdiff_t>(program);
   std::vector<std::string> command(options.command.begin(), begin);
-  command.insert(command.end(), {prefix() + "/bin/tasuki", "run", kBehindWrapper});
+  command.insert(command.end(), {os::own_prefix() + "/bin/tasuki", "run", kBehindWrapper});
   if (options.tasks > 0) command.insert(command.end(), {"-n", std::to_string(options.tasks)});
   if (options.require) command.emplace_back("--require");
   if (options.layout_seed != 0)
@@ -120,11 +121,11 @@ int run(const RunOptions& options) {
   task::Program program = task::find_program(options.command, getenv("PATH"));
   if (program.can_share()) program.why_plain = limit_per_space();
   // Without its libraries a task could map over another's memory.
-  if (program.can_share() && !task::preload_can_name(prefix()))
+  if (program.can_share() && !task::preload_can_name(os::own_prefix()))
     program.why_plain =
         "cannot get Tasuki's libraries (LD_PRELOAD cannot name a directory with a blank or a "
         "colon, and Tasuki is in " +
-        prefix() + ")";
+        os::own_prefix() + ")";
   if (!program.can_share()) {
     const bool speaks = job.launcher == nullptr || task::stay_away(job, program.path + program.why_plain);
     if (program.error != 0) return exec_failure(job.launcher, options.command[0], program.error);
@@ -132,7 +133,7 @@ int run(const RunOptions& options) {
   }
 
   task::HostOptions host;
-  host.library_dir = prefix() + "/lib/tasuki";
+  host.library_dir = os::own_prefix() + "/lib/tasuki";
   host.join_timeout_ms = static_cast<int>(setting_count("TASUKI_JOIN_TIMEOUT")) * 1000;
   host.layout_seed = options.layout_seed != 0 ? options.layout_seed : setting_count("TASUKI_LAYOUT_SEED");
   host.mappings_per_task = setting_count("TASUKI_MAPPINGS");

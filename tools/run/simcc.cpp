@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "os/process/command.h"
+#include "os/process/executable.h"
 #include "tools/command.h"
 #include "tools/words.h"
 
@@ -49,12 +50,12 @@ int compile(std::vector<std::string> arguments, bool cxx) {
       !any_of(arguments, {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--version", "-dumpmachine", "-v"});
   // Each rank gets a copy of the program at an address of its own.
   if (!any_of(arguments, {"-fPIC", "-fpic"})) command.push_back(library ? "-fPIC" : "-fPIE");
-  command.push_back("-I" + prefix() + "/include/tasuki/simmpi");
-  command.push_back("-I" + prefix() + "/include");
+  command.push_back("-I" + os::own_prefix() + "/include/tasuki/simmpi");
+  command.push_back("-I" + os::own_prefix() + "/include");
   command.insert(command.end(), arguments.begin(), arguments.end());
   if (links) {
     if (!library) command.push_back("-pie");
-    command.push_back("-L" + prefix() + "/lib/tasuki/simmpi");
+    command.push_back("-L" + os::own_prefix() + "/lib/tasuki/simmpi");
     command.push_back("-lmpi_abi");
   }
   execvp(command[0].c_str(), os::pointers_to(command).data());

@@ -11,13 +11,14 @@
 
 #include "base/bytes.h"
 #include "os/clock.h"
+#include "os/process/executable.h"
 #include "tools/command.h"
 
 namespace tasuki::tool {
 namespace {
 
 std::string machine_directory() {
-  return prefix() + "/share/tasuki/machines";
+  return os::own_prefix() + "/share/tasuki/machines";
 }
 
 void progress_line(const netsim::Progress& p, void*) {

@@ -15,6 +15,7 @@
 
 #include "os/files/output_file.h"
 #include "os/process/command.h"
+#include "os/process/executable.h"
 #include "report/chart_page.h"
 #include "task/examine/launcher.h"
 #include "tools/command.h"
@@ -178,8 +179,8 @@ task::MpiAbi launched_by() {
 // Every rank becomes a rank of the task farm, which calls this command for each point.
 int become_farm(const SweepCommand& c, size_t points, task::MpiAbi abi) {
   const std::string program =
-      prefix() + "/libexec/tasuki/farm-" + (abi == task::MpiAbi::openmpi ? "openmpi" : "mpich");
-  std::vector<std::string> words{program, std::to_string(points), prefix() + "/bin/tasuki"};
+      os::own_prefix() + "/libexec/tasuki/farm-" + (abi == task::MpiAbi::openmpi ? "openmpi" : "mpich");
+  std::vector<std::string> words{program, std::to_string(points), os::own_prefix() + "/bin/tasuki"};
   words.insert(words.end(), c.words.begin() + 1, c.words.end());
   setenv("TASUKI_FARMED", "1", 1);
   execv(program.c_str(), os::pointers_to(words).data());

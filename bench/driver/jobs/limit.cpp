@@ -4,71 +4,30 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <sstream>
 
 #include "os/files/text_file.h"
+#include "os/memory/control_groups.h"
 
 namespace tasuki::bench {
-namespace {
-
-bool has_word(const std::string& list, const std::string& word) {
-  return ("," + list + ",").find("," + word + ",") != std::string::npos;
-}
-
-// A group's path as a line of /proc/self/cgroup has it ("4:memory:/a/b", "0::/a/b"); "" without such a line.
-std::string group_of(const std::string& own, const std::string& controller) {
-  std::istringstream lines(own);
-  for (std::string line; std::getline(lines, line);) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string list = line.substr(first + 1, second - first - 1);
-    if (controller.empty() ? list.empty() : has_word(list, controller)) return line.substr(second + 1);
-  }
-  return "";
-}
-
-}  // namespace
-
-std::vector<CgroupPlace> cgroup_places(const std::string& mounts, const std::string& own) {
-  std::vector<CgroupPlace> places;
-  std::istringstream lines(mounts);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string device, at, type, options;
-    words >> device >> at >> type >> options;
-    const bool one = type == "cgroup" && has_word(options, "memory"), two = type == "cgroup2";
-    if (!one && !two) continue;
-    const char* limit = one ? "memory.limit_in_bytes" : "memory.max";
-    // The own group first, then those around it: version 2 has no groups beside processes, and gives a
-    // controller to groups only where the one around them says so.
-    std::string path = group_of(own, one ? "memory" : "");
-    while (path.size() > 1) {
-      places.push_back({at + path, limit});
-      path.erase(path.rfind('/'));
-    }
-    places.push_back({at, limit});
-  }
-  return places;
-}
-
 Status MemoryLimit::make() {
   const std::string name = "/tasuki-bench-" + std::to_string(getpid());
   std::string reason = "no control groups with a memory limit are mounted";
-  for (const CgroupPlace& place :
-       cgroup_places(os::file_or_empty("/proc/self/mounts"), os::file_or_empty("/proc/self/cgroup"))) {
-    if (access(place.parent.c_str(), F_OK) != 0) continue;  // as seen outside of this container
-    const std::string folder = place.parent + name;
+  // The own group first, then those around it: version 2 has no groups beside processes, and gives a
+  // controller to groups only where the one around them says so.
+  for (const os::ControlGroup& around : os::control_groups("memory")) {
+    if (access(around.folder.c_str(), F_OK) != 0) continue;  // as seen outside of this container
+    const std::string folder = around.folder + name, limit_file = os::memory_limit_file(around);
     const Status made =
         holder_.start({},
-                      "g=" + quoted(folder) + " && mkdir \"$g\" && { test -w \"$g\"/" + place.limit_file +
-                          " || { echo \"$g has no " + place.limit_file + "\"; false; }; }" +
+                      "g=" + quoted(folder) + " && mkdir \"$g\" && { test -w \"$g\"/" + limit_file +
+                          " || { echo \"$g has no " + limit_file + "\"; false; }; }" +
                           // That a process may go there.
                           " && sh -c 'echo $$ > \"$0\"/cgroup.procs' \"$g\"",
                       "for i in $(seq 100); do rmdir \"$g\" 2>/dev/null && break; test -d \"$g\" || break; "
                       "sleep 0.1; done");
     if (made.ok()) {
       folder_ = folder;
-      limit_file_ = folder + "/" + place.limit_file;
+      limit_file_ = folder + "/" + limit_file;
       return Status();
     }
     reason = made.message();

@@ -41,12 +41,4 @@ class Space {
   std::string folder_;
 };
 
-// ---- for tests
-struct CgroupPlace {
-  std::string parent;      // a folder in which a group may be made
-  std::string limit_file;  // of a group: "memory.max" or "memory.limit_in_bytes"
-};
-// Where groups might be made, the best first, from the texts of /proc/self/mounts and /proc/self/cgroup.
-std::vector<CgroupPlace> cgroup_places(const std::string& mounts, const std::string& own);
-
 }  // namespace tasuki::bench

@@ -2,7 +2,6 @@
 // last exit handler. A program that replaces itself by another (exec) gives its cluster memory back first; a
 // shell and the like, which only start another program in their place, hand the preload on instead.
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/pinning.h"
 #include "generated/next.h"
+#include "os/process/executable.h"
 #include "tasuki/dlm.h"
 
 namespace tasuki::cluster::preload {
@@ -60,12 +60,6 @@ void reopen_stderr() {
 }
 
 std::vector<Handler>* g_handlers = nullptr;
-
-std::string program_name() {
-  char path[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-  return n > 0 ? std::string(path, static_cast<size_t>(n)) : std::string();
-}
 
 // Do programs of this name start another one in their place, with nothing large of their own?
 bool is_wrapper(const std::string& path) {
@@ -114,7 +108,7 @@ void hide_variables() {
   if (root == nullptr || atoi(root) != getpid()) return;
   g_pid = getpid();
   clean_environment();
-  g_state.store(is_wrapper(program_name()) ? State::deferred : State::waiting);
+  g_state.store(is_wrapper(os::own_executable()) ? State::deferred : State::waiting);
 }
 
 void start() {
@@ -131,7 +125,7 @@ void start() {
         "no memory server: %s has %" PRIu64
         " MiB of this host for its large allocations, and no more (with mpirun -n 4 before tasuki mem there "
         "are three servers)",
-        program_name().c_str(), counters.local_bytes >> 20);
+        os::own_executable().c_str(), counters.local_bytes >> 20);
   hide_variables();
   g_state.store(State::active);
 }
@@ -160,7 +154,7 @@ void end() {
   log(LogLevel::warning,
       "%s only ran other programs: none of them used cluster memory (put tasuki mem before the program that "
       "is to use it)",
-      program_name().c_str());
+      os::own_executable().c_str());
   dlm_startup(nullptr, nullptr);
   tasuki_dlm_stop();
 }
@@ -233,7 +227,7 @@ int replace(const char* path, bool is_path, Strings argv, Strings environment, C
     const Copied copied_argv(argv), copied_environment(environment);
     log(LogLevel::warning,
         "%s replaces itself by %s, which runs with local memory only (put tasuki mem before that program)",
-        program_name().c_str(), copied_path.c_str());
+        os::own_executable().c_str(), copied_path.c_str());
     end();
     result = call(copied_path.c_str(), copied_argv.pointers.data(), copied_environment.pointers.data());
     log(LogLevel::error, "%s: %s; cluster memory was given back already: ending", copied_path.c_str(),

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "os/files/text_file.h"
+#include "os/memory/control_groups.h"
 
 namespace tasuki::os {
 namespace {
@@ -30,31 +31,19 @@ bool limit_of(const std::string& path, uint64_t* value) {
   return *value < UINT64_MAX / 4;
 }
 
-struct Files {
-  const char* limit;
-  const char* usage;
-};
-
-void apply_group(const std::string& directory, const Files& files, HostMemory* memory) {
+void apply_group(const ControlGroup& group, HostMemory* memory) {
+  const auto file = [&group](const char* name) { return group.folder + "/" + name; };
   uint64_t limit = 0;
-  if (!limit_of(directory + "/" + files.limit, &limit)) return;
+  if (!limit_of(file(memory_limit_file(group)), &limit)) return;
   memory->total = std::min(memory->total, limit);
-  uint64_t used = strtoull(file_or_empty(directory + "/" + files.usage).c_str(), nullptr, 10);
+  const std::string usage =
+      file_or_empty(file(group.version == 1 ? "memory.usage_in_bytes" : "memory.current"));
+  uint64_t used = strtoull(usage.c_str(), nullptr, 10);
   // Cached files count as used until something needs the room.
   uint64_t cached = 0;
-  if (number_after(file_or_empty(directory + "/memory.stat"), "inactive_file ", &cached))
+  if (number_after(file_or_empty(file("memory.stat")), "inactive_file ", &cached))
     used -= std::min(used, cached);
   memory->available = std::min(memory->available, limit - std::min(limit, used));
-}
-
-// The group and all groups above it: each limit counts. In a container the path may be one of the host's that
-// does not exist here; the top is then the container's own group.
-void apply_hierarchy(const std::string& mount, std::string path, const Files& files, HostMemory* memory) {
-  while (true) {
-    apply_group(mount + (path == "/" ? "" : path), files, memory);
-    if (path.empty() || path == "/") return;
-    path.resize(path.rfind('/'));
-  }
 }
 
 }  // namespace
@@ -62,29 +51,14 @@ void apply_hierarchy(const std::string& mount, std::string path, const Files& fi
 HostMemory host_memory(const std::string& root) {
   HostMemory memory;
   const std::string text = file_or_empty(root + "/proc/meminfo");
-  if (!number_after(text, "MemTotal:", &memory.total)) return memory;
-  memory.total <<= 10;
+  if (!number_after(text, "MemTotal:", &memory.physical)) return memory;
+  memory.physical <<= 10;
+  memory.total = memory.physical;
   if (number_after(text, "MemAvailable:", &memory.available))
     memory.available <<= 10;
   else
     memory.available = memory.total;
-  // Lines "number:controllers:path"; v2 has number 0 and no controllers.
-  const std::string groups = file_or_empty(root + "/proc/self/cgroup");
-  for (size_t at = 0; at < groups.size();) {
-    size_t end = groups.find('\n', at);
-    if (end == std::string::npos) end = groups.size();
-    const std::string line = groups.substr(at, end - at);
-    at = end + 1;
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 1);
-    if (controllers == ",,")
-      apply_hierarchy(root + "/sys/fs/cgroup", path, {"memory.max", "memory.current"}, &memory);
-    else if (controllers.find(",memory,") != std::string::npos)
-      apply_hierarchy(root + "/sys/fs/cgroup/memory", path,
-                      {"memory.limit_in_bytes", "memory.usage_in_bytes"}, &memory);
-  }
+  for (const ControlGroup& group : control_groups("memory", root)) apply_group(group, &memory);
   memory.available = std::min(memory.available, memory.total);
   return memory;
 }

@@ -7,6 +7,7 @@
 namespace tasuki::os {
 
 struct HostMemory {
+  uint64_t physical = 0;   // of the host
   uint64_t total = 0;      // physical, or the control group's limit if that is less
   uint64_t available = 0;  // without swapping, now; never more than what the control group leaves
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "os/memory/control_groups.h"
 #include "os/memory/host_memory.h"
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
@@ -114,6 +115,7 @@ TEST_F(Recorded, AParentsLimitCounts) {
   write("sys/fs/cgroup/job/memory.stat", "anon 1\ninactive_file " + std::to_string(kGiB) + "\n");
   EXPECT_EQ(host_memory(root_).total, 8 * kGiB);
   EXPECT_EQ(host_memory(root_).available, 6 * kGiB);
+  EXPECT_EQ(host_memory(root_).physical, 32 * kGiB);
 }
 
 TEST_F(Recorded, VersionOneInAContainer) {
@@ -122,6 +124,56 @@ TEST_F(Recorded, VersionOneInAContainer) {
   write("sys/fs/cgroup/memory/memory.usage_in_bytes", std::to_string(5 * kGiB) + "\n");
   EXPECT_EQ(host_memory(root_).total, 4 * kGiB);
   EXPECT_EQ(host_memory(root_).available, 0u);
+}
+
+TEST_F(Recorded, GroupsAreWhereTheyAreMounted) {
+  write("proc/self/cgroup", "0::/job\n");
+  write("proc/self/mounts", "none /groups cgroup2 rw,nosuid 0 0\n");
+  write("groups/memory.max", std::to_string(4 * kGiB) + "\n");
+  write("sys/fs/cgroup/memory.max", std::to_string(2 * kGiB) + "\n");
+  EXPECT_EQ(host_memory(root_).total, 4 * kGiB);
+}
+
+// As different machines show it: the groups with a limit of memory, and the limit's file.
+std::vector<std::string> limits(const std::string& mounts, const std::string& own) {
+  std::vector<std::string> all;
+  for (const ControlGroup& group : control_groups_of(mounts, own, "memory"))
+    all.push_back(group.folder + " " + memory_limit_file(group));
+  return all;
+}
+
+TEST(ControlGroups, VersionTwoGoesOutwards) {
+  EXPECT_EQ(limits("cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n", "0::/user.slice/app.slice/x.scope\n"),
+            (std::vector<std::string>{"/sys/fs/cgroup/user.slice/app.slice/x.scope memory.max",
+                                      "/sys/fs/cgroup/user.slice/app.slice memory.max",
+                                      "/sys/fs/cgroup/user.slice memory.max", "/sys/fs/cgroup memory.max"}));
+}
+
+TEST(ControlGroups, VersionOneByItsController) {
+  const std::string mounts =
+      "tmpfs /sys/fs/cgroup tmpfs rw 0 0\n"
+      "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\n"
+      "cgroup /sys/fs/cgroup/memory cgroup rw,relatime,memory 0 0\n";
+  EXPECT_EQ(limits(mounts, "5:cpu,cpuacct:/a\n4:memory:/job/1\n0::/\n"),
+            (std::vector<std::string>{"/sys/fs/cgroup/memory/job/1 memory.limit_in_bytes",
+                                      "/sys/fs/cgroup/memory/job memory.limit_in_bytes",
+                                      "/sys/fs/cgroup/memory memory.limit_in_bytes"}));
+}
+
+TEST(ControlGroups, BothVersionsAndNone) {
+  const std::string both = "cgroup /cg/memory cgroup rw,memory 0 0\ncgroup2 /cg/unified cgroup2 rw 0 0\n";
+  EXPECT_EQ(limits(both, "3:memory:/\n0::/\n"),
+            (std::vector<std::string>{"/cg/memory memory.limit_in_bytes", "/cg/unified memory.max"}));
+  EXPECT_TRUE(limits("proc /proc proc rw 0 0\n", "0::/\n").empty());
+}
+
+TEST(ControlGroups, OfOtherControllers) {
+  const std::vector<ControlGroup> groups = control_groups_of(
+      "cgroup /cg/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\ncgroup /cg/set cgroup rw,cpuset 0 0\n",
+      "5:cpuset:/x\n4:cpu,cpuacct:/a\n", "cpu");
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].folder, "/cg/cpu,cpuacct/a");
+  EXPECT_EQ(groups[1].folder, "/cg/cpu,cpuacct");
 }
 
 }  // namespace

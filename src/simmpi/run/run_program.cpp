@@ -1,12 +1,11 @@
 #include "simmpi/run/run_program.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include <cerrno>
 #include <cstdlib>
 
 #include "experiment/memory_check.h"
 #include "netsim/simulate.h"
+#include "os/process/executable.h"
 #include "schedule/schedule.h"
 #include "simmpi/run/crash.h"
 #include "simmpi/run/output.h"
@@ -15,20 +14,10 @@
 namespace tasuki::simmpi {
 namespace {
 
-// As execvp finds it.
 Result<std::string> find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* path = getenv("PATH");
-  std::string rest = path != nullptr ? path : "";
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(':'), rest.size());
-    const std::string candidate = (end == 0 ? "." : rest.substr(0, end)) + "/" + name;
-    struct stat s;
-    if (stat(candidate.c_str(), &s) == 0 && S_ISREG(s.st_mode) && access(candidate.c_str(), X_OK) == 0)
-      return candidate;
-    rest.erase(0, end + 1);
-  }
-  return Status::error(ENOENT, name + ": not found in PATH");
+  if (name.find('/') != std::string::npos) return name;  // who loads it says what is wrong with it
+  Result<std::string> found = os::find_in_path(name, getenv("PATH"));
+  return found.ok() ? found : Status::error(ENOENT, name + ": not found in PATH");
 }
 
 Status check_collectives(const std::map<std::string, std::string>& collectives) {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "os/files/descriptor.h"
+#include "os/process/executable.h"
 
 namespace tasuki::task {
 namespace {
@@ -23,36 +24,11 @@ namespace {
 constexpr int kMaxScriptDepth = 5;   // as in the kernel
 constexpr size_t kScriptLine = 255;  // BINPRM_BUF_SIZE, less the terminating 0
 
-bool is_runnable_file(const std::string& path, int* error) {
-  struct stat st;
-  if (stat(path.c_str(), &st) != 0) return *error = errno, false;
-  if (!S_ISREG(st.st_mode)) return *error = EACCES, false;
-  if (faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) != 0) return *error = errno, false;
-  return true;
-}
-
-// execvp: without a slash the directories of PATH in order, an inaccessible file remembered but not final.
+// What execvp would start; `name` again, and *error, if that would fail.
 std::string search(const std::string& name, const char* path_list, int* error) {
-  *error = 0;
-  if (name.empty()) return *error = ENOENT, name;
-  if (name.find('/') != std::string::npos) {
-    is_runnable_file(name, error);
-    return name;
-  }
-  const std::string list = path_list != nullptr ? path_list : "/bin:/usr/bin";
-  bool denied = false;
-  for (size_t at = 0;;) {
-    const size_t colon = list.find(':', at);
-    const std::string dir = list.substr(at, colon == std::string::npos ? colon : colon - at);
-    const std::string candidate = dir.empty() ? "./" + name : dir + "/" + name;
-    int err = 0;
-    if (is_runnable_file(candidate, &err)) return candidate;
-    denied |= err == EACCES;
-    if (colon == std::string::npos) break;
-    at = colon + 1;
-  }
-  *error = denied ? EACCES : ENOENT;
-  return name;
+  Result<std::string> found = os::find_in_path(name, path_list);
+  *error = found.status().err();
+  return found.ok() ? found.value() : name;
 }
 
 // "#!interpreter one argument": as the kernel reads it.
@@ -214,7 +190,7 @@ Program find_program(const std::vector<std::string>& argv, const char* path_list
     next.insert(next.end(), p.argv.begin() + (p.argv.empty() ? 0 : 1), p.argv.end());
     p.argv = std::move(next);
     p.path = interpreter.find('/') == std::string::npos ? "./" + interpreter : interpreter;
-    is_runnable_file(p.path, &p.error);
+    p.error = os::why_not_executable(p.path);
     if (p.error == 0) resolve_env(&p.argv, &p.path, path_list);
   }
   return p;
