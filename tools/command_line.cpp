@@ -1,7 +1,5 @@
 #include "tools/command_line.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -11,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "os/process/command.h"
 #include "os/process/executable.h"
 #include "tools/help.h"
 #include "tools/words.h"
@@ -31,15 +30,14 @@ const Part* part_of(const std::vector<std::string>& words) {
   return part == std::end(kParts) ? nullptr : part;
 }
 
-int become_part(const Part& part, char** argv) {
+int become_part(const Part& part, const std::vector<std::string>& argv) {
   const std::string path = path_of(part);
-  execv(path.c_str(), argv);
-  const int error = errno;
+  const int code = os::become(argv, {}, path);
   fprintf(stderr,
           "tasuki %s: cannot start %s: %s. The command is a program of its own; install Tasuki again, or "
           "build the target %s\n",
-          part.command, path.c_str(), strerror(error), part.program);
-  return error == ENOENT ? 127 : 126;
+          part.command, path.c_str(), strerror(errno), part.program);
+  return code;
 }
 
 void add_part(CLI::App& app, const Part& part) {

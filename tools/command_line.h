@@ -30,7 +30,7 @@ inline constexpr Part kParts[] = {
 // The part that `words`, the command line without its first word, are for; nullptr: this program itself.
 const Part* part_of(const std::vector<std::string>& words);
 // This process becomes the part. Returns only if that fails: the exit code; what to do has been said.
-int become_part(const Part& part, char** argv);
+int become_part(const Part& part, const std::vector<std::string>& argv);
 // The file of a part.
 std::string path_of(const Part& part);
 // For --help and for what is not known: the names of the commands that are parts.

@@ -97,7 +97,7 @@ int run_program(const std::vector<std::string>& argv, const Streams& streams) {
 int become_program(const std::vector<std::string>& argv) {
   fflush(nullptr);
   remove_folder();
-  execvp(argv[0].c_str(), os::pointers_to(argv).data());
+  os::become(argv);
   return cannot_start(argv[0], errno);
 }
 

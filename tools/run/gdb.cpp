@@ -1,7 +1,5 @@
 // `tasuki gdb PID`: a debugger that knows the task's program and libraries. By itself it would take the
 // symbols of the host's files, which are what the kernel tells about the address space.
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -50,7 +48,7 @@ int gdb(const GdbOptions& options) {
     argv.push_back(c);
   }
   argv.insert(argv.end(), options.more.begin(), options.more.end());
-  execvp("gdb", os::pointers_to(argv).data());
+  os::become(argv);
   log(LogLevel::error, "gdb: %s (apt-get install gdb; or tasuki gdb --print %d for another debugger)",
       strerror(errno), options.pid);
   return 127;

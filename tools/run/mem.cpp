@@ -95,7 +95,7 @@ std::string obstacle(const task::Program& program, const std::vector<std::string
 
 int execute(const task::Job& job, const std::string& path, const std::vector<std::string>& argv,
             const std::vector<std::string>& environment) {
-  execve(path.c_str(), os::pointers_to(argv).data(), os::pointers_to(environment).data());
+  os::become(argv, environment, path);
   return exec_failure(job.launcher, path, errno);
 }
 

@@ -39,7 +39,7 @@ struct RunOptions {
 // The program as a plain process. Returns only if that fails.
 int exec_plainly(const task::Job& job, const std::vector<std::string>& command,
                  const std::vector<std::string>& environment) {
-  execvpe(command[0].c_str(), os::pointers_to(command).data(), os::pointers_to(environment).data());
+  os::become(command, environment);
   return exec_failure(job.launcher, command[0], errno);
 }
 
@@ -159,7 +159,7 @@ int run(const RunOptions& options) {
 int exec_failure(const char* launcher, const std::string& name, int error) {
   fprintf(stderr, "tasuki: execvp error on file %s (%s)\n", name.c_str(), strerror(error));
   if (launcher != nullptr && strcmp(launcher, "hydra") == 0) return 255;
-  return error == ENOENT ? 127 : 126;
+  return os::exit_code_of(error);
 }
 
 void add_run(CLI::App& app, int* exit_code) {

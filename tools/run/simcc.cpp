@@ -1,6 +1,4 @@
 // `tasuki simcc`: the compiler, with what programs for the simulator need.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -58,7 +56,7 @@ int compile(std::vector<std::string> arguments, bool cxx) {
     command.push_back("-L" + os::own_prefix() + "/lib/tasuki/simmpi");
     command.push_back("-lmpi_abi");
   }
-  execvp(command[0].c_str(), os::pointers_to(command).data());
+  os::become(command);
   fprintf(stderr, "tasuki simcc: %s: %s (CC and CXX name the compilers)\n", command[0].c_str(),
           strerror(errno));
   return 127;

@@ -183,7 +183,7 @@ int become_farm(const SweepCommand& c, size_t points, task::MpiAbi abi) {
   std::vector<std::string> words{program, std::to_string(points), os::own_prefix() + "/bin/tasuki"};
   words.insert(words.end(), c.words.begin() + 1, c.words.end());
   setenv("TASUKI_FARMED", "1", 1);
-  execv(program.c_str(), os::pointers_to(words).data());
+  os::become(words, {}, program);
   return sim_error(
       Status::error(errno, "cannot start " + program + ": " + strerror(errno) +
                                "; to run the sweep on this machine alone, start it without mpirun"));

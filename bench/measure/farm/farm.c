@@ -10,55 +10,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "measure/common/spawn.h"
+
 enum { kAsk = 1, kResult = 2, kNumber = 3 };
 
-static char* quoted_command(char** words, const char* option, const char* value) {
-  size_t room = strlen(option) + strlen(value) + 8;
-  for (char** w = words; *w != NULL; w++) room += 4 * strlen(*w) + 3;
-  char* line = malloc(room);
-  if (line == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
-  char* p = line;
-  for (char** w = words; *w != NULL; w++) {
-    *p++ = '\'';
-    for (const char* c = *w; *c != 0; c++) {
-      if (*c == '\'') {
-        memcpy(p, "'\\''", 4);
-        p += 4;
-      } else {
-        *p++ = *c;
-      }
-    }
-    *p++ = '\'';
-    *p++ = ' ';
-  }
-  sprintf(p, "%s %s", option, value);
-  return line;
+/* The status of `COMMAND option value`. */
+static int run_command(char** words, char* option, char* value, char** output) {
+  size_t count = 0;
+  while (words[count] != NULL) count++;
+  char** all = malloc((count + 3) * sizeof *all);
+  if (all == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+  memcpy(all, words, count * sizeof *all);
+  all[count] = option;
+  all[count + 1] = value;
+  all[count + 2] = NULL;
+  const int status = run_words(all, output);
+  free(all);
+  return status;
 }
 
 /* The output of one point, malloc'd; NULL if it failed (it has said why on stderr). */
 static char* run_point(char** words, int number) {
-  char value[16];
+  char option[] = "--point", value[16], *text;
   snprintf(value, sizeof value, "%d", number);
-  char* line = quoted_command(words, "--point", value);
-  FILE* pipe = popen(line, "r");
-  free(line);
-  if (pipe == NULL) return NULL;
-  size_t size = 0, room = 4096;
-  char* text = malloc(room);
-  while (text != NULL) {
-    size += fread(text + size, 1, room - 1 - size, pipe);
-    if (feof(pipe) || ferror(pipe)) break;
-    room *= 2;
-    char* more = realloc(text, room);
-    if (more == NULL) free(text);
-    text = more;
-  }
-  const int status = pclose(pipe);
-  if (text == NULL || status != 0) {
-    free(text);
-    return NULL;
-  }
-  text[size] = 0;
+  run_command(words, option, value, &text);
   return text;
 }
 
@@ -121,10 +96,9 @@ static int finish(char** words, char** texts, int count) {
   }
   int code = 1;
   if (fclose(file) == 0) {
-    char* line = quoted_command(words, "--results", name);
-    const int status = system(line);
-    code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-    free(line);
+    char option[] = "--results";
+    const int status = run_command(words, option, name, NULL);
+    code = status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
   }
   unlink(name);
   return code;

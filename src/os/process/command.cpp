@@ -72,7 +72,7 @@ long prepare(const Plan& plan) {
 
 // The new process, until it is the program. It shares the memory of its caller, whose thread waits. Raw
 // system calls, because libc and the sanitizers would take what it does for that thread's.
-void become(void* argument) {
+void become_command(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
   const long rc = prepare(plan);
   if (rc < 0) {
@@ -90,7 +90,7 @@ pid_t clone_to_become(Plan* plan) {
   const size_t length = page_ceil(64 * 1024 + (plan->command.argv.size() + 3) * sizeof(char*));
   char* stack = static_cast<char*>(map_memory(length));
   if (stack == nullptr) return -errno;
-  const pid_t pid = clone_and_wait(become, plan, stack + length);
+  const pid_t pid = clone_and_wait(become_command, plan, stack + length);
   unmap(stack, length);
   return pid;
 }
@@ -191,6 +191,23 @@ Result<Captured> capture(Command command, std::optional<milliseconds> limit) {
   }
   result.status = child.wait();
   return result;
+}
+
+int exit_code_of(int error) {
+  return error == ENOENT ? 127 : 126;
+}
+
+int become(const std::vector<std::string>& argv, const std::optional<std::vector<std::string>>& environment,
+           const std::string& path) {
+  std::vector<char*> variables;
+  if (environment) variables = pointers_to(*environment);
+  char** const inherited = environment ? variables.data() : environ;
+  // Without a search nothing is given to a shell either, as execvp does it with files of no known format.
+  if (path.empty())
+    execvpe(argv[0].c_str(), pointers_to(argv).data(), inherited);
+  else
+    execve(path.c_str(), pointers_to(argv).data(), inherited);
+  return exit_code_of(errno);
 }
 
 Result<Pipe> make_pipe() {

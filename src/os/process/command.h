@@ -94,6 +94,14 @@ struct Pipe {
 };
 Result<Pipe> make_pipe();
 
+// What a shell ends with when it cannot start a program for this reason: 127 if there is none, else 126.
+int exit_code_of(int error);
+
+// This process becomes a program: the file `path`, or that of argv[0], which is searched in PATH. What stdio
+// holds is lost. Returns only if it fails: exit_code_of(errno), and errno says why.
+int become(const std::vector<std::string>& argv,
+           const std::optional<std::vector<std::string>>& environment = {}, const std::string& path = "");
+
 // A list of strings as exec takes it; the strings must outlive it.
 std::vector<char*> pointers_to(const std::vector<std::string>& list);
 

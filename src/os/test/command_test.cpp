@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <thread>
@@ -302,6 +303,38 @@ TEST(Child, MayBeStartedByThreadsAtTheSameTime) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(good.load(), 2 * kEach);
+}
+
+// What a process of its own ends with in which `act` runs.
+int code_in_child(const std::function<int()>& act) {
+  const pid_t child = fork();
+  if (child == 0) _exit(act());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+TEST(Become, IsTheProgramFromThenOn) {
+  EXPECT_EQ(code_in_child([] { return become({"sh", "-c", "exit 7"}); }), 7);
+  EXPECT_EQ(code_in_child([] {
+              return become({"sh", "-c", "exit $CODE"}, environment_with({"CODE=8"}));
+            }),
+            8);
+  // A file of its own, whatever the program is told to be.
+  EXPECT_EQ(code_in_child([] {
+              return become({"its name", "-c", "test \"$0\" = 'its name' && exit 9"}, {}, "/bin/sh");
+            }),
+            9);
+}
+
+TEST(Become, ReturnsWhatAShellWouldEndWith) {
+  EXPECT_EQ(become({"no-such-program-of-tasuki"}), 127);
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(become({"/etc/passwd"}), 126);
+  EXPECT_EQ(errno, EACCES);
+  EXPECT_EQ(become({"sh"}, {}, "/nonexistent/sh"), 127);
+  EXPECT_EQ(errno, ENOENT);
 }
 
 }  // namespace
