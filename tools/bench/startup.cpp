@@ -11,7 +11,9 @@
 #include <thread>
 
 #include "base/log.h"
+#include "bench/driver/figures/stats.h"
 #include "bench/driver/jobs/machine.h"
+#include "os/clock.h"
 #include "os/files/output_file.h"
 #include "os/process/command.h"
 #include "os/process/executable.h"
@@ -20,8 +22,6 @@
 
 namespace tasuki::tool {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct StartupOptions {
   std::vector<int> counts{1, 8, 64, 240};
@@ -41,24 +41,18 @@ bool ends_well(Result<os::Child> program) {
 
 // Milliseconds from the first start to the last end; negative if something failed.
 double time_plain(int count, const std::vector<std::string>& program) {
-  const auto begin = Clock::now();
+  const int64_t begin = os::monotonic_ns();
   std::vector<Result<os::Child>> started;
   bool ok = true;
   for (int i = 0; i < count; i++) started.push_back(os::start({.argv = program}));
   for (Result<os::Child>& child : started) ok &= ends_well(std::move(child));
-  return ok ? std::chrono::duration<double, std::milli>(Clock::now() - begin).count() : -1;
+  return ok ? static_cast<double>(os::monotonic_ns() - begin) * 1e-6 : -1;
 }
 
 double time_tasks(int count, const std::vector<std::string>& program) {
-  const auto begin = Clock::now();
+  const int64_t begin = os::monotonic_ns();
   const bool ok = ends_well(os::start({.argv = tasuki_command(count, program)}));
-  return ok ? std::chrono::duration<double, std::milli>(Clock::now() - begin).count() : -1;
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  const size_t n = v.size();
-  return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+  return ok ? static_cast<double>(os::monotonic_ns() - begin) * 1e-6 : -1;
 }
 
 // Sum of the lines of a file of /proc whose names begin with `key`, in KiB.
@@ -97,12 +91,12 @@ bool measure_memory(int count, Memory* task, Memory* plain) {
   Result<os::Child> single = os::start({.argv = sleeper});
   setenv("TASUKI_LOG", "error", 1);  // that the sleepers are killed in the end is no news
   Result<os::Child> space = os::start({.argv = tasuki_command(count, sleeper)});
-  const auto deadline = Clock::now() + std::chrono::seconds(20);
+  const os::Deadline deadline(20'000);
   const bool started = single.ok() && space.ok();
   // All of them, and asleep: on a busy machine one may only be about to replace itself by the program, and
   // has no memory to speak of for a moment.
   bool complete = false;
-  while (started && !complete && Clock::now() < deadline) {
+  while (started && !complete && !deadline.over()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200 + count));
     if (children_of(space.value().pid()) != count) continue;
     *plain = memory_of(single.value().pid());
@@ -136,14 +130,14 @@ int measure(const StartupOptions& options) {
       return 1;
     }
     const auto [low, high] = std::minmax_element(tasks.begin(), tasks.end());
-    printf("%6d  %6.2f (%.2f-%.2f)%*s  %20.2f  %12.0f %9.0f  %12.0f %9.0f\n", count, median(tasks), *low,
-           *high, 2, "", median(plain), task_memory.private_kib, task_memory.page_table_kib,
+    printf("%6d  %6.2f (%.2f-%.2f)%*s  %20.2f  %12.0f %9.0f  %12.0f %9.0f\n", count, bench::median(tasks),
+           *low, *high, 2, "", bench::median(plain), task_memory.private_kib, task_memory.page_table_kib,
            plain_memory.private_kib, plain_memory.page_table_kib);
     rows.push_back({{"tasks", count},
-                    {"task_ms", median(tasks)},
+                    {"task_ms", bench::median(tasks)},
                     {"task_ms_min", *low},
                     {"task_ms_max", *high},
-                    {"plain_ms", median(plain)},
+                    {"plain_ms", bench::median(plain)},
                     {"task_private_kib", task_memory.private_kib},
                     {"task_page_table_kib", task_memory.page_table_kib},
                     {"plain_private_kib", plain_memory.private_kib},

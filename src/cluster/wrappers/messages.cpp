@@ -8,6 +8,7 @@
 #include "cluster/wrappers/parts.h"
 #include "cluster/wrappers/threads.h"
 #include "generated/next.h"
+#include "os/clock.h"
 #include "os/process/signals.h"
 
 using namespace tasuki::cluster;
@@ -118,11 +119,9 @@ TASUKI_WRAPPER(int, recvmmsg, int fd, struct mmsghdr* messages, unsigned count, 
   for (unsigned i = 0; i < count && !near && messages != nullptr; i++)
     near = guarded_message(&messages[i].msg_hdr);
   if (!near) return next_recvmmsg()(fd, messages, count, flags, timeout);
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const long long nanoseconds = 1000000000;
-  const long long end =
-      timeout == nullptr ? 0 : (now.tv_sec + timeout->tv_sec) * nanoseconds + now.tv_nsec + timeout->tv_nsec;
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t end =
+      timeout == nullptr ? 0 : os::monotonic_ns() + timeout->tv_sec * kSecond + timeout->tv_nsec;
   unsigned came = 0;
   while (came < count) {
     const ssize_t n = tasuki_dlm_recvmsg(fd, &messages[came].msg_hdr, flags & ~MSG_WAITFORONE);
@@ -133,10 +132,9 @@ TASUKI_WRAPPER(int, recvmmsg, int fd, struct mmsghdr* messages, unsigned count, 
     messages[came++].msg_len = static_cast<unsigned>(n);
     if ((flags & MSG_WAITFORONE) != 0) flags |= MSG_DONTWAIT;
     if (timeout == nullptr) continue;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const long long left = end - (now.tv_sec * nanoseconds + now.tv_nsec);
-    timeout->tv_sec = left > 0 ? left / nanoseconds : 0;
-    timeout->tv_nsec = left > 0 ? left % nanoseconds : 0;
+    const int64_t left = end - os::monotonic_ns();
+    timeout->tv_sec = left > 0 ? left / kSecond : 0;
+    timeout->tv_nsec = left > 0 ? left % kSecond : 0;
     if (left <= 0) break;
   }
   return static_cast<int>(came);

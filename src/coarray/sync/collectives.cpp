@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "os/clock.h"
+
 namespace tasuki::coarray {
 namespace {
 
 // Most images end at the same time and need not look at all; those that wait long for the others need not
 // look often.
-constexpr std::chrono::milliseconds kFirstPause{300}, kLongestPause{5000};
+constexpr int64_t kFirstPauseMs = 300, kLongestPauseMs = 5000;
 
 }  // namespace
 
@@ -37,20 +39,20 @@ void Collectives::examine(size_t image, const Teams& teams) {
 }
 
 void Collectives::look(const Teams& teams) {
-  const auto now = Clock::now();
+  const int64_t now = os::monotonic_ms();
   if (seen_.empty()) {
     seen_.assign(stations_.count(), {});
-    pause_ = kFirstPause;
-    next_look_ = now + pause_;
+    pause_ms_ = kFirstPauseMs;
+    next_look_ms_ = now + pause_ms_;
   }
-  if (now < next_look_) return;
+  if (now < next_look_ms_) return;
   for (; next_image_ < seen_.size(); next_image_++) {
     if (!reader_.read(&stations_, next_image_, &now_)) return;
     if (static_cast<int>(next_image_) != teams.world().me) examine(next_image_, teams);
   }
   next_image_ = 0;
-  pause_ = std::min<Clock::duration>(pause_ * 2, kLongestPause);
-  next_look_ = now + pause_;
+  pause_ms_ = std::min(pause_ms_ * 2, kLongestPauseMs);
+  next_look_ms_ = now + pause_ms_;
 }
 
 void Collectives::stop_looking() {

@@ -6,7 +6,6 @@
 // message.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -29,8 +28,6 @@ class Collectives {
   void stop_looking();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void examine(size_t image, const Teams& teams);
 
   Stations& stations_;
@@ -39,8 +36,7 @@ class Collectives {
   Station now_ = {};
   Stations::Reader reader_;
   size_t next_image_ = 0;
-  Clock::time_point next_look_;
-  Clock::duration pause_ = {};
+  int64_t next_look_ms_ = 0, pause_ms_ = 0;
 };
 
 // While it lives this image is in a collective operation of the MPI library on the team.

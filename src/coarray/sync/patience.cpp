@@ -7,12 +7,14 @@
 #include <string>
 
 #include "base/settings.h"
+#include "os/clock.h"
 #include "os/process/cpu.h"
 
 namespace tasuki::coarray {
 namespace {
 
 constexpr int32_t kNoTag = INT32_MIN;
+constexpr int64_t kSecond = 1'000'000'000;
 
 }  // namespace
 
@@ -54,17 +56,16 @@ void wait_for(MPI_Request* request, Patience* patience, MPI_Status* status) {
   }
 }
 
-void Patience::look(Clock::time_point* began, uint64_t* number) {
+void Patience::look(int64_t* began, uint64_t* number) {
   if (!phase_.running()) return;
-  if (*began == Clock::time_point()) *began = Clock::now();
+  if (*began == 0) *began = os::monotonic_ns();
   goes_on(*began, number);
 }
 
-void Patience::goes_on(Clock::time_point began, uint64_t* number) {
+void Patience::goes_on(int64_t began, uint64_t* number) {
   if (seconds_ < 0) seconds_ = static_cast<int64_t>(setting_count("TASUKI_COARRAY_PATIENCE"));
   if (seconds_ == 0) return;
-  const auto now = Clock::now();
-  const Clock::duration all = std::chrono::seconds(seconds_);
+  const int64_t now = os::monotonic_ns(), all = seconds_ * kSecond;
   if (now - began < all / 4) return;
   if (*number == 0) {
     *number = ++waits_;
@@ -106,7 +107,7 @@ bool Patience::read_all() {
   return true;
 }
 
-void Patience::report(Clock::duration passed) {
+void Patience::report(int64_t passed_ns) {
   const bool all =
       std::all_of(now_.begin(), now_.end(), [](const Station& s) { return s.team != 0 || s.wait != 0; });
   bool same = all && seen_.size() == now_.size();
@@ -114,13 +115,12 @@ void Patience::report(Clock::duration passed) {
     same =
         now_[i].team == seen_[i].team && now_[i].number == seen_[i].number && now_[i].wait == seen_[i].wait;
   seen_ = all ? now_ : std::vector<Station>();
-  if (!same || passed < std::chrono::seconds(seconds_)) return;
+  if (!same || passed_ns < seconds_ * kSecond) return;
   reported_ = true;
   if (!stations_.is_first_to_tell()) return;
   const auto image = [&](int index) { return "image " + std::to_string(index + first_image_); };
   std::string text = "tasuki: all " + std::to_string(now_.size()) + " images have been waiting for " +
-                     std::to_string(std::chrono::duration_cast<std::chrono::seconds>(passed).count()) +
-                     " s, and none of them goes on:\n";
+                     std::to_string(passed_ns / kSecond) + " s, and none of them goes on:\n";
   for (size_t i = 0; i < now_.size(); i++) {
     Station& s = now_[i];
     s.file[sizeof s.file - 1] = s.what[sizeof s.what - 1] = '\0';

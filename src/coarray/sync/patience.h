@@ -10,7 +10,6 @@
 
 #include <mpi.h>
 
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -24,8 +23,6 @@ class Waiting;
 
 class Patience {
  public:
-  using Clock = std::chrono::steady_clock;
-
   Patience(const Phase* phase, Stations* stations) : phase_(*phase), stations_(*stations) {}
   // `crowded`: there are more images than cores, and who waits gives way soon.
   void start(bool crowded, int first_image) {
@@ -38,16 +35,17 @@ class Patience {
   unsigned polls() const { return polls_; }
 
   // Of a wait that goes on: called now and then. Of the program's own thread only.
-  // `began`: when it has been called first; `number`: of the wait; 0: not yet told to others.
-  void look(Clock::time_point* began, uint64_t* number);
+  // `began`: when it has been called first (os::monotonic_ns), 0: not yet; `number`: of the wait; 0: not yet
+  // told to others.
+  void look(int64_t* began, uint64_t* number);
   void ended();
 
  private:
   friend class Waiting;
-  void goes_on(Clock::time_point began, uint64_t* number);
+  void goes_on(int64_t began, uint64_t* number);
   void tell(uint64_t number);
   bool read_all();
-  void report(Clock::duration passed);
+  void report(int64_t passed_ns);
 
   const Phase& phase_;
   Stations& stations_;
@@ -56,7 +54,7 @@ class Patience {
   int first_image_ = 1;
   int64_t seconds_ = -1;  // 0: never
   uint64_t waits_ = 0;
-  Clock::time_point next_look_;
+  int64_t next_look_ = 0;
   Stations::Reader reader_;
   size_t next_image_ = 0;
   std::vector<Station> seen_, now_;
@@ -101,7 +99,7 @@ class Watch {
   Patience& patience_;
   unsigned turns_ = 0;
   uint64_t number_ = 0;
-  Patience::Clock::time_point began_ = {};
+  int64_t began_ = 0;
 };
 
 // A turn of a loop that waits for others.

@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "os/clock.h"
 #include "os/memory/mapping.h"
 #include "os/process/process.h"
 #include "os/process/signals.h"
@@ -19,7 +19,6 @@
 namespace tasuki::os {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // A process that waits for a device cannot be killed: it is left to the system then.
@@ -137,8 +136,8 @@ bool Child::reap(int flags) {
 }
 
 bool Child::ended(milliseconds within) {
-  for (const auto deadline = Clock::now() + within; running() && !reap(WNOHANG); usleep(2000))
-    if (Clock::now() >= deadline) return false;
+  for (const Deadline deadline(within.count()); running() && !reap(WNOHANG); usleep(2000))
+    if (deadline.over()) return false;
   return true;
 }
 
@@ -169,14 +168,11 @@ Result<Captured> capture(Command command, std::optional<milliseconds> limit) {
 
   Child& child = started.value();
   Captured result;
-  const auto deadline = Clock::now() + limit.value_or(milliseconds(0));
-  const auto left = [&] {
-    return std::max(std::chrono::ceil<milliseconds>(deadline - Clock::now()), milliseconds(0));
-  };
+  const Deadline deadline(limit.value_or(milliseconds(0)).count());
   char buffer[4096];
   for (;;) {
     pollfd readable{read_end.get(), POLLIN, 0};
-    const int ready = poll(&readable, 1, limit ? static_cast<int>(left().count()) : -1);
+    const int ready = poll(&readable, 1, limit ? deadline.left_ms() : -1);
     if (ready == 0) result.in_time = false;
     if (ready == 0) break;
     const ssize_t n = ready < 0 ? -1 : read(read_end.get(), buffer, sizeof buffer);
@@ -186,7 +182,7 @@ Result<Captured> capture(Command command, std::optional<milliseconds> limit) {
   }
   read_end.reset();
   if (limit) {
-    result.in_time = result.in_time && child.ended(left());
+    result.in_time = result.in_time && child.ended(milliseconds(deadline.left_ms()));
     child.end({});
   }
   result.status = child.wait();

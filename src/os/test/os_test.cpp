@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "os/clock.h"
 #include "os/files/descriptor.h"
 #include "os/memory/break.h"
 #include "os/memory/mapping.h"
@@ -32,6 +33,16 @@ TEST(Futex, WakesAWaiterAndReportsTimeouts) {
   });
   while (word.load() == 0) EXPECT_TRUE(futex_wait(&word, 0));
   waker.join();
+}
+
+TEST(Deadline, SaysWhatIsLeft) {
+  const Deadline over(0), later(100'000), very_late(int64_t{1} << 40);
+  EXPECT_TRUE(over.over());
+  EXPECT_EQ(over.left_ms(), 0);
+  EXPECT_FALSE(later.over());
+  EXPECT_GT(later.left_ms(), 0);
+  EXPECT_LE(later.left_ms(), 100'000);
+  EXPECT_EQ(very_late.left_ms(), INT32_MAX);
 }
 
 TEST(Mapping, ReservationAtATakenAddressFails) {

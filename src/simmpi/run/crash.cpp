@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "os/clock.h"
 #include "simmpi/run/rank.h"
 #include "simmpi/run/simulation.h"
 
@@ -185,22 +186,20 @@ Patience::~Patience() {
 }
 
 void Patience::watch() {
-  using Clock = std::chrono::steady_clock;
   // More than a year is for ever, and would not fit a clock.
-  const auto patience = std::chrono::duration_cast<Clock::duration>(
-      std::chrono::duration<double>(std::min(simulation_.options.patience_s, 3e7)));
-  const auto look = std::max<Clock::duration>(patience / 8, std::chrono::milliseconds(10));
+  const auto patience_ns = static_cast<int64_t>(std::min(simulation_.options.patience_s, 3e7) * 1e9);
+  const std::chrono::nanoseconds look(std::max<int64_t>(patience_ns / 8, 10'000'000));
   std::unique_lock lock(mutex_);
   uint64_t seen = simulation_.progress_count();
-  for (auto last = Clock::now(); !is_over_;) {
+  for (int64_t last = os::monotonic_ns(); !is_over_;) {
     over_.wait_for(lock, look);
     const uint64_t now = simulation_.progress_count();
     if (now != seen) {
       seen = now;
-      last = Clock::now();
+      last = os::monotonic_ns();
       continue;
     }
-    if (is_over_ || Clock::now() - last < patience) continue;
+    if (is_over_ || os::monotonic_ns() - last < patience_ns) continue;
     simulation_.out_of_patience = true;
     // Ranks that poll come back to the network by themselves.
     if (over_.wait_for(lock, std::chrono::seconds(1), [this] { return is_over_; })) return;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
@@ -21,6 +20,7 @@
 #include <tuple>
 
 #include "base/log.h"
+#include "os/clock.h"
 #include "os/memory/mapping.h"
 #include "os/process/environment.h"
 #include "os/process/process.h"
@@ -30,8 +30,6 @@
 
 namespace tasuki::task {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int kReplyTimeoutSeconds = 30;  // a proxy that does not send its request in this time is left out
 // What tells a task its number where no launcher does.
@@ -100,20 +98,19 @@ std::string wrong_launcher(const TaskRequest& r, MpiAbi abi) {
 // Collects the ranks of the job: until all have come, have said that they stay away, the time is over, or the
 // launcher has ended, which starts no more.
 std::vector<Member> gather(const os::Fd& listener, const os::Fd& starter, int local_size, int timeout_ms) {
-  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  const os::Deadline deadline(timeout_ms);
   const std::string home = os::namespaces_of_self();
   std::vector<Member> members;
   std::vector<os::Fd> silent;  // connected, no hello yet
   std::set<uint64_t> reasons;  // of those that stay away
   int away = 0;
   while (static_cast<int>(members.size()) + away < local_size) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) break;
+    if (deadline.over()) break;
     std::vector<pollfd> polled{{listener.get(), POLLIN, 0}, {starter.get(), POLLIN, 0}};
     const size_t first_silent = polled.size();
     for (const os::Fd& fd : silent) polled.push_back({fd.get(), POLLIN, 0});
     for (const Member& m : members) polled.push_back({m.connection.get(), POLLIN, 0});
-    if (poll(polled.data(), polled.size(), static_cast<int>(left)) < 0) continue;
+    if (poll(polled.data(), polled.size(), deadline.left_ms()) < 0) continue;
 
     // A member that speaks or hangs up before it is asked has died.
     const size_t first_member = first_silent + silent.size();
@@ -201,7 +198,7 @@ class Host {
   std::string name_;   // of its program
   int result_ = 0;
   bool ending_ = false;  // a task died; the others have until deadline_
-  Clock::time_point deadline_{};
+  os::Deadline deadline_{0};
 };
 
 void Host::start_member(Member* member) {
@@ -396,7 +393,7 @@ void Host::on_ended(Member* m, int status) {
     log(LogLevel::warning, "task %d (%s) was killed by signal %d (%s): ending the others", m->local_rank,
         name_.c_str(), WTERMSIG(status), strsignal(WTERMSIG(status)));
     ending_ = true;
-    deadline_ = Clock::now() + std::chrono::milliseconds(kGraceMs);
+    deadline_ = os::Deadline(kGraceMs);
     relay_to_all({SIGTERM, SI_USER, getpid(), 0});
   }
 }
@@ -421,12 +418,7 @@ int Host::supervise() {
       polled.push_back({m.connection.get(), POLLIN, 0});
       by_index.push_back(&m);
     }
-    int timeout = -1;
-    if (ending_) {
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-      timeout = static_cast<int>(std::max<int64_t>(left, 0));
-    }
+    const int timeout = ending_ ? deadline_.left_ms() : -1;
     const int ready = poll(polled.data(), polled.size(), timeout);
     if (ready < 0) continue;
     if (ready == 0 && ending_) {

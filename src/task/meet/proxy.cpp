@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "os/clock.h"
 #include "os/process/environment.h"
 #include "os/process/process.h"
 #include "task/meet/protocol.h"
@@ -21,12 +22,10 @@
 namespace tasuki::task {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Connects to the host of this job's ranks on this node; the first one to come founds it.
 Result<os::Fd> join(const Job& job, const HostOptions& options) {
   const std::string name = meeting_point(job);
-  const auto deadline = Clock::now() + std::chrono::milliseconds(options.join_timeout_ms);
+  const os::Deadline deadline(options.join_timeout_ms);
   for (;;) {
     Result<os::Fd> listener = os::listen_abstract(name);
     if (listener.ok()) {
@@ -50,7 +49,7 @@ Result<os::Fd> join(const Job& job, const HostOptions& options) {
       return connection;
     }
     // Bound but not listening yet, or just closed.
-    if (Clock::now() > deadline) return connection.status();
+    if (deadline.over()) return connection.status();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
