@@ -173,11 +173,9 @@ function(tasuki_rooms)
 
   # The height of a header beside the rooms: the highest room that it or its .cpp includes, themselves or by way of other headers beside the
   # rooms; -1 for none.
-  get_property(circles GLOBAL PROPERTY TASUKI_CIRCLES)
   foreach(header ${headers_beside})
     set(height_${header} -1)
   endforeach()
-  list(REMOVE_ITEM headers_beside ${circles} "")
   set(changed TRUE)
   while(changed)
     set(changed FALSE)

@@ -3,7 +3,7 @@
 // holds. How a rank's own datatype is built plays no part: what cannot be decoded is packed and unpacked by
 // the library.
 #include "generated/pmpi.h"
-#include "shim/process.h"
+#include "shim/calls/task_state.h"
 
 namespace tasuki::shim::delegate {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "generated/pmpi.h"
+#include "shim/calls/task_state.h"
 #include "shim/objects/status.h"
-#include "shim/process.h"
 
 namespace tasuki::shim {
 namespace {

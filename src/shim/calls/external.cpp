@@ -13,7 +13,7 @@
 
 #include "generated/pmpi.h"
 #include "layout/byte_order.h"
-#include "shim/process.h"
+#include "shim/calls/task_state.h"
 
 namespace tasuki::shim {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/copy.h"
 #include "generated/pmpi.h"
-#include "shim/process.h"
+#include "shim/calls/task_state.h"
 
 namespace tasuki::shim {
 namespace {

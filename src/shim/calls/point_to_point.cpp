@@ -2,10 +2,10 @@
 #include <cstdlib>
 
 #include "generated/pmpi.h"
+#include "shim/calls/task_state.h"
 #include "shim/entry/stand_in.h"
 #include "shim/objects/status.h"
-#include "shim/process.h"
-#include "shim/verdict.h"
+#include "shim/objects/verdict.h"
 
 namespace tasuki::shim::delegate {
 namespace {

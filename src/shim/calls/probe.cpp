@@ -1,7 +1,7 @@
 // MPI_Probe, MPI_Mprobe and their kin.
 #include "generated/pmpi.h"
+#include "shim/calls/task_state.h"
 #include "shim/objects/status.h"
-#include "shim/process.h"
 
 namespace tasuki::shim {
 namespace {

@@ -13,7 +13,7 @@
 #include "shim/objects/handle_map.h"
 #include "shim/objects/targets.h"
 #include "shim/objects/twins.h"
-#include "shim/verdict.h"
+#include "shim/objects/verdict.h"
 
 namespace tasuki::shim {
 

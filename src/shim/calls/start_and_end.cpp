@@ -6,7 +6,7 @@
 // then publishes its rank, and the first one that has seen all ranks decides whether they belong to one
 // MPI_COMM_WORLD. So all members share every premise from which they later conclude whether a communicator is
 // handled here.
-#include "shim/process.h"
+#include "shim/calls/task_state.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,9 +17,9 @@
 #include "os/clock.h"
 #include "os/memory/mapping.h"
 #include "os/process/cpu.h"
+#include "shim/calls/outside.h"
 #include "shim/hosts/presence.h"
 #include "shim/objects/requests.h"
-#include "shim/outside.h"
 #include "task/space.h"
 
 namespace tasuki::shim {

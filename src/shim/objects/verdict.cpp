@@ -1,4 +1,4 @@
-#include "shim/verdict.h"
+#include "shim/objects/verdict.h"
 
 #include "base/log.h"
 #include "generated/pmpi.h"

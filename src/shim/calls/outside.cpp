@@ -1,4 +1,4 @@
-#include "shim/outside.h"
+#include "shim/calls/outside.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/settings.h"
 #include "generated/pmpi.h"
 #include "os/process/environment.h"
-#include "shim/process.h"
+#include "shim/calls/task_state.h"
 #include "task/examine/launcher.h"
 
 namespace tasuki::shim {
