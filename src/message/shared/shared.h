@@ -323,11 +323,9 @@ struct Board {
   std::atomic<Decision> world;       // whether the members form one MPI_COMM_WORLD (or a part of it)
   std::atomic<uint32_t> next_context;
   std::atomic<Barrier*> world_barrier;  // of MPI_COMM_WORLD, made by the first that needs it
-  std::atomic<Decision> presence;       // whether all ranks of the job run Tasuki (shim/hosts/presence.h)
-  // promise.h: members that have made it, and whether all ranks of the job keep it, once that is settled.
-  std::atomic<uint32_t> promised;
-  std::atomic<Decision> promise;
-  std::atomic<uint32_t> promise_settled;
+  // What the code above this layer shares by the board; zeros at first. It means nothing here.
+  static constexpr size_t kOwnersBytes = 16;
+  alignas(8) unsigned char owners[kOwnersBytes];
   Costs costs;  // of the task that made the board: all choose by the same constants
   JobBoard jobs;
   struct Member {

@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "generated/pmpi.h"
 #include "shim/errors.h"
+#include "shim/hosts/agreements.h"
 #include "shim/hosts/look_until.h"
 #include "shim/hosts/promise.h"
 
@@ -64,20 +65,21 @@ bool Presence::everyone_is_here(message::Board* board, int rank, int size) {
   if (board == nullptr) return look();
   using message::Decision;
   Decision open = Decision::open;
-  if (board->presence.compare_exchange_strong(open, Decision::deciding)) {
+  if (agreements(board).presence.compare_exchange_strong(open, Decision::deciding)) {
     const bool here = look();
-    board->presence.store(here ? Decision::accelerated : Decision::off, std::memory_order_release);
+    agreements(board).presence.store(here ? Decision::accelerated : Decision::off, std::memory_order_release);
     return here;
   }
-  if (!look_until(limit_ms(),
-                  [&] { return board->presence.load(std::memory_order_acquire) != Decision::deciding; })) {
+  if (!look_until(limit_ms(), [&] {
+        return agreements(board).presence.load(std::memory_order_acquire) != Decision::deciding;
+      })) {
     fprintf(stderr,
             "tasuki: rank %d: no answer from the rank of this host that asks the launcher which ranks run "
             "Tasuki.\n",
             rank);
     end_job();
   }
-  return board->presence.load(std::memory_order_acquire) == Decision::accelerated;
+  return agreements(board).presence.load(std::memory_order_acquire) == Decision::accelerated;
 }
 
 bool Presence::everyone_takes_part(bool mine, message::Board* board, const int* slot_of_world_rank) {

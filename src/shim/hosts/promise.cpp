@@ -18,6 +18,7 @@
 #include "generated/pmpi.h"
 #include "os/clock.h"
 #include "shim/errors.h"
+#include "shim/hosts/agreements.h"
 #include "shim/hosts/look_until.h"
 #include "shim/objects/handle_map.h"
 
@@ -181,20 +182,23 @@ bool everyone_confirms(bool mine, Board* board, const int* slot_of_world_rank) {
   for (int i = 0; i < size; i++) here[static_cast<size_t>(i)] = slot_of_world_rank[i] >= 0 ? 1 : 0;
   const auto members = std::count(here.begin(), here.end(), 1);
   const int leader = static_cast<int>(std::find(here.begin(), here.end(), 1) - here.begin());
-  if (!mine) board->promise.store(Decision::off, std::memory_order_release);
-  board->promised.fetch_add(1, std::memory_order_acq_rel);
+  if (!mine) agreements(board).promise.store(Decision::off, std::memory_order_release);
+  agreements(board).promised.fetch_add(1, std::memory_order_acq_rel);
   if (rank == leader) {
-    if (!look_until(limit_ms, [&] { return board->promised.load(std::memory_order_acquire) == members; }))
+    if (!look_until(limit_ms,
+                    [&] { return agreements(board).promised.load(std::memory_order_acquire) == members; }))
       give_up("some rank of this host", limit_ms);
-    const bool in = board->promise.load(std::memory_order_acquire) == Decision::open;
-    board->promise.store(ask_all_spaces(rank, here, in, limit_ms) ? Decision::accelerated : Decision::off,
-                         std::memory_order_release);
-    board->promise_settled.store(1, std::memory_order_release);
-  } else if (!look_until(2 * limit_ms + kAfterRank0,
-                         [&] { return board->promise_settled.load(std::memory_order_acquire) != 0; })) {
+    const bool in = agreements(board).promise.load(std::memory_order_acquire) == Decision::open;
+    agreements(board).promise.store(
+        ask_all_spaces(rank, here, in, limit_ms) ? Decision::accelerated : Decision::off,
+        std::memory_order_release);
+    agreements(board).promise_settled.store(1, std::memory_order_release);
+  } else if (!look_until(2 * limit_ms + kAfterRank0, [&] {
+               return agreements(board).promise_settled.load(std::memory_order_acquire) != 0;
+             })) {
     give_up("some rank", limit_ms);
   }
-  return board->promise.load(std::memory_order_acquire) == Decision::accelerated;
+  return agreements(board).promise.load(std::memory_order_acquire) == Decision::accelerated;
 }
 
 }  // namespace tasuki::shim
