@@ -9,12 +9,33 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "os/files/text_file.h"
 #include "os/process/command.h"
 #include "os/process/executable.h"
 #include "tools/help.h"
 #include "tools/words.h"
 
 namespace tasuki::tool {
+
+std::vector<std::string> own_words() {
+  const std::string text = os::file_or_empty("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\0', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+std::string command_line() {
+  std::string text;
+  for (const std::string& word : own_words()) {
+    const bool quote = word.find_first_of(" *()'\"") != std::string::npos;
+    text += (text.empty() ? "" : " ") + (quote ? "'" + word + "'" : word);
+  }
+  return text;
+}
 
 std::string path_of(const Part& part) {
   return os::own_prefix() + "/libexec/tasuki/" + part.program;

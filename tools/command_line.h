@@ -10,6 +10,10 @@
 
 namespace tasuki::tool {
 
+// The words that this process was started with, and as one line to be typed again.
+std::vector<std::string> own_words();
+std::string command_line();
+
 using AddCommand = void (*)(CLI::App& app, int* exit_code);
 
 // The whole of a program: reads the command line and carries it out; the exit code. `commands` are those that

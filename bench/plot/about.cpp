@@ -62,6 +62,8 @@ FactRows facts_of(const json& m) {
                     environment = words(settings.value("environment", json::array()));
   if (!(arguments + environment).empty())
     rows.emplace_back("Set", arguments + (arguments.empty() || environment.empty() ? "" : " ") + environment);
+  // Measurements of earlier versions do not say.
+  if (settings.contains("command")) rows.emplace_back("Command", settings["command"].get<std::string>());
   return rows;
 }
 

@@ -109,6 +109,15 @@ TEST(Report, ReadsWhatWasWrittenAndRefusesTheRest) {
   EXPECT_EQ(read_measurement(good).status().err(), ENOENT);
 }
 
+TEST(Page, NamesTheCommandIfItIsKnown) {
+  json m = make_measurement();
+  EXPECT_EQ(page({m}).find("Command"), std::string::npos);
+  m["settings"]["command"] = "tasuki bench ddt --seconds 3";
+  const std::string html = page({m});
+  EXPECT_NE(html.find("Command"), std::string::npos);
+  EXPECT_LT(html.find("</main>"), html.find("tasuki bench ddt --seconds 3"));
+}
+
 TEST(Page, HoldsTheDataAndNothingFromOutside) {
   json m = make_measurement();
   m["notes"] = {"</script><b>not an element</b>"};

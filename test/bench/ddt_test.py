@@ -79,6 +79,7 @@ def check_measurement(m, runner):
         product *= r["plain_us"] / r["tasuki_us"]
     check(abs(product ** (1 / 3) / m["geomean"] - 1) < 0.01, "geometric mean", m)
     check(m["verified"] is True and m["settings"]["runner"] == runner, "settings", m)
+    check(" bench ddt " in m["settings"]["command"], "the command that measured", m["settings"])
 
 
 def measures(runner, *arguments):

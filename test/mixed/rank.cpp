@@ -186,6 +186,7 @@ void Rank::collect(const Step& s) {
     }
     default: {
       auto op = std::make_unique<Collecting>();
+      op->comm = s.comm;
       op->in = in;
       op->active = true;
       step("step %d: starting a collective operation on %s", now_, c.name.c_str());
@@ -229,6 +230,9 @@ void Rank::free_comm(int c) {
       obtain(k);
     }
   }
+  // Plain Open MPI 4.1 crashes when a collective operation is pending on what is freed.
+  for (Operation* o : active())
+    if (kOpenMpi && o->active && o->kind == Operation::collective && static_cast<Collecting*>(o)->comm == c) wait_for(*o);
   step("step %d: MPI_Comm_free of %s with receives pending", now_, comm(c).name.c_str());
   for (const Receiving* r : pending_)
     if (r->pattern.comm == c) {

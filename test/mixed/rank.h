@@ -49,7 +49,7 @@ struct Sending final : Operation {
 
 struct Collecting final : Operation {
   Collecting() : Operation(collective) {}
-  int in = 0, out = 0, expected = 0;
+  int comm = 0, in = 0, out = 0, expected = 0;
 };
 
 class Rank {

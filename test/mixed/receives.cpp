@@ -292,7 +292,8 @@ void Rank::receive_matched(MPI_Message* m, const Pattern& p, const MPI_Status& s
 // 3.2.6, 9.4: a message that is longer than its receive is an error of the receive. It counts as received. What lies outside of the receive's
 // type was not written.
 bool Rank::truncated(int k) {
-  if (at(k).count < 2 || !mine_.chance(3)) return false;
+  // Plain Open MPI 4.1 writes behind the end of the buffer when a long message is truncated.
+  if (at(k).count < 2 || (kOpenMpi && at(k).count > 100) || !mine_.chance(3)) return false;
   const Pattern p = pattern_for(k);
   if (!exact(p, k)) return false;
   auto r = prepare(p, false, draw(mine_, 0, at(k).count - 1));

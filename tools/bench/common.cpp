@@ -13,6 +13,7 @@
 #include "os/files/output_file.h"
 #include "os/process/command.h"
 #include "os/process/executable.h"
+#include "tools/command_line.h"
 
 namespace tasuki::tool {
 namespace {
@@ -201,7 +202,8 @@ int measure_and_report(const BenchCommon& c, const Measure& measure) {
     result = measure([&line](const bench::DdtProgress& p) { line(p); });
   }
   if (!result.ok()) return fail(result.status());
-  const nlohmann::json& m = result.value();
+  nlohmann::json& m = result.value();
+  m["settings"]["command"] = command_line();
   fputs(bench::table(m).c_str(), stdout);
   fflush(stdout);
   if (!c.json_file.empty())

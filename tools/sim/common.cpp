@@ -7,12 +7,12 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "base/bytes.h"
 #include "os/clock.h"
 #include "os/process/executable.h"
 #include "tools/command.h"
+#include "tools/command_line.h"
 
 namespace tasuki::tool {
 namespace {
@@ -121,22 +121,6 @@ void PointProgress::operator()(size_t finished) const {
   fprintf(stderr, "\r\033[K%zu of %zu, about %.0f s left", finished, count_,
           passed / static_cast<double>(finished) * static_cast<double>(count_ - finished));
   if (finished == count_) end_progress();
-}
-
-std::vector<std::string> own_words() {
-  std::ifstream file("/proc/self/cmdline");
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  return words;
-}
-
-std::string command_line() {
-  std::string text;
-  for (const std::string& word : own_words()) {
-    const bool quote = word.find_first_of(" *()'\"") != std::string::npos;
-    text += (text.empty() ? "" : " ") + (quote ? "'" + word + "'" : word);
-  }
-  return text;
 }
 
 report::Facts about_page() {

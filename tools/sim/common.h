@@ -46,8 +46,6 @@ class PointProgress {
 
 int sim_error(const Status& status);
 // What the user typed: words, and a line to show.
-std::vector<std::string> own_words();
-std::string command_line();
 // What a page says of itself: the meaning of "ideal", the command, the version.
 report::Facts about_page();
 

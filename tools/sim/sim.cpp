@@ -11,6 +11,7 @@
 #include "simmpi/report/report.h"
 #include "simmpi/run/run_program.h"
 #include "tools/command.h"
+#include "tools/command_line.h"
 #include "tools/sim/common.h"
 
 namespace tasuki::tool {

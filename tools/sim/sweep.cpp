@@ -19,6 +19,7 @@
 #include "report/chart_page.h"
 #include "task/examine/launcher.h"
 #include "tools/command.h"
+#include "tools/command_line.h"
 #include "tools/sim/common.h"
 
 namespace tasuki::tool {

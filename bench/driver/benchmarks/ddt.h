@@ -42,13 +42,14 @@ struct DdtProgress {
   std::string text;  // of the row that was just measured
 };
 
-// The measurement as JSON: `benchmark`, `format`, `mpi`, `machine`, `versions`, `settings`, `rows`,
-// `contiguous`, `geomean` (of plain/Tasuki over the rows), `geomean_best_rounds`, `verified`,
-// `tasuki_messages` (sent by Tasuki itself), `notes`. A row has `pattern`, `description`, `bytes`,
-// `plain_us`, `tasuki_us`, `ratio`, `memcpy_us`, `direct_us`, `verified`, `plain_spread_us`,
-// `tasuki_spread_us` (lowest and highest median of a round), `best_ratio` (of the fastest rounds), `noisy`
-// (the rounds of a job differ by more than half), and `failure` with what was found if not verified. Times
-// are half round trips in microseconds, the median over the rounds of the median over the blocks of a round.
+// The measurement as JSON: `benchmark`, `format`, `mpi`, `machine`, `versions`, `settings` (to which the
+// command line is added as `command`), `rows`, `contiguous`, `geomean` (of plain/Tasuki over the rows),
+// `geomean_best_rounds`, `verified`, `tasuki_messages` (sent by Tasuki itself), `notes`. A row has
+// `pattern`, `description`, `bytes`, `plain_us`, `tasuki_us`, `ratio`, `memcpy_us`, `direct_us`,
+// `verified`, `plain_spread_us`, `tasuki_spread_us` (lowest and highest median of a round), `best_ratio`
+// (of the fastest rounds), `noisy` (the rounds of a job differ by more than half), and `failure` with what
+// was found if not verified. Times are half round trips in microseconds, the median over the rounds of the
+// median over the blocks of a round.
 //
 // With peers, `plain_us` is the best library's of that row, `best_peer` its name, `peers_us` has all of them.
 // With `pack` the benchmark is "pack-ddt": a row has `operation` ("pack" or "unpack"), times of one call;

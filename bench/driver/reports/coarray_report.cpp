@@ -10,8 +10,16 @@ namespace {
 
 using nlohmann::json;
 
-std::string value(const json& r, const char* column) {
-  if (!r.contains(column) || !r[column].is_number()) return "-";
+bool has(const json& r, const char* column) {
+  return r.contains(column) && r[column].is_number();
+}
+
+std::string ratio(const json& r, const char* column) {
+  return has(r, column) ? ratio_text(r[column]) : "-";
+}
+
+std::string microseconds(const json& r, const char* column) {
+  if (!has(r, column)) return "-";
   const double v = r[column];
   char text[32];
   snprintf(text, sizeof text, v < 100 ? "%.2f" : "%.0f", v);
@@ -32,7 +40,8 @@ void summarize(std::string* out, const json& m, const std::string& operation, co
     where = r["section"];
   }
   if (all.empty()) return;
-  append(out, "%s: %.2f on average, %.2f at most (%s)\n", what, geometric_mean(all), worst, where.c_str());
+  append(out, "%s: %s on average, %s at most (%s)\n", what, ratio_text(geometric_mean(all)).c_str(),
+         ratio_text(worst).c_str(), where.c_str());
 }
 
 }  // namespace
@@ -64,10 +73,11 @@ std::string coarray_table(const json& m) {
       last = operation;
     }
     append(&out, format, r["section"].get<std::string>().c_str(),
-           std::to_string(r["bytes"].get<uint64_t>()).c_str(), value(r, "send_us").c_str(),
-           value(r, "rma_us").c_str(), value(r, "host_us").c_str(), value(r, "window_us").c_str(),
-           value(r, "run_us").c_str(), value(r, "of_send").c_str(),
-           (value(r, "of_rma") + (!r["verified"].get<bool>() ? " NO"
+           std::to_string(r["bytes"].get<uint64_t>()).c_str(), microseconds(r, "send_us").c_str(),
+           microseconds(r, "rma_us").c_str(), microseconds(r, "host_us").c_str(),
+           microseconds(r, "window_us").c_str(), microseconds(r, "run_us").c_str(),
+           ratio(r, "of_send").c_str(),
+           (ratio(r, "of_rma") + (!r["verified"].get<bool>() ? " NO"
                                   : r.value("noisy", false)  ? " ~"
                                                              : ""))
                .c_str());

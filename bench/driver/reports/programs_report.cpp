@@ -129,18 +129,16 @@ std::string programs_comparison(const json& older, const json& newer) {
     }
     gains.push_back((*a)["seconds"].get<double>() / b["seconds"].get<double>());
     best.push_back((*a)["best_seconds"].get<double>() / b["best_seconds"].get<double>());
-    char gain[32], of_best[32];
-    snprintf(gain, sizeof gain, "%.2f", gains.back());
-    snprintf(of_best, sizeof of_best, "%.2f", best.back());
     append(&out, format, name.c_str(), milliseconds(*a, "seconds").c_str(),
-           milliseconds(b, "seconds").c_str(), gain, of_best);
+           milliseconds(b, "seconds").c_str(), ratio_text(gains.back()).c_str(),
+           ratio_text(best.back()).c_str());
   }
   for (const json& a : older["rows"])
     if (a.contains("seconds") && find(newer, a) == nullptr)
       missing += "only in old: " + a["pattern"].get<std::string>() + "\n";
   if (!gains.empty())
-    append(&out, "%-58s %10s %10s %8.2f %8.2f\n", "geometric mean", "", "", geometric_mean(gains),
-           geometric_mean(best));
+    append(&out, format, "geometric mean", "", "", ratio_text(geometric_mean(gains)).c_str(),
+           ratio_text(geometric_mean(best)).c_str());
   return out + "\nold/new: times of an iteration, above 1 is faster now; best: of the fastest rounds.\n" +
          missing;
 }
