@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "compiler/command/command_line.h"
+#include "compiler/command/external_programs.h"
 #include "compiler/command/link.h"
-#include "compiler/command/process.h"
 #include "compiler/command/translate.h"
 #include "compiler/text/text.h"
 #include "os/files/text_file.h"

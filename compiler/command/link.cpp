@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "compiler/command/process.h"
+#include "compiler/command/external_programs.h"
 #include "compiler/text/text.h"
 #include "os/files/text_file.h"
 #include "os/process/executable.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/command/command_line.h"
-#include "compiler/command/process.h"
+#include "compiler/command/external_programs.h"
 
 namespace tasuki::cc {
 

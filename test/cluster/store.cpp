@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/server/job.h"
+#include "cluster/server/mpi_job.h"
 #include "cluster/settings/command_line.h"
 #include "cluster/transport/checksum_store.h"
 #include "pager/test/store_conformance.h"

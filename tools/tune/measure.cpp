@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bench/driver/figures/stats.h"
-#include "bench/driver/jobs/job.h"
 #include "bench/driver/jobs/launch.h"
+#include "bench/driver/jobs/measuring_job.h"
 #include "message/engine.h"
 #include "tools/tune/tune.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 #include "bench/driver/figures/stats.h"
-#include "bench/driver/jobs/job.h"
+#include "bench/driver/jobs/measuring_job.h"
 
 namespace tasuki::bench {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "bench/driver/jobs/job.h"
+#include "bench/driver/jobs/measuring_job.h"
 
 namespace tasuki::bench {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cluster/api/report.h"
-#include "cluster/server/job.h"
+#include "cluster/server/mpi_job.h"
 #include "pager/pager.h"
 
 namespace tasuki::cluster {

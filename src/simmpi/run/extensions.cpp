@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "simmpi/run/entries.h"
-#include "simmpi/run/process.h"
+#include "simmpi/run/libc_calls.h"
 #include "simmpi/run/rank.h"
 #include "simmpi/run/simulation.h"
 

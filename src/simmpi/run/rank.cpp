@@ -5,7 +5,7 @@
 #include "simmpi/objects/comm.h"
 #include "simmpi/objects/mpi_state.h"
 #include "simmpi/run/crash.h"
-#include "simmpi/run/process.h"
+#include "simmpi/run/libc_calls.h"
 #include "simmpi/run/simulation.h"
 
 namespace tasuki::simmpi {

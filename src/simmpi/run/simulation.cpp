@@ -7,7 +7,7 @@
 #include "simmpi/objects/comm.h"
 #include "simmpi/objects/mpi_state.h"
 #include "simmpi/run/entries.h"
-#include "simmpi/run/process.h"
+#include "simmpi/run/libc_calls.h"
 
 namespace tasuki::simmpi {
 

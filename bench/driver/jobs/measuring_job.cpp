@@ -1,4 +1,4 @@
-#include "bench/driver/jobs/job.h"
+#include "bench/driver/jobs/measuring_job.h"
 
 #include <fcntl.h>
 #include <poll.h>

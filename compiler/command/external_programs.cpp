@@ -1,4 +1,4 @@
-#include "compiler/command/process.h"
+#include "compiler/command/external_programs.h"
 
 #include <fcntl.h>
 #include <unistd.h>

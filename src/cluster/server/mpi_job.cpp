@@ -1,4 +1,4 @@
-#include "cluster/server/job.h"
+#include "cluster/server/mpi_job.h"
 
 #include <dlfcn.h>
 #include <time.h>

@@ -2,7 +2,7 @@
 // section 3; arrays as in its version 2.3): 35 arrays of the whole cube, of which an elimination walks
 // through 20 in three planes at once.
 //
-// A step makes the right side from a solution that is known, and must find it again, as in npb_bt.c.
+// A step makes the right side from a solution that is known, and must find it again, as in bt.c.
 #include <math.h>
 
 #include "measure/memory/memory.h"

@@ -1,4 +1,4 @@
-#include "simmpi/run/process.h"
+#include "simmpi/run/libc_calls.h"
 
 #include <dlfcn.h>
 #include <err.h>
