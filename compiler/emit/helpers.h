@@ -3,7 +3,7 @@
 #ifndef TASUKI_COMPILER_EMIT_HELPERS_H
 #define TASUKI_COMPILER_EMIT_HELPERS_H
 
-#include <tasuki/xmp_global.h>
+#include <tasuki/compiler/global_view.h>
 
 /* The iterations of for (i = lower; i < bound; i += step), or with > where `step` is negative. */
 static inline long long tasuki_xmp_count(long long lower, long long bound, long long step) {

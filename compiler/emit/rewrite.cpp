@@ -7,7 +7,7 @@
 #include "compiler/emit/declarations.h"
 #include "compiler/lower/local/lowering.h"
 #include "compiler/text/edits.h"
-#include "tasuki/xmp_compiler.h"
+#include "tasuki/compiler/local_view.h"
 
 namespace tasuki::cc {
 namespace {

@@ -6,8 +6,8 @@
 //
 // In C a declarator looks like the use, so one replacement of the name serves both: `(*__dlm_a)` has the
 // array's own type, and with it the right size, address, and decay. Lines stay where they are. The pointers
-// are set before main by the library: each array leaves a record in the section tasuki_dlm (dlm_compiler.h),
-// in a function for an array that is static there.
+// are set before main by the library: each array leaves a record in the section tasuki_dlm
+// (tasuki/compiler/dlm_arrays.h), in a function for an array that is static there.
 #pragma once
 
 #include <string>

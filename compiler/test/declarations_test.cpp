@@ -1,4 +1,4 @@
-// What tasukicc writes before the user's first line is made from include/tasuki/*_compiler.h and xmp_global.h:
+// What tasukicc writes before the user's first line is made from the headers in include/tasuki/compiler:
 // with names of structures that no program has, and without typedefs and macros. Both are read with libclang,
 // which knows what the types are.
 #include <clang-c/Index.h>
@@ -81,7 +81,8 @@ Declared declared_in(const std::string& text) {
 
 TEST(Declarations, AreThoseOfTheHeaders) {
   Declared emitted = declared_in(std::string(kLocalDeclarations) + kGlobalDeclarations + kDlmDeclarations);
-  Declared headers = declared_in("#include <tasuki/dlm_compiler.h>\n#include <tasuki/xmp_global.h>\n");
+  Declared headers =
+      declared_in("#include <tasuki/compiler/dlm_arrays.h>\n#include <tasuki/compiler/global_view.h>\n");
   EXPECT_GE(emitted.structures.size(), 15U);
   EXPECT_GE(emitted.functions.size(), 50U);
   for (const auto& [name, members] : emitted.structures) {

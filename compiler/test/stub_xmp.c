@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tasuki/xmp_compiler.h>
+#include <tasuki/compiler/local_view.h>
 
 extern const int tasuki_xmp_main_waits __attribute__((weak));
 

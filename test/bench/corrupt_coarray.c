@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xmp_compiler.h>
+#include <tasuki/compiler/local_view.h>
 
 typedef void copy_function(const struct tasuki_xmp_section*, const struct tasuki_xmp_section*, unsigned,
                            const char*, int);

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tasuki/compiler/local_view.h>
 #include <xmp.h>
-#include <xmp_compiler.h>
 
 extern const int tasuki_xmp_main_waits;
 const int tasuki_xmp_main_waits = 1;

@@ -3,7 +3,7 @@
 #define TEST_GLOBAL_H
 
 #include <mpi.h>
-#include <xmp_global.h>
+#include <tasuki/compiler/global_view.h>
 
 #include "coarray.h"
 

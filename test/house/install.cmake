@@ -10,7 +10,8 @@ endif()
 file(RENAME ${WORK}/first ${WORK}/second)
 set(prefix ${WORK}/second)
 
-foreach(file bin/tasuki bin/tasukicc lib/tasuki/libdlmmain.a include/tasuki/dlm.h include/tasuki/dlm_compiler.h share/doc/tasuki/README.md share/doc/tasuki/LICENSE share/doc/tasuki/docs/manual.md
+foreach(file bin/tasuki bin/tasukicc lib/tasuki/libdlmmain.a include/tasuki/dlm.h include/tasuki/xmp.h include/tasuki/compiler/dlm_arrays.h
+             include/tasuki/compiler/local_view.h include/tasuki/compiler/global_view.h share/doc/tasuki/README.md share/doc/tasuki/LICENSE share/doc/tasuki/docs/manual.md
              share/doc/tasuki/docs/tutorials/slurm.md share/man/man1/tasuki.1 share/man/man1/tasuki-run.1 share/man/man1/tasukicc.1)
   if(NOT EXISTS "${prefix}/${file}")
     message(SEND_ERROR "not installed: ${file}")

@@ -8,7 +8,7 @@
 //
 // A section in one piece is written as one of one dimension, target[l:n]:[2] = source[l:n].
 #include <mpi.h>
-#include <xmp_compiler.h>
+#include <tasuki/compiler/local_view.h>
 
 #include "measure/coarray/coarray.h"
 #include "measure/common/rank.h"

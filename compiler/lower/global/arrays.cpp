@@ -4,7 +4,7 @@
 
 #include "compiler/lower/global/element_types.h"
 #include "compiler/text/declarator.h"
-#include "tasuki/xmp_global.h"
+#include "tasuki/compiler/global_view.h"
 
 namespace tasuki::cc {
 

@@ -4,7 +4,7 @@
 
 #include "compiler/lower/global/node_sets.h"
 #include "compiler/meaning/coarray_operand.h"
-#include "tasuki/xmp_global.h"
+#include "tasuki/compiler/global_view.h"
 
 namespace tasuki::cc {
 namespace {

@@ -9,7 +9,7 @@
 #include "compiler/meaning/for_header.h"
 #include "compiler/text/declarator.h"
 #include "compiler/tokens/statements.h"
-#include "tasuki/xmp_global.h"
+#include "tasuki/compiler/global_view.h"
 
 namespace tasuki::cc {
 namespace {

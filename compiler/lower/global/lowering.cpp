@@ -13,7 +13,7 @@
 #include "compiler/lower/global/reductions.h"
 #include "compiler/tokens/omp_acc_line.h"
 #include "compiler/tokens/statements.h"
-#include "tasuki/xmp_global.h"
+#include "tasuki/compiler/global_view.h"
 
 namespace tasuki::cc {
 namespace {

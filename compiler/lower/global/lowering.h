@@ -1,5 +1,5 @@
-// The global view as C: directives become records and calls of include/tasuki/xmp_global.h, and references to
-// distributed arrays become addresses (arrays.h). Loops have a file of their own (loop.h).
+// The global view as C: directives become records and calls of include/tasuki/compiler/global_view.h, and
+// references to distributed arrays become addresses (arrays.h). Loops have a file of their own (loop.h).
 //
 //     #pragma xmp template t(0:N-1)
 //     #pragma xmp distribute t(block) onto p     static struct __tasuki_xmp_template __tasuki_template_t = {..};

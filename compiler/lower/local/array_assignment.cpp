@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tasuki/xmp_compiler.h"
+#include "tasuki/compiler/local_view.h"
 
 namespace tasuki::cc {
 namespace {

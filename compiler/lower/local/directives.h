@@ -1,4 +1,4 @@
-// Directives of the local view as calls of include/tasuki/xmp_compiler.h:
+// Directives of the local view as calls of include/tasuki/compiler/local_view.h:
 //
 //     #pragma xmp post(p(2), 7)          tasuki_xmp_post(tasuki_xmp_node(&__tasuki_nodes_p, ..), 7, ..);
 //     #pragma xmp nodes p(4)             a record of the node array

@@ -9,7 +9,7 @@
 #include "compiler/meaning/coarray_operand.h"
 #include "compiler/text/declarator.h"
 #include "compiler/tokens/statements.h"
-#include "tasuki/xmp_compiler.h"
+#include "tasuki/compiler/local_view.h"
 
 namespace tasuki::cc {
 namespace {

@@ -1,4 +1,4 @@
-// The lowering step: what XcalableMP adds to C becomes calls of include/tasuki/xmp_compiler.h.
+// The lowering step: what XcalableMP adds to C becomes calls of include/tasuki/compiler/local_view.h.
 //
 //     x = a[i]:[2] + 1;       x = ({ T v; tasuki_xmp_get(&v, &(*__xmp_a)[i], sizeof v, 2, ..); v; }) + 1;
 //     a[i]:[2] += f();        get, compute, put

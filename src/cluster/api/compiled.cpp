@@ -1,4 +1,4 @@
-// What tasukicc emits calls of (dlm_compiler.h), on top of dlm.h's functions.
+// What tasukicc emits calls of (tasuki/compiler/dlm_arrays.h), on top of dlm.h's functions.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "base/bytes.h"
+#include "tasuki/compiler/dlm_arrays.h"
 #include "tasuki/dlm.h"
-#include "tasuki/dlm_compiler.h"
 
 extern "C" {
 // In every program that tasukicc linked (program_main.c).

@@ -1,6 +1,6 @@
 /* The main that programs with dlm arrays begin with: linked with --wrap=main, it stands before the program's
  * own, whatever form that has, in whatever language. */
-#include <tasuki/dlm_compiler.h>
+#include <tasuki/compiler/dlm_arrays.h>
 
 /* libdlmmpi looks for this name: without it the program's main would run before its arrays have memory. */
 const int tasuki_dlm_main_waits = 1;

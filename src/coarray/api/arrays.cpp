@@ -1,5 +1,5 @@
-// What tasukicc emits calls of for the global view (xmp_global.h): templates, arrays, on clauses, loops,
-// array assignments. Communication is in communication.cpp.
+// What tasukicc emits calls of for the global view (tasuki/compiler/global_view.h): templates,
+// arrays, on clauses, loops, array assignments. Communication is in communication.cpp.
 #include "coarray/api/runtime.h"
 #include "coarray/global/compute/assignments.h"
 #include "coarray/global/records/loops.h"

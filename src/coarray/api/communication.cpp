@@ -1,7 +1,7 @@
-// What tasukicc emits calls of for the communication of the global view (xmp_global.h): gmove, reflect,
-// reductions, and their ends.
+// What tasukicc emits calls of for the communication of the global view (tasuki/compiler/global_view.h):
+// gmove, reflect, reductions, and their ends.
 #include "coarray/api/runtime.h"
-#include "tasuki/xmp_global.h"
+#include "tasuki/compiler/global_view.h"
 
 using namespace tasuki::coarray;
 

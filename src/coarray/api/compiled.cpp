@@ -1,11 +1,11 @@
-// What tasukicc emits calls of (xmp_compiler.h): start, puts and gets, sections.
+// What tasukicc emits calls of (tasuki/compiler/local_view.h): start, puts and gets, sections.
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "coarray/api/runtime.h"
-#include "tasuki/xmp_compiler.h"
+#include "tasuki/compiler/local_view.h"
 
 extern "C" {
 // In every program that tasukicc linked.

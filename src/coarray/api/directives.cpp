@@ -1,10 +1,10 @@
-// What tasukicc emits calls of for directives (xmp_compiler.h): post and wait, locks, atomics, node arrays,
-// tasks.
+// What tasukicc emits calls of for directives (tasuki/compiler/local_view.h): post and wait, locks, atomics,
+// node arrays, tasks.
 #include <algorithm>
 
 #include "coarray/api/runtime.h"
 #include "coarray/sync/atomics.h"
-#include "tasuki/xmp_compiler.h"
+#include "tasuki/compiler/local_view.h"
 
 using namespace tasuki::coarray;
 

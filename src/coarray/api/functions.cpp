@@ -7,8 +7,8 @@
 
 #include "coarray/api/runtime.h"
 #include "coarray/global/records/descriptors.h"
+#include "tasuki/compiler/local_view.h"
 #include "tasuki/xmp.h"
-#include "tasuki/xmp_compiler.h"
 
 using namespace tasuki::coarray;
 

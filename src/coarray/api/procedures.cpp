@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "coarray/api/runtime.h"
-#include "tasuki/xmp_global.h"
+#include "tasuki/compiler/global_view.h"
 
 using namespace tasuki::coarray;
 

@@ -1,7 +1,7 @@
 /* The main that programs with coarrays begin with: linked with --wrap=main, it stands before the program's
  * own, whatever form that has, in whatever language. MPI runs from before main to the end of the last
  * coarray, whoever asks for it. */
-#include <tasuki/xmp_compiler.h>
+#include <tasuki/compiler/local_view.h>
 
 /* libtasukixmp looks for this name: without it the program's main would run before its coarrays have memory.
    */

@@ -8,7 +8,7 @@
 #include "coarray/local/outstanding.h"
 #include "coarray/sync/atomics.h"
 #include "os/process/signals.h"
-#include "tasuki/xmp_compiler.h"
+#include "tasuki/compiler/local_view.h"
 
 namespace tasuki::coarray {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tasuki/xmp_compiler.h"
+#include "tasuki/compiler/local_view.h"
 
 namespace tasuki::coarray {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "coarray/local/outstanding.h"
-#include "tasuki/xmp_compiler.h"
+#include "tasuki/compiler/local_view.h"
 
 namespace tasuki::coarray {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "coarray/local/fail.h"
 #include "coarray/local/team.h"
-#include "tasuki/xmp_compiler.h"
+#include "tasuki/compiler/local_view.h"
 
 namespace tasuki::coarray {
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "tasuki/xmp_compiler.h"
+#include "tasuki/compiler/local_view.h"
 
 namespace tasuki::coarray {
 namespace {

@@ -1,7 +1,7 @@
 // descriptors: what the operator xmp_desc_of yields: the address of a record, told apart by its first word.
 #pragma once
 
-#include "tasuki/xmp_global.h"
+#include "tasuki/compiler/global_view.h"
 
 namespace tasuki::coarray {
 

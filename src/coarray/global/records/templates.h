@@ -13,7 +13,7 @@
 #include "coarray/local/fail.h"
 #include "coarray/local/phase.h"
 #include "coarray/sync/teams.h"
-#include "tasuki/xmp_global.h"
+#include "tasuki/compiler/global_view.h"
 
 namespace tasuki::coarray {
 

@@ -3,7 +3,7 @@
 
 #include <complex>
 
-#include "tasuki/xmp_global.h"
+#include "tasuki/compiler/global_view.h"
 
 namespace tasuki::coarray {
 

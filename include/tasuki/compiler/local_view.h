@@ -9,12 +9,12 @@
  * the user writes them. `file` and `line` are the user's, for messages; file must live as long as the
  * program.
  */
-#ifndef TASUKI_XMP_COMPILER_H
-#define TASUKI_XMP_COMPILER_H
+#ifndef TASUKI_COMPILER_LOCAL_VIEW_H
+#define TASUKI_COMPILER_LOCAL_VIEW_H
 
 #include <stddef.h>
 
-#include "xmp.h"
+#include "../xmp.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /* What tasukicc emits calls of for the global view of XcalableMP C (specification 1.4, chapter 4) and
  * XcalableACC: templates, distributed arrays, loops, tasks, and the communication directives. Node arrays are
- * those of xmp_compiler.h.
+ * those of local_view.h.
  *
  * All records are in one order: dimension 0 of node arrays and templates is the one that varies fastest, the
  * *first* of `t(i, j)` and the *last* of `t[j][i]`; dimensions of arrays are as C declares them. Subscripts
@@ -13,10 +13,10 @@
  * Every call is collective over the nodes that execute it, unless it says "local". What the user did wrong is
  * a message with file and line, and the job ends with exit code 1. `file` lives as long as the program.
  */
-#ifndef TASUKI_XMP_GLOBAL_H
-#define TASUKI_XMP_GLOBAL_H
+#ifndef TASUKI_COMPILER_GLOBAL_VIEW_H
+#define TASUKI_COMPILER_GLOBAL_VIEW_H
 
-#include "xmp_compiler.h"
+#include "local_view.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,8 +5,8 @@
  * its program or library; between that and main, tasuki_dlm_main_begin gives all arrays their memory. Arrays
  * of a library that is loaded later get it when they are registered.
  */
-#ifndef TASUKI_DLM_COMPILER_H
-#define TASUKI_DLM_COMPILER_H
+#ifndef TASUKI_COMPILER_DLM_ARRAYS_H
+#define TASUKI_COMPILER_DLM_ARRAYS_H
 
 #include <stddef.h>
 
