@@ -55,9 +55,10 @@ libclang-dev         path     /usr/lib/llvm-*/include/clang-c/Index.h
 liblz4-dev           header   lz4.h
 END
 }
-# What only tests use, and can do without: some 60 MB, for which `make demo` does not wait. One of the programs is enough.
+# What only tests use, and can do without: some 90 MB, for which `make demo` does not wait. One of a line's programs is enough.
 extras() {
   cat <<'END'
+doxygen                 command doxygen
 chromium-headless-shell command chromium-headless-shell chromium chromium-browser google-chrome chrome
 END
 }

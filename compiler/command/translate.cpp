@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "compiler/command/link.h"
-#include "compiler/command/process.h"
+#include "compiler/command/external_programs.h"
 #include "compiler/emit/rewrite.h"
 #include "compiler/meaning/coarray_operand.h"
 #include "compiler/meaning/unit.h"

@@ -362,5 +362,21 @@ int comm_new(MPI_Comm* newcomm, Pass pass) {
   return pmpi().Barrier(*newcomm);
 }
 
+// A duplicate of the communicator, which may not be used yet.
+int comm_idup(MPI_Comm comm, const MPI_Comm* newcomm, Pass pass) {
+  called("comm_idup");
+  const int error = pass();
+  if (error == MPI_SUCCESS && (*newcomm == MPI_COMM_NULL || *newcomm == comm)) return MPI_ERR_COMM;
+  return error;
+}
+
+// The communicator is still valid.
+int comm_free(const MPI_Comm* comm, Pass pass) {
+  called("comm_free");
+  int size = 0;
+  const int error = pmpi().Comm_size(*comm, &size);
+  return error == MPI_SUCCESS ? pass() : error;
+}
+
 }  // namespace delegate
 }  // namespace tasuki::shim

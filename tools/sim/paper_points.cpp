@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "experiment/experiment.h"
 #include "experiment/tune.h"
-#include "netsim/network.h"
+#include "netsim/network/network.h"
 #include "netsim/simulate.h"
 #include "os/files/text_file.h"
 #include "tools/sim/common.h"

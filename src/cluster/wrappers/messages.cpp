@@ -121,7 +121,7 @@ TASUKI_WRAPPER(int, recvmmsg, int fd, struct mmsghdr* messages, unsigned count, 
   if (!near) return next_recvmmsg()(fd, messages, count, flags, timeout);
   constexpr int64_t kSecond = 1'000'000'000;
   const int64_t end =
-      timeout == nullptr ? 0 : os::monotonic_ns() + timeout->tv_sec * kSecond + timeout->tv_nsec;
+      timeout == nullptr ? 0 : tasuki::os::monotonic_ns() + timeout->tv_sec * kSecond + timeout->tv_nsec;
   unsigned came = 0;
   while (came < count) {
     const ssize_t n = tasuki_dlm_recvmsg(fd, &messages[came].msg_hdr, flags & ~MSG_WAITFORONE);
@@ -132,7 +132,7 @@ TASUKI_WRAPPER(int, recvmmsg, int fd, struct mmsghdr* messages, unsigned count, 
     messages[came++].msg_len = static_cast<unsigned>(n);
     if ((flags & MSG_WAITFORONE) != 0) flags |= MSG_DONTWAIT;
     if (timeout == nullptr) continue;
-    const int64_t left = end - os::monotonic_ns();
+    const int64_t left = end - tasuki::os::monotonic_ns();
     timeout->tv_sec = left > 0 ? left / kSecond : 0;
     timeout->tv_nsec = left > 0 ? left % kSecond : 0;
     if (left <= 0) break;
