@@ -12,7 +12,7 @@
 //
 // Why charts of our own: Debian has no uPlot and no Observable Plot, and what is not in Debian would have to
 // be fetched or copied. It has d3 (3.5) and Chart.js (3.9), some 200 KB in every page and in
-// libtasuki-mem.so. Either would replace charts.js alone, which also knows how a ratio is drawn, a series
+// libdlmmpi. Either would replace charts.js alone, which also knows how a ratio is drawn, a series
 // hidden and a moment marked; the other pictures are canvases that no library draws.
 #pragma once
 

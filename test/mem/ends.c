@@ -148,6 +148,27 @@ static void at_end(void) {
   puts("at exit");
 }
 
+/* The program's own children, until its last exit handler: what comes then is no business of its handler. */
+static atomic_int children, over;
+static void on_child(int number) {
+  if (atomic_load(&over)) abort();
+  atomic_fetch_add(&children, number == SIGCHLD);
+}
+
+static void end_of_children(void) {
+  atomic_store(&over, 1);
+}
+
+static void with_children(void) {
+  atexit(end_of_children);
+  struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART};
+  sigaction(SIGCHLD, &action, NULL);
+  if (system("exit 3") != 3 << 8) puts("system");
+  const pid_t child = fork();
+  if (child == 0) _exit(2);
+  if (code_of(child) != 2 || atomic_load(&children) == 0) puts("children");
+}
+
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   const char* what = argv[1];
@@ -161,6 +182,10 @@ int main(int argc, char** argv) {
     pthread_join(other, NULL);
     load();
     ticking();
+    return finish();
+  }
+  if (strcmp(what, "children") == 0) {
+    with_children();
     return finish();
   }
   if (strcmp(what, "exit") == 0) exit(4); /* the threads go on until the very end */

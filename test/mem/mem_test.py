@@ -30,15 +30,15 @@ class Failure(Exception):
 
 
 class Case:
-    """command; local: MiB of pages; swaps: must pages have been sent away?; counters: what --stats must say; code: the exit code where it is not the plain
-    one; says: what standard error must hold; files: name -> content; out: a file that the command writes; same: is the output that of the plain run?"""
+    """command; local: MiB of pages; swaps: must pages have been sent away?; counters: what --stats must say, or a function of it; page: --stats writes a page;
+    code: the exit code where it is not the plain one; says: what standard error must hold; files: name -> content; out: a file that the command writes; same: is the output that of the plain run?"""
 
     def __init__(self, command, local=8, memory=400, swaps=True, code=None, says="", files=None, out=None, same=True, settings=(),
-                 double_local=None, timeout=150, stdout=None, counters=None):
+                 double_local=None, timeout=150, stdout=None, counters=None, page=False):
         self.command, self.local, self.memory, self.swaps, self.code, self.says = command, local, memory, swaps, code, says
         self.files, self.out, self.same, self.settings, self.timeout = files or {}, out, same, list(settings), timeout
         self.double_local = double_local if double_local is not None else local
-        self.stdout, self.counters = stdout, counters or {}
+        self.stdout, self.counters, self.page = stdout, counters or {}, page
 
 
 def need(name):
@@ -137,6 +137,27 @@ def bad_settings_file(options):
                 says=re.compile(r'\A(?!.*accepted is.*accepted is).*settings.toml:1: fill = "odd": accepted is one of rank', re.S), code=[1])
 
 
+def memory_file(options):
+    sizes = lambda servers: [server["bytes"] >> 20 for server in servers] == [100, 60]
+    return Case([f"{options.programs}/mem_allocations", "io", "24"], settings=["-f", "sizes of ranks"], files={"sizes of ranks": b"7 # rank 0\n\n100\n60MiB\n"},
+                counters={"servers": sizes})
+
+
+def short_memory_file(options):
+    return Case(["/bin/true"], swaps=False, same=False, settings=["-f", "sizes"], files={"sizes": b"7\n100\n"}, code=[1],
+                says="sizes:2: the file ends after 2 sizes, but the job has 3 ranks")
+
+
+def bad_memory_file(options):
+    """said once"""
+    return Case(["/bin/true"], swaps=False, same=False, settings=["-f", "sizes"], files={"sizes": b"7\n10O\n8\n"}, code=[1],
+                says=re.compile(r'\A(?!.*not a number.*not a number).*sizes:2: "10O" is not a number of MB', re.S))
+
+
+def no_memory_file(options):
+    return Case(["/bin/true"], swaps=False, same=False, settings=["-f", "none"], code=[1], says="none: No such file or directory (the file of memory sizes)")
+
+
 def value_as_program(options):
     return Case(["off", "/bin/true"], swaps=False, same=False, settings=["--checksum"], says="there is no program off; if it is the value of --checksum, write --checksum=off",
                 code=[2])
@@ -185,7 +206,7 @@ def says_in_child(options):
     return "" if options.faults == "signal" or options.launcher == "double" else "a forked child has no cluster memory"
 
 
-CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, static, mpi_program, bad_setting, bad_choice, settings_file, bad_settings_file, value_as_program, fixed_address, script,
+CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, static, mpi_program, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
                                  script_exec, threads, loading, preload)}
 CASES.update({
     "sizes": allocations("sizes"),
@@ -212,6 +233,8 @@ CASES.update({
     "ends_quick_exit": ends("quick_exit"),
     "ends_last_thread": ends("last_thread"),
     "ends_abort": ends("abort", same=False, swaps=False, code={"openmpi": [134], "mpich": [6, 9, 15, 134]}, stdout=None),
+    "page": allocations("io", page=True, counters={"format": "tasuki dlm stats 1"}),
+    "page_children": ends("children", page=True, counters={"program": "mem_ends"}),
     "alone": allocations("io", swaps=False, says="no memory server: "),
 })
 
@@ -243,6 +266,12 @@ def run(command, directory, env, timeout):
     return code, read("stdout"), read("stderr").decode(errors="replace")
 
 
+def data_of_page(content, case):
+    if f"<title>Cluster memory of {os.path.basename(case.command[0])}</title>" not in content:
+        raise Failure(f"the page has another title: {content[:500]}")
+    return re.search(r'<script type="application/json"[^>]*>(.*?)</script>', content, re.S).group(1)
+
+
 def under_tasuki(options, case):
     directory = os.path.join(options.scratch, "mem")
     prepare(case, directory)
@@ -256,7 +285,7 @@ def under_tasuki(options, case):
         found = re.search(r"double: at most (\d+) bytes, (\d+) faults", err)
         away = int(found.group(2)) * 4096 > case.double_local * MIB if found else None
         return directory, code, out, err, away
-    stats = os.path.join(options.scratch, "stats.json")
+    stats = os.path.join(options.scratch, "stats.html" if case.page else "stats.json")
     if os.path.exists(stats):
         os.remove(stats)
     ranks = 1 if options.case == "alone" else 3
@@ -267,12 +296,13 @@ def under_tasuki(options, case):
     code, out, err = run(command + case.settings + case.command, directory, env, case.timeout)
     away = None
     if os.path.exists(stats) and os.path.getsize(stats) > 0:  # it is made at the start
-        counters = json.load(open(stats, encoding="utf-8"))
+        content = open(stats, encoding="utf-8").read()
+        counters = json.loads(data_of_page(content, case) if case.page else content)
         away = counters["swaps"]["bytes_out"] > 0
         print("mechanism:", counters["mechanism"], "swaps:", counters["swaps"])
         for name, value in case.counters.items():
-            if counters[name] != value:
-                err += f"\ntasuki: the counters say {name} {counters[name]}, not {value}"
+            if not (value(counters[name]) if callable(value) else counters[name] == value):
+                err += f"\ntasuki: the counters say {name} {counters[name]}, not {'that' if callable(value) else value}"
     if options.faults and "not permitted" in err:
         raise Skip(err.strip())
     return directory, code, out, err, away

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "cluster/api/report.h"
 #include "cluster/settings/command_line.h"
 #include "os/process/command.h"
 #include "os/process/environment.h"
@@ -131,9 +132,17 @@ bool take_settings(MemOptions* options, std::vector<std::string>* environment) {
   return true;
 }
 
-// The settings of cluster memory are checked here, and those of a file put into the environment: the library
-// that is preloaded reads nothing else.
-Status resolve_settings(std::vector<std::string>* environment) {
+// The program that makes the page of --stats FILE.html: found missing now, not at the program's end.
+Status check_page_program(const std::string& stats_file) {
+  const std::string program = prefix() + "/libexec/tasuki/memory-page";
+  if (!cluster::is_page(stats_file) || access(program.c_str(), X_OK) == 0) return {};
+  return Status::error(errno, "--stats " + stats_file + " needs " + program + ": " + strerror(errno) +
+                                  " (install Tasuki again; a .json file needs nothing)");
+}
+
+// The settings of cluster memory are checked here, and those of a file put into the environment, as is what
+// the file of memory sizes says: the library that is preloaded reads nothing else. `sure`: this is rank 0.
+Status resolve_settings(bool sure, std::vector<std::string>* environment) {
   cluster::Values values;
   cluster::add_environment(&values, [&](const char* name) { return os::variable(*environment, name); });
   const auto config = values.find("config");
@@ -141,13 +150,20 @@ Status resolve_settings(std::vector<std::string>* environment) {
     const Status read = cluster::add_file(config->second.text, &values);
     if (!read.ok()) return read;
   }
-  const Result<cluster::Options> checked = cluster::make_options(values, 0);
+  const Result<cluster::Options> checked = cluster::make_options(values);
   if (!checked.ok()) return checked.status();
+  if (const Status there = check_page_program(checked.value().stats_file); !there.ok()) return there;
   for (const Setting* setting : cluster::cluster_settings()) {
     const auto value = values.find(cluster::short_name(*setting));
     if (value != values.end()) os::set_variable(environment, setting->name, value->second.text);
   }
-  return {};
+  const auto memfile = values.find("memfile");
+  if (memfile == values.end()) return {};
+  const Result<cluster::MemorySizes> sizes = cluster::read_memory_sizes(memfile->second.text);
+  if (sizes.ok()) os::set_variable(environment, cluster::kSizesVariable, cluster::handed_over(sizes.value()));
+  // Another rank needs no such file, and may be on a host that has none: there the library says what is
+  // wrong.
+  return sizes.ok() || (!sure && sizes.status().err() != EINVAL) ? Status() : sizes.status();
 }
 
 // A word that was meant as the value of an option which may stand alone, and would be taken for the program.
@@ -168,7 +184,7 @@ int run(MemOptions* options) {
   const std::string server = os::own_prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
   if (job.world_rank > 0) return execute(job, server, {server}, environment);
 
-  if (const Status settings = resolve_settings(&environment); !settings.ok()) {
+  if (const Status settings = resolve_settings(job.world_rank == 0, &environment); !settings.ok()) {
     log(LogLevel::error, "%s", settings.message().c_str());
     return dismiss(job, server, 1, environment);
   }
@@ -210,6 +226,8 @@ int run(MemOptions* options) {
     os::set_variable(&environment, name, value);
     hidden += std::string(hidden.empty() ? "" : ",") + name;
   }
+  if (os::variable(environment, cluster::kSizesVariable) != nullptr)
+    hidden += std::string(hidden.empty() ? "" : ",") + cluster::kSizesVariable;
   if (!hidden.empty()) os::set_variable(&environment, "TASUKI_MEM_HIDDEN", hidden);
   // The library serves the process that this one becomes, not the children that inherit its environment.
   os::set_variable(&environment, "TASUKI_MEM_ROOT", std::to_string(getpid()));

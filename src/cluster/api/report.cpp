@@ -9,12 +9,8 @@
 #include "base/bytes.h"
 #include "os/files/output_file.h"
 #include "report/json.h"
-#include "report/page.h"
 
 namespace tasuki::cluster {
-
-extern const char memory_js[];  // the page's script; it reads report_json()
-
 namespace {
 
 using report::Json;
@@ -115,18 +111,11 @@ std::string report_json(const Report& r) {
   return all.done() + "\n";
 }
 
-std::string report_page(const Report& r) {
-  return report::page(
-      {.title = "Cluster memory of " + r.program,
-       .lead = r.mpi + "; " + r.mechanism + "; protocol " + r.protocol + "; pages " + r.page_size + ".",
-       .notes = {},
-       .data = report_json(r),
-       .scripts = {memory_js},
-       .facts = {},
-       .numbers = ""});
+bool is_page(const std::string& file) {
+  return file.size() > 5 && file.compare(file.size() - 5, 5, ".html") == 0;
 }
 
-Status write_report(const Report& report, const std::string& file) {
+Status write_plain_report(const Report& report, const std::string& file) {
   if (file.empty()) {
     // Not through stderr: an exit handler of the program may have closed it.
     const std::string content = report_text(report);
@@ -137,9 +126,7 @@ Status write_report(const Report& report, const std::string& file) {
     }
     return {};
   }
-  const bool page = file.size() > 5 && file.compare(file.size() - 5, 5, ".html") == 0;
-  const std::string content = page ? report_page(report) : report_json(report);
-  return os::write_output("--stats", file, content);
+  return os::write_output("--stats", file, report_json(report));
 }
 
 }  // namespace tasuki::cluster

@@ -1,5 +1,5 @@
-// What --stats tells at the end: the counters and the time components of DLM-MPI's figures 14 to 27, as text,
-// as JSON, or as a page with charts.
+// What --stats tells at the end: the counters and the time components of DLM-MPI's figures 14 to 27, as text
+// or as JSON. report_page.h makes a page of it.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,13 @@ struct Report {
 
 std::string report_text(const Report& report);
 std::string report_json(const Report& report);
-std::string report_page(const Report& report);
 
-// To stderr if `file` is empty, else as the end of its name says.
-Status write_report(const Report& report, const std::string& file);
+// "x.html" is a page, any other name JSON.
+bool is_page(const std::string& file);
+
+// What a program writes at its end: as text to stderr if `file` is empty, as a page or as JSON into it.
+using ReportWriter = Status (*)(const Report& report, const std::string& file);
+// A ReportWriter without pages.
+Status write_plain_report(const Report& report, const std::string& file);
 
 }  // namespace tasuki::cluster

@@ -1,5 +1,6 @@
 #include "cluster/api/runtime.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -7,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -38,6 +38,12 @@ void at_exit() {
 
 std::string program_name() {
   return program_invocation_short_name;
+}
+
+std::string absolute(const std::string& path) {
+  char folder[PATH_MAX];
+  if (path[0] == '/' || getcwd(folder, sizeof folder) == nullptr) return path;
+  return std::string(folder) + "/" + path;
 }
 
 const char* mpi_version() {
@@ -73,13 +79,14 @@ bool Runtime::is_pager_thread() const {
   return t_pager_thread;
 }
 
-void Runtime::start(int* argc, char*** argv, OptionsReader read) {
+void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter write) {
   std::unique_lock lock(mutex_);
   if (state_ != State::off) return;
   state_ = State::starting;
   pid_ = getpid();
   begin_ns_ = os::monotonic_ns();
   read_options_ = read;
+  write_report_ = write;
   int dashes = -1;
   if (argc != nullptr && argv != nullptr)
     for (int i = 1; i < *argc; i++)
@@ -171,7 +178,7 @@ void Runtime::lead() {
   }
   Options& options = read.value();
   // The program may change its working directory.
-  if (!options.stats_file.empty()) options.stats_file = std::filesystem::absolute(options.stats_file);
+  if (!options.stats_file.empty()) options.stats_file = absolute(options.stats_file);
   const size_t unit = pager::Pager::unit_bytes(options.pager);
   Result<std::unique_ptr<ClusterStore>> assembled = job_->assemble(options, unit, &options.pager.local_bytes);
   if (!assembled.ok()) {
@@ -221,7 +228,7 @@ void Runtime::lead() {
 
 void Runtime::conclude(ClusterStore& servers, const Options& options) {
   if (options.stats) {
-    const Status written = write_report(make_report(servers, options), options.stats_file);
+    const Status written = write_report_(make_report(servers, options), options.stats_file);
     if (!written.ok()) log(LogLevel::error, "%s", written.message().c_str());
   }
   servers.finish();

@@ -21,8 +21,8 @@ class Runtime {
   static Runtime& instance();
 
   // As dlm_startup: returns only on rank 0, and only when the pager serves. Takes "--" and what follows out
-  // of the arguments, for `read`.
-  void start(int* argc, char*** argv, OptionsReader read);
+  // of the arguments, for `read`. `write` tells the end of it.
+  void start(int* argc, char*** argv, OptionsReader read, ReportWriter write);
   // Ends the servers and MPI; a second call does nothing. `exiting`: the pager's memory stays, for threads
   // that run until the very end.
   void stop(bool exiting);
@@ -54,6 +54,7 @@ class Runtime {
   int exit_code_ = 0;
   std::vector<std::string> arguments_;
   OptionsReader read_options_ = nullptr;
+  ReportWriter write_report_ = nullptr;
   std::thread thread_;
   std::atomic<bool> abort_at_end_{false};
   int program_exit_code_ = 0;

@@ -61,6 +61,9 @@ void deactivate();
 void prepare_explanation();  // in the parent, before
 void explain_faults();
 
+// This library's file, as `tasuki mem` named it.
+const char* library_path();
+
 // main leaves, and other threads may go on: the process ends with the last of the program's.
 void end_with_last_thread();
 

@@ -237,6 +237,11 @@ int replace(const char* path, bool is_path, Strings argv, Strings environment, C
 }
 
 }  // namespace
+
+const char* library_path() {
+  return g_library != nullptr ? g_library : "";
+}
+
 }  // namespace tasuki::cluster::preload
 
 using namespace tasuki::cluster;

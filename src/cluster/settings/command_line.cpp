@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/bytes.h"
+
 namespace tasuki::cluster {
 namespace {
 
@@ -56,6 +58,12 @@ class Line {
   CLI::App app_;
 };
 
+std::string trimmed(const std::string& line) {
+  const std::string text = line.substr(0, line.find('#'));
+  const size_t first = text.find_first_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
 }  // namespace
 
 Status add_file(const std::string& path, Values* values) {
@@ -90,6 +98,25 @@ Status add_file(const std::string& path, Values* values) {
   return {};
 }
 
+Result<MemorySizes> read_memory_sizes(const std::string& path) {
+  std::ifstream stream(path);
+  if (!stream) return cannot_read_sizes(path);
+  MemorySizes sizes;
+  sizes.file = path;
+  for (std::string line; std::getline(stream, line);) {
+    sizes.lines++;
+    const std::string text = trimmed(line);
+    if (text.empty()) continue;
+    uint64_t value = 0;
+    const bool plain = text.find_first_not_of("0123456789") == std::string::npos;
+    if (!(plain ? parse_bytes(text + "MiB", ByteUnits::binary, &value) : parse_bytes(text, ByteUnits::binary, &value)) || value == 0)
+      return Status::error(EINVAL, path + ":" + std::to_string(sizes.lines) + ": \"" + text +
+                                       "\" is not a number of MB, nor a size such as 20GiB");
+    sizes.bytes.push_back(value);
+  }
+  return sizes;
+}
+
 Result<Options> read_options(const std::vector<std::string>& arguments, int ranks) {
   Line line;
   Values values;
@@ -107,7 +134,7 @@ Result<Options> read_options(const std::vector<std::string>& arguments, int rank
     status = add_file(config->second.text, &values);
     if (!status.ok()) return status;
   }
-  return make_options(values, ranks);
+  return make_options(values, ranks, read_memory_sizes);
 }
 
 }  // namespace tasuki::cluster

@@ -15,6 +15,9 @@ namespace tasuki::cluster {
 // `arguments`: what stands behind the last "--". `ranks`: as for make_options().
 Result<Options> read_options(const std::vector<std::string>& arguments, int ranks);
 
+// A line is a number of MiB as in the paper, or a size with its unit; '#' begins a comment.
+Result<MemorySizes> read_memory_sizes(const std::string& path);
+
 // Adds what a TOML file gives and `values` has not yet.
 Status add_file(const std::string& path, Values* values);
 

@@ -1,11 +1,9 @@
 #include "cluster/settings/options.h"
 
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
+#include <utility>
 
 #include "base/bytes.h"
-#include "base/log.h"
 
 namespace tasuki::cluster {
 
@@ -119,43 +117,9 @@ void read_page_size(Reader* reader, Options* options) {
   options->pager.page_bytes = page;
 }
 
-std::string trimmed(const std::string& line) {
-  const std::string text = line.substr(0, line.find('#'));
-  const size_t first = text.find_first_not_of(" \t\r");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 }  // namespace
 
-Result<std::vector<uint64_t>> read_memfile(const std::string& path, int ranks) {
-  std::ifstream stream(path);
-  if (!stream) return Status::error(errno, path + ": " + strerror(errno) + " (the file of memory sizes)");
-  std::vector<uint64_t> bytes;
-  int number = 0;
-  for (std::string line; std::getline(stream, line);) {
-    number++;
-    const std::string text = trimmed(line);
-    if (text.empty()) continue;
-    uint64_t value = 0;
-    const bool plain = text.find_first_not_of("0123456789") == std::string::npos;
-    if (!parse_bytes(plain ? text + "MiB" : text, ByteUnits::binary, &value) || value == 0)
-      return Status::error(EINVAL, path + ":" + std::to_string(number) + ": \"" + text +
-                                       "\" is neither a number of MiB nor a size such as 20GiB");
-    bytes.push_back(value);
-  }
-  const size_t wanted = static_cast<size_t>(ranks);
-  if (bytes.size() < wanted)
-    return Status::error(EINVAL, path + ":" + std::to_string(number) + ": the file ends after " +
-                                     std::to_string(bytes.size()) + " sizes, but the job has " +
-                                     std::to_string(ranks) + " ranks: a line for each is needed");
-  if (bytes.size() > wanted)
-    log(LogLevel::warning, "%s has %zu sizes, but the job has %d ranks: the last ones are not used",
-        path.c_str(), bytes.size(), ranks);
-  bytes.resize(wanted);
-  return bytes;
-}
-
-Result<Options> make_options(const Values& values, int ranks) {
+Result<Options> make_options(const Values& values) {
   Options options;
   Reader reader(values);
   reader.bytes_or_auto("local", &options.pager.local_bytes);
@@ -179,20 +143,26 @@ Result<Options> make_options(const Values& values, int ranks) {
   reader.count("timeout", 0, 1'000'000, &options.timeout_s);
   read_stats(&reader, &options);
   if (!reader.status().ok()) return reader.status();
+  return options;
+}
 
-  const Given* memfile = reader.given("memfile");
-  if (memfile != nullptr && ranks > 0) {
-    Result<std::vector<uint64_t>> bytes = read_memfile(memfile->text, ranks);
-    if (!bytes.ok()) return bytes.status();
-    options.memfile = std::move(bytes.value());
-  }
+Result<Options> make_options(const Values& values, int ranks, const SizesReader& read) {
+  Result<Options> options = make_options(values);
+  const auto memfile = values.find("memfile");
+  if (!options.ok() || memfile == values.end() || ranks == 0) return options;
+  const Result<MemorySizes> sizes = read(memfile->second.text);
+  if (!sizes.ok()) return sizes.status();
+  Result<std::vector<uint64_t>> bytes = sizes_of_ranks(sizes.value(), ranks);
+  if (!bytes.ok()) return bytes.status();
+  options.value().memfile = std::move(bytes.value());
   return options;
 }
 
 Result<Options> environment_options(const std::vector<std::string>&, int ranks) {
   Values values;
   add_environment(&values, getenv);
-  return make_options(values, ranks);
+  return make_options(values, ranks,
+                      [](const std::string& file) { return taken_over(getenv(kSizesVariable), file); });
 }
 
 }  // namespace tasuki::cluster

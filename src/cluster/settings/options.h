@@ -11,6 +11,7 @@
 
 #include "base/settings.h"
 #include "base/status.h"
+#include "cluster/settings/memory_sizes.h"
 #include "cluster/transport/slot_map.h"
 #include "pager/pager.h"
 
@@ -51,17 +52,18 @@ using Values = std::map<std::string, Given, std::less<>>;  // by short name
 // environment.
 void add_environment(Values* values, const std::function<const char*(const char*)>& variable);
 
-// `ranks`: of the job; the file of memory sizes has a line for each. 0: not known, that file is not read.
-// Errors (EINVAL, ENOENT) say which setting, where it was given and what is accepted.
-Result<Options> make_options(const Values& values, int ranks);
+// Errors (EINVAL) say which setting, where it was given and what is accepted. The file of memory sizes is not
+// looked at.
+Result<Options> make_options(const Values& values);
+// With that file, which has a line for each rank of the job; `read` says what it holds. 0 ranks: their number
+// is not known, and the file is left out.
+using SizesReader = std::function<Result<MemorySizes>(const std::string& file)>;
+Result<Options> make_options(const Values& values, int ranks, const SizesReader& read);
 
 // How a program's settings are read: from its arguments behind the last "--" and from elsewhere.
 using OptionsReader = Result<Options> (*)(const std::vector<std::string>& arguments, int ranks);
-// An OptionsReader for programs that have no settings among their arguments: the environment only.
+// An OptionsReader for programs under `tasuki mem`, which have no settings among their arguments: the
+// environment only, with what that command has put there.
 Result<Options> environment_options(const std::vector<std::string>& arguments, int ranks);
-
-// The bytes of each rank. A line is a number of MiB as in the paper, or a size with its unit; '#' begins a
-// comment. Lines beyond `ranks` are ignored with a warning.
-Result<std::vector<uint64_t>> read_memfile(const std::string& path, int ranks);
 
 }  // namespace tasuki::cluster

@@ -170,6 +170,35 @@ TEST_F(OptionsTest, MemoryFile) {
   refused({"-f", directory_ + "/none"}, {"none", "No such file"});
 }
 
+// `tasuki mem` reads the file, and the program's library has what it says.
+TEST_F(OptionsTest, MemoryFileInTheEnvironment) {
+  const std::string good = write("7 sizes", "100\n2GiB\n\n300\n");
+  const Result<MemorySizes> read = read_memory_sizes(good);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  setenv("TASUKI_DLM_MEMFILE", good.c_str(), 1);
+  setenv(kSizesVariable, handed_over(read.value()).c_str(), 1);
+  const Result<Options> o = environment_options({}, 3);
+  ASSERT_TRUE(o.ok()) << o.status().message();
+  EXPECT_EQ(o.value().memfile, (std::vector<uint64_t>{100 * kMiB, 2048 * kMiB, 300 * kMiB}));
+  const Result<Options> more = environment_options({}, 4);
+  ASSERT_FALSE(more.ok());
+  EXPECT_NE(more.status().message().find("7 sizes:4: the file ends after 3 sizes"), std::string::npos)
+      << more.status().message();
+  // No sizes, and those of another file.
+  setenv(kSizesVariable, handed_over({good, 0, {}}).c_str(), 1);
+  EXPECT_FALSE(environment_options({}, 1).ok());
+  const std::string other = write("other", "1\n");
+  setenv("TASUKI_DLM_MEMFILE", other.c_str(), 1);
+  for (const char* text : {"2:1,2, /no/such", "2:1,2,", "x", ""}) {
+    setenv(kSizesVariable, text, 1);
+    const Result<Options> refused = environment_options({}, 1);
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_NE(refused.status().message().find("has not read it"), std::string::npos)
+        << refused.status().message();
+  }
+  unsetenv(kSizesVariable);
+}
+
 TEST_F(OptionsTest, HelpNamesEverySetting) {
   const std::string help = read_options({"--help"}, 1).value().help;
   for (const char* name : {"-f,", "--page-size", "--protocol", "--stats", "--replicas", "--window"})

@@ -1,7 +1,6 @@
-// cluster_report_example FILE: the page of a program with cluster memory, for the test of the pages.
-#include <fstream>
-
-#include "cluster/api/report.h"
+// cluster_report_example FILE: what --stats writes for a program with cluster memory, for the test of the
+// pages.
+#include "cluster/api/report_page.h"
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
@@ -33,6 +32,5 @@ int main(int argc, char** argv) {
   r.threads[1].faults = 123;
   r.servers.push_back({"host-7 rank 1", 5ull << 28, true, 19000ull << 16, 15000ull << 16});
   r.servers.push_back({"host-8 rank 2", 5ull << 28, false, 19000ull << 16, 15000ull << 16});
-  std::ofstream(argv[1]) << report_page(r);
-  return 0;
+  return write_report(r, argv[1]).ok() ? 0 : 1;
 }
