@@ -134,7 +134,7 @@ bool take_settings(MemOptions* options, std::vector<std::string>* environment) {
 
 // The program that makes the page of --stats FILE.html: found missing now, not at the program's end.
 Status check_page_program(const std::string& stats_file) {
-  const std::string program = prefix() + "/libexec/tasuki/memory-page";
+  const std::string program = os::own_prefix() + "/libexec/tasuki/memory-page";
   if (!cluster::is_page(stats_file) || access(program.c_str(), X_OK) == 0) return {};
   return Status::error(errno, "--stats " + stats_file + " needs " + program + ": " + strerror(errno) +
                                   " (install Tasuki again; a .json file needs nothing)");
