@@ -2,7 +2,6 @@
 // there; in a shared address space that may be another task's data. The program is run several times with
 // every task loaded at another place; a program without such a write behaves the same each time. (Shimada et
 // al., PVAS, section on memory protection: compare runs with tasks at random places.)
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>

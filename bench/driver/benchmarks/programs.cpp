@@ -1,7 +1,5 @@
 #include "bench/driver/benchmarks/programs.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>

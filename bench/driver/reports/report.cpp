@@ -1,7 +1,5 @@
 #include "bench/driver/reports/report.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
