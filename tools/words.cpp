@@ -1,7 +1,5 @@
 #include "tools/words.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -112,7 +110,7 @@ void look_at_settings(const std::vector<std::string>& words) {
   if (words.size() > 1 && words[1] == kBehindWrapper) return;
   // Every rank has the same environment.
   const task::Job job = task::read_job(os::environment_of_self());
-  if (job.launcher == nullptr || job.world_rank == 0) warn_of_unknown_settings(environ);
+  if (job.launcher == nullptr || job.world_rank == 0) warn_of_unknown_settings(os::environment_block());
 }
 
 }  // namespace tasuki::tool

@@ -1,24 +1,21 @@
 #include "compiler/command/external_programs.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
+#include "os/files/streams.h"
 #include "os/files/temporary_folder.h"
 #include "os/files/text_file.h"
 #include "os/process/command.h"
+#include "os/process/process.h"
+#include "os/process/self.h"
 
 namespace tasuki::cc {
 namespace {
 
-volatile pid_t running_child = 0;
-volatile sig_atomic_t ended_by = 0;
 std::string folder_to_remove;
 
 void remove_folder() {
@@ -30,29 +27,7 @@ void remove_folder() {
 
 [[noreturn]] void end_by(int signal_number) {
   remove_folder();
-  signal(signal_number, SIG_DFL);
-  raise(signal_number);
-  _exit(128 + signal_number);
-}
-
-// While a program runs its end is waited for; at all other times the next run sees the mark.
-void pass_on(int number) {
-  ended_by = number;
-  if (running_child > 0) kill(running_child, number);
-}
-
-void watch_signals() {
-  static const bool once = [] {
-    struct sigaction action = {};
-    action.sa_handler = pass_on;
-    for (int number : {SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction before = {};
-      sigaction(number, nullptr, &before);
-      if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
-    }
-    return true;
-  }();
-  (void)once;
+  os::end_like(signal_number);
 }
 
 int cannot_start(const std::string& program, int error) {
@@ -62,9 +37,9 @@ int cannot_start(const std::string& program, int error) {
 }
 
 // An empty path leaves the stream as it is.
-int open_stream(const std::string& path, int flags, os::Fd* file, int* stream) {
+int open_stream(const std::string& path, os::Fd (*open)(const std::string&), os::Fd* file, int* stream) {
   if (path.empty()) return 0;
-  file->reset(open(path.c_str(), flags | O_CLOEXEC, 0666));
+  *file = open(path);
   *stream = file->get();
   if (file->valid()) return 0;
   fprintf(stderr, "tasukicc: error: cannot open '%s': %s\n", path.c_str(), strerror(errno));
@@ -74,22 +49,24 @@ int open_stream(const std::string& path, int flags, os::Fd* file, int* stream) {
 }  // namespace
 
 int run_program(const std::vector<std::string>& argv, const Streams& streams) {
-  watch_signals();
-  if (ended_by != 0) end_by(ended_by);
+  // While a program runs its end is waited for; at all other times the next run sees that an interrupt came.
+  os::catch_interrupts(os::Ignored::stays);
+  if (os::interrupted() != 0) end_by(os::interrupted());
   fflush(nullptr);
   os::Command command{.argv = argv};
-  const int write_flags = O_WRONLY | O_CREAT | O_TRUNC;
   os::Fd files[3];
-  if (const int failed = open_stream(streams.input, O_RDONLY, &files[0], &command.input)) return failed;
-  if (const int failed = open_stream(streams.output, write_flags, &files[1], &command.output)) return failed;
-  if (const int failed = open_stream(streams.errors, write_flags, &files[2], &command.errors)) return failed;
+  if (const int failed = open_stream(streams.input, os::open_to_read, &files[0], &command.input))
+    return failed;
+  if (const int failed = open_stream(streams.output, os::open_to_write, &files[1], &command.output))
+    return failed;
+  if (const int failed = open_stream(streams.errors, os::open_to_write, &files[2], &command.errors))
+    return failed;
   Result<os::Child> child = os::start(command);
   if (!child.ok()) return cannot_start(argv[0], child.status().err());
-  running_child = child.value().pid();
-  if (ended_by != 0) kill(running_child, ended_by);  // came before there was a child to pass it on to
+  os::pass_interrupts_to(child.value().pid());
   const os::ExitStatus status = child.value().wait();
-  running_child = 0;
-  if (ended_by != 0) end_by(ended_by);
+  os::pass_interrupts_to(0);
+  if (os::interrupted() != 0) end_by(os::interrupted());
   if (status.signal != 0) end_by(status.signal);
   return status.code;
 }

@@ -1,13 +1,12 @@
 #include "compiler/command/link.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "compiler/command/external_programs.h"
 #include "compiler/text/text.h"
+#include "os/files/paths.h"
 #include "os/files/text_file.h"
 #include "os/process/executable.h"
 
@@ -53,7 +52,7 @@ std::string find_library(const CommandLine& line, const std::string& name) {
   for (const std::string& folder : line.library_folders) {
     for (const char* ending : {".so", ".a"}) {
       const std::string path = folder + "/lib" + name + ending;
-      if (access(path.c_str(), R_OK) == 0) return path;
+      if (os::can_read(path)) return path;
     }
   }
   return "";
@@ -73,7 +72,7 @@ bool libraries_of(const std::string& name, TemporaryFolder* temporary, std::vect
   if (family.empty()) return false;
   const std::string folder = os::own_prefix() + "/lib/tasuki/" + family;
   const std::string library = folder + "/lib" + name + ".so";
-  if (access(library.c_str(), R_OK) != 0) {
+  if (!os::can_read(library)) {
     fprintf(stderr, "tasukicc: error: no '%s': this Tasuki was built without %s\n", library.c_str(),
             family == "mpich" ? "MPICH" : "Open MPI");
     return false;

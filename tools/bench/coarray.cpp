@@ -1,11 +1,11 @@
 // `tasuki bench coarray`: puts and gets of coarrays, in one piece and of sections, against the MPI library's
 // messages and windows; with --programs, programs that use them.
-#include <unistd.h>
 
 #include <memory>
 
 #include "bench/driver/benchmarks/coarray.h"
 #include "bench/driver/benchmarks/programs.h"
+#include "os/files/paths.h"
 #include "os/process/executable.h"
 #include "tools/bench/common.h"
 
@@ -32,7 +32,7 @@ int run_programs(CoarrayCommand* c) {
   o.mpicc = mpicc.value();
   o.tasukicc = os::own_prefix() + "/bin/tasukicc";
   if (o.sources.empty()) o.sources = os::own_prefix() + "/share/tasuki/examples";
-  if (access(o.sources.c_str(), R_OK | X_OK) != 0)
+  if (!os::can_read(o.sources + "/."))  // and what is in it
     return fail(Status::error(ENOENT, o.sources + " not found: --sources names the folder of the examples"));
   o.flags = words_of(c->flags);
   o.pattern = c->options.pattern;

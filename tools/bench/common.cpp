@@ -11,6 +11,7 @@
 #include "bench/driver/reports/report.h"
 #include "bench/plot/page.h"
 #include "os/files/output_file.h"
+#include "os/files/streams.h"
 #include "os/process/command.h"
 #include "os/process/executable.h"
 #include "tools/command_line.h"
@@ -55,7 +56,7 @@ class ProgressLine {
   }
 
  private:
-  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  const bool terminal_ = os::is_terminal(stderr);
   time_t last_ = time(nullptr);
 };
 
@@ -123,7 +124,7 @@ Result<MpiProgram> find_mpi(const std::string& name, const std::string& mpirun, 
     return Status::error(ENOENT, (mpirun.empty() ? "mpirun." + name : mpirun) +
                                      " not found; install it with: " + install +
                                      ", or name another with --mpirun");
-  if (access(found.program.c_str(), X_OK) != 0)
+  if (os::why_not_executable(found.program) != 0)
     return Status::error(ENOENT, found.program + " not found: this tasuki was built without " + name + "; " +
                                      install + " and build again");
   return found;
@@ -157,7 +158,7 @@ Result<bench::Peer> parse_peer(const std::string& text) {
   peer.mpi.name = text.substr(0, equals);
   peer.mpi.mpirun = in_path(text.substr(equals + 1, comma - equals - 1));
   peer.program = text.substr(comma + 1);
-  if (peer.mpi.mpirun.empty() || access(peer.program.c_str(), X_OK) != 0)
+  if (peer.mpi.mpirun.empty() || os::why_not_executable(peer.program) != 0)
     return Status::error(ENOENT, "--peer '" + text +
                                      "': " + (peer.mpi.mpirun.empty() ? "the launcher" : peer.program) +
                                      " is not an executable file");

@@ -1,5 +1,4 @@
 // `tasuki bench memory`: programs with more data than memory: cluster memory, and what else there is.
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -33,8 +32,8 @@ Status find_programs(MemoryCommand* c) {
   }
   o.plain_program = os::own_prefix() + "/libexec/tasuki/memory-plain";
   o.umap_program = os::own_prefix() + "/libexec/tasuki/memory-umap";
-  if (access(o.umap_program.c_str(), X_OK) != 0) o.umap_program.clear();
-  if (access(o.plain_program.c_str(), X_OK) != 0)
+  if (os::why_not_executable(o.umap_program) != 0) o.umap_program.clear();
+  if (os::why_not_executable(o.plain_program) != 0)
     return Status::error(ENOENT, o.plain_program + " not found: this installation is not complete");
   return Status();
 }

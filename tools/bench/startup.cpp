@@ -1,13 +1,13 @@
 // `tasuki bench startup`: what a task costs: time to start and end, and memory, beside plain processes of the
 // same program started in the same run. The JSON's rows are the table's.
-#include <dirent.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "base/log.h"
@@ -75,13 +75,11 @@ Memory memory_of(pid_t pid) {
 
 int children_of(pid_t parent) {
   int n = 0;
-  DIR* dir = opendir("/proc");
-  if (dir == nullptr) return 0;
-  while (const dirent* e = readdir(dir)) {
-    const int pid = atoi(e->d_name);
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
+    const int pid = atoi(entry.path().filename().c_str());
     if (pid > 0 && os::parent_of(pid) == parent) n++;
   }
-  closedir(dir);
   return n;
 }
 

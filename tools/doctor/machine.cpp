@@ -1,25 +1,22 @@
 // doctor: kernel, limits, cores and memory of this machine, as a task would meet them.
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/resource.h>
-#include <sys/statvfs.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <system_error>
 
 #include "base/bytes.h"
 #include "os/files/text_file.h"
 #include "os/memory/control_groups.h"
 #include "os/memory/host_memory.h"
+#include "os/process/cpu.h"
 #include "os/process/executable.h"
+#include "os/process/machine.h"
+#include "os/process/self.h"
 #include "pager/pager.h"
 #include "task/examine/preload.h"
 #include "tools/command_line.h"
@@ -41,17 +38,8 @@ uint64_t number_in(const std::string& path, uint64_t otherwise) {
 }
 
 int allowed_cores() {
-  // Machines with more than 1024 cores need a larger mask than cpu_set_t.
-  for (int cores = 1024; cores <= 1 << 18; cores *= 4) {
-    cpu_set_t* mask = CPU_ALLOC(cores);
-    const size_t size = CPU_ALLOC_SIZE(cores);
-    const bool done = sched_getaffinity(0, size, mask) == 0;
-    const int count = done ? CPU_COUNT_S(size, mask) : 0;
-    CPU_FREE(mask);
-    if (done) return count;
-    if (errno != EINVAL) break;
-  }
-  return 1;
+  os::CpuSet cores;
+  return std::max(1, os::current_cpu_set(&cores));
 }
 
 // How many cores' time the control groups grant; infinity without a limit.
@@ -73,24 +61,18 @@ double granted_cores() {
 
 void examine_kernel(Report* report) {
   const char* section = "kernel";
-  utsname name{};
-  uname(&name);
-  const bool x86 = strcmp(name.machine, "x86_64") == 0;
+  const os::MachineDescription machine = os::describe_machine();
+  const bool x86 = machine.architecture == "x86_64";
   report->push_back({section, "kernel", x86 ? Verdict::ok : Verdict::problem,
-                     std::string(name.sysname) + " " + name.release + " " + name.machine,
+                     machine.kernel + " " + machine.architecture,
                      x86 ? "" : "tasks are implemented for Linux on x86-64"});
 
   // Another process's memory: some MPI libraries' own way for large messages. Not Tasuki's.
-  char from = 1;
-  char to = 0;
-  iovec local{&to, 1};
-  iovec remote{&from, 1};
-  const bool cma = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
   const std::string yama = os::first_line("/proc/sys/kernel/yama/ptrace_scope");
-  if (!cma) {
+  if (!os::has_cross_memory_attach()) {
     report->push_back({section, "cross-memory attach", Verdict::note,
                        "forbidden: plain MPI copies large messages twice here; Tasuki does not need it", ""});
-  } else if (!yama.empty() && yama != "0" && geteuid() != 0) {
+  } else if (!yama.empty() && yama != "0" && !os::is_root()) {
     report->push_back({section, "cross-memory attach", Verdict::note,
                        "restricted (ptrace_scope " + yama +
                            "): plain MPI may copy large messages twice; Tasuki does not need it",
@@ -123,10 +105,8 @@ void examine_kernel(Report* report) {
   }
 
   const std::string core = os::first_line("/proc/sys/kernel/core_pattern");
-  rlimit limit{};
-  getrlimit(RLIMIT_CORE, &limit);
   report->push_back({section, "core files", Verdict::ok,
-                     limit.rlim_cur == 0
+                     os::limit_of_self(os::Limit::core_files).soft == 0
                          ? "off (ulimit -c 0), pattern " + core
                          : "pattern " + core + "; a task's core holds the memory of all tasks of its space",
                      ""});
@@ -156,18 +136,17 @@ void examine_limits(Report* report, int cores) {
 
   const struct {
     const char* name;
-    __rlimit_resource resource;
+    os::Limit limit;
     const char* remedy;
-  } limits[] = {{"RLIMIT_AS", RLIMIT_AS, "ulimit -v unlimited"},
-                {"RLIMIT_DATA", RLIMIT_DATA, "ulimit -d unlimited"}};
+  } limits[] = {{"RLIMIT_AS", os::Limit::address_space, "ulimit -v unlimited"},
+                {"RLIMIT_DATA", os::Limit::data, "ulimit -d unlimited"}};
   for (const auto& l : limits) {
-    rlimit limit{};
-    getrlimit(l.resource, &limit);
-    if (limit.rlim_cur == RLIM_INFINITY) {
+    const uint64_t bytes = os::limit_of_self(l.limit).soft;
+    if (bytes == os::kUnlimited) {
       report->push_back({section, l.name, Verdict::ok, "unlimited", ""});
     } else {
       report->push_back({section, l.name, Verdict::note,
-                         bytes_text(limit.rlim_cur, BytesStyle::rounded) +
+                         bytes_text(bytes, BytesStyle::rounded) +
                              " for all tasks of an address space together, not for each",
                          l.remedy});
     }
@@ -176,7 +155,7 @@ void examine_limits(Report* report, int cores) {
 
 void examine_resources(Report* report, int cores) {
   const char* section = "machine";
-  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  const int online = os::online_cores();
   const double quota = granted_cores();
   std::string text = std::to_string(cores) + " of " + std::to_string(online) + " allowed for this process";
   if (quota < cores) {
@@ -199,17 +178,17 @@ void examine_resources(Report* report, int cores) {
     text += ", control group limit " + bytes_text(memory.total, BytesStyle::rounded);
   report->push_back({section, "memory", Verdict::ok, text, ""});
 
-  struct statvfs shm {};
-  if (statvfs("/dev/shm", &shm) != 0) {
+  std::error_code missing;
+  const std::filesystem::space_info shm = std::filesystem::space("/dev/shm", missing);
+  if (missing) {
     report->push_back({section, "/dev/shm", Verdict::note,
                        "missing: MPI libraries keep their shared segments there",
                        "mount -t tmpfs tmpfs /dev/shm"});
   } else {
-    const uint64_t size = static_cast<uint64_t>(shm.f_blocks) * shm.f_frsize;
-    const bool small = size < (uint64_t{256} << 20);
+    const bool small = shm.capacity < (uint64_t{256} << 20);
     report->push_back({section, "/dev/shm", small ? Verdict::note : Verdict::ok,
-                       bytes_text(static_cast<uint64_t>(shm.f_bavail) * shm.f_frsize, BytesStyle::rounded) +
-                           " free of " + bytes_text(size, BytesStyle::rounded) +
+                       bytes_text(shm.available, BytesStyle::rounded) + " free of " +
+                           bytes_text(shm.capacity, BytesStyle::rounded) +
                            (small ? ": MPI libraries may run out of it; Tasuki does not use it" : ""),
                        small ? "docker run --shm-size=1g, or mount -o remount,size=1g /dev/shm" : ""});
   }
@@ -237,9 +216,9 @@ void examine_sharing(Report* report) {
                            "run as plain processes",
                        "install Tasuki elsewhere"});
   for (const Part& part : kParts)
-    if (const std::string path = path_of(part); access(path.c_str(), X_OK) != 0)
+    if (const std::string path = path_of(part); const int reason = os::why_not_executable(path))
       report->push_back({"sharing", "installation", Verdict::note,
-                         path + ": " + strerror(errno) + ", so there is no `tasuki " + part.command + "`",
+                         path + ": " + strerror(reason) + ", so there is no `tasuki " + part.command + "`",
                          std::string("install Tasuki again, or build the target ") + part.program});
   if (const char* off = getenv("TASUKI");
       off != nullptr && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0))

@@ -1,8 +1,5 @@
 // doctor: the MPI launchers and libraries of this machine.
-#include <dirent.h>
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <climits>
@@ -13,7 +10,10 @@
 #include <set>
 #include <sstream>
 
+#include "os/files/paths.h"
+#include "os/files/streams.h"
 #include "os/process/executable.h"
+#include "os/process/self.h"
 #include "tools/command.h"
 #include "tools/doctor/doctor.h"
 
@@ -47,7 +47,7 @@ std::vector<std::string> launchers_on_path() {
         if (name == stem || starts_with(name, (std::string(stem) + ".").c_str())) names.insert(name);
     }
     for (const std::string& name : names)
-      if (access((dir + "/" + name).c_str(), X_OK) == 0) found.push_back(dir + "/" + name);
+      if (os::why_not_executable(dir + "/" + name) == 0) found.push_back(dir + "/" + name);
   }
   return found;
 }
@@ -97,7 +97,7 @@ std::vector<std::string> libraries(const std::vector<std::string>& launchers) {
     for (const auto& entry : fs::directory_iterator(dir, error))
       if (is_mpi_library_name(entry.path().filename())) candidates.push_back(entry.path());
   }
-  const char* ldconfig = access("/sbin/ldconfig", X_OK) == 0 ? "/sbin/ldconfig" : "ldconfig";
+  const char* ldconfig = os::why_not_executable("/sbin/ldconfig") == 0 ? "/sbin/ldconfig" : "ldconfig";
   std::istringstream cache(capture({ldconfig, "-p"}, 10).output);
   for (std::string line; std::getline(cache, line);) {
     const size_t arrow = line.find(" => ");
@@ -119,10 +119,7 @@ std::vector<std::string> libraries(const std::vector<std::string>& launchers) {
 void speak_for_mpi_library(const std::string& path) {
   // MPI libraries start helpers and print when they are loaded in odd surroundings: what they print is no
   // answer.
-  const int answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  dup2(null, STDOUT_FILENO);
-  dup2(null, STDERR_FILENO);
+  const os::Fd answers = os::silence();
   std::string answer;
   if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); handle != nullptr) {
     answer = dlsym(handle, "ompi_mpi_comm_world") != nullptr ? "o" : "m";
@@ -134,8 +131,8 @@ void speak_for_mpi_library(const std::string& path) {
       answer += text;
     }
   }
-  [[maybe_unused]] const ssize_t written = write(answers, answer.data(), answer.size());
-  _exit(0);  // not what the library does at the end
+  os::write_all(answers.get(), answer);
+  std::_Exit(0);  // not what the library does at the end
 }
 
 MpiLibrary ask_mpi_library(const std::string& path) {
@@ -163,8 +160,7 @@ MpiLibrary ask_mpi_library(const std::string& path) {
 }
 
 bool shim_installed(const MpiLibrary& library) {
-  return !library.shim.empty() &&
-         access((os::own_prefix() + "/lib/tasuki/" + library.shim).c_str(), R_OK) == 0;
+  return !library.shim.empty() && os::can_read(os::own_prefix() + "/lib/tasuki/" + library.shim);
 }
 
 void examine_mpi(Report* report) {
@@ -196,7 +192,7 @@ void examine_mpi(Report* report) {
     } else {
       report->push_back({section, "launcher", Verdict::ok, version + ": " + called, ""});
     }
-    if (starts_with(version, "Open MPI") && geteuid() == 0 && getenv("OMPI_ALLOW_RUN_AS_ROOT") == nullptr)
+    if (starts_with(version, "Open MPI") && os::is_root() && getenv("OMPI_ALLOW_RUN_AS_ROOT") == nullptr)
       report->push_back({section, "launcher", Verdict::note, "Open MPI's mpirun refuses to run as root",
                          "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
   }

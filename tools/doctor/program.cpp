@@ -1,11 +1,10 @@
 // doctor: a program. It decides with the same code as `tasuki run`.
-#include <glob.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 
+#include "os/files/paths.h"
 #include "os/process/executable.h"
 #include "task/examine/program.h"
 #include "tools/command.h"
@@ -55,14 +54,12 @@ std::string shareable_python() {
     if (const std::string real = behind_pyenv_shim(candidates.back()); !real.empty())
       candidates.back() = real;
   }
-  for (const char* pattern : {"/.pyenv/versions/*/bin/python3", "/.local/share/uv/python/*/bin/python3",
-                              "/miniforge3/bin/python3", "/miniconda3/bin/python3"}) {
-    glob_t found{};
-    if (const char* home = getenv("HOME");
-        home != nullptr && glob((std::string(home) + pattern).c_str(), 0, nullptr, &found) == 0)
-      candidates.insert(candidates.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    globfree(&found);
-  }
+  if (const char* home = getenv("HOME"); home != nullptr)
+    for (const char* pattern : {"/.pyenv/versions/*/bin/python3", "/.local/share/uv/python/*/bin/python3",
+                                "/miniforge3/bin/python3", "/miniconda3/bin/python3"}) {
+      const std::vector<std::string> found = os::paths_like(std::string(home) + pattern);
+      candidates.insert(candidates.end(), found.begin(), found.end());
+    }
   for (const std::string& candidate : candidates) {
     const task::Program program = task::find_program({candidate}, getenv("PATH"));
     if (program.error == 0 && program.argv.size() == 1 && program.can_share()) return candidate;

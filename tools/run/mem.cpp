@@ -1,6 +1,4 @@
 // `tasuki mem`: an unmodified program whose large allocations are in the memory of the whole job.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -15,9 +13,11 @@
 #include "base/settings.h"
 #include "cluster/api/report.h"
 #include "cluster/settings/command_line.h"
+#include "os/files/paths.h"
 #include "os/process/command.h"
 #include "os/process/environment.h"
 #include "os/process/executable.h"
+#include "os/process/self.h"
 #include "task/examine/launcher.h"
 #include "task/examine/preload.h"
 #include "task/examine/program.h"
@@ -73,7 +73,7 @@ std::string choose_mpi(const MemOptions& options, const task::Job& job) {
   if (options.mpi != "auto") return options.mpi;
   if (const char* name = directory_of(job.abi)) return name;
   for (const char* name : {"openmpi", "mpich"})
-    if (access(library_for(name).c_str(), R_OK) == 0) return name;
+    if (os::can_read(library_for(name))) return name;
   return "openmpi";
 }
 
@@ -102,7 +102,7 @@ int execute(const task::Job& job, const std::string& path, const std::vector<std
 
 // Rank 0 cannot run its program: the other ranks, which wait for it in MPI_Init, must hear of it.
 int dismiss(const task::Job& job, const std::string& server, int code, std::vector<std::string> environment) {
-  if (job.launcher == nullptr || access(server.c_str(), X_OK) != 0) return code;
+  if (job.launcher == nullptr || os::why_not_executable(server) != 0) return code;
   fflush(stderr);
   // It reads settings, too, and would complain of the same ones.
   std::erase_if(environment, [](const std::string& v) { return v.starts_with(cluster::kSettingsPrefix); });
@@ -205,7 +205,7 @@ int run(MemOptions* options) {
         "cannot get Tasuki's library (LD_PRELOAD cannot name a directory with a blank or a colon, and Tasuki "
         "is in " +
         os::own_prefix() + ")";
-  if (why.empty() && access(library.c_str(), R_OK) != 0)
+  if (why.empty() && !os::can_read(library))
     why = "needs " + library + ", which is not there: Tasuki was built without " + mpi;
   if (!why.empty()) {
     log(LogLevel::error, "%s %s: it cannot use cluster memory", options->command[0].c_str(), why.c_str());
@@ -230,7 +230,7 @@ int run(MemOptions* options) {
     hidden += std::string(hidden.empty() ? "" : ",") + cluster::kSizesVariable;
   if (!hidden.empty()) os::set_variable(&environment, "TASUKI_MEM_HIDDEN", hidden);
   // The library serves the process that this one becomes, not the children that inherit its environment.
-  os::set_variable(&environment, "TASUKI_MEM_ROOT", std::to_string(getpid()));
+  os::set_variable(&environment, "TASUKI_MEM_ROOT", std::to_string(os::pid_of_self()));
   return execute(job, program.path, program.argv, environment);
 }
 

@@ -1,8 +1,4 @@
 // `tasuki run`: the ranks of a node in one address space.
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +11,7 @@
 #include "os/process/environment.h"
 #include "os/process/executable.h"
 #include "os/process/process.h"
+#include "os/process/self.h"
 #include "task/examine/launcher.h"
 #include "task/examine/preload.h"
 #include "task/examine/program.h"
@@ -33,7 +30,7 @@ struct RunOptions {
   bool require = false;
   uint64_t layout_seed = 0;
   std::vector<std::string> command;
-  rlimit descriptors = {};  // as this command was started
+  os::LimitValues descriptors = {};  // as this command was started
 };
 
 // The program as a plain process. Returns only if that fails.
@@ -45,12 +42,12 @@ int exec_plainly(const task::Job& job, const std::vector<std::string>& command,
 
 // The command as it would run without Tasuki; without a launcher, as many of them as were asked for.
 int run_plain(const task::Job& job, const RunOptions& options, const std::vector<std::string>& environment) {
-  setrlimit(RLIMIT_NOFILE, &options.descriptors);
+  os::set_limit(os::Limit::descriptors, options.descriptors);
   if (options.tasks <= 1) return exec_plainly(job, options.command, environment);
   Result<int> status = task::plain_here(options.command[0], options.tasks, [&] {
     std::vector<std::string> numbered = environment;
     for (const char* name : {"TASUKI_RANK", "TASUKI_SIZE"}) os::set_variable(&numbered, name, getenv(name));
-    _exit(exec_plainly(job, options.command, numbered));
+    std::_Exit(exec_plainly(job, options.command, numbered));
   });
   if (!status.ok()) {
     log(LogLevel::error, "cannot start: %s", status.status().message().c_str());
@@ -83,9 +80,9 @@ int fall_back(const task::Job& job, const task::Program& program, const RunOptio
 
 // Limits that the kernel counts per address space: one process's share cannot be told from the others'.
 std::string limit_per_space() {
-  for (const auto& [resource, name] : {std::pair(RLIMIT_AS, "-v"), std::pair(RLIMIT_DATA, "-d")}) {
-    rlimit limit;
-    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+  for (const auto& [limit, name] :
+       {std::pair(os::Limit::address_space, "-v"), std::pair(os::Limit::data, "-d")}) {
+    if (os::limit_of_self(limit).soft != os::kUnlimited)
       return std::string("has limited memory (ulimit ") + name +
              "), which the kernel would count for all tasks together" + " (ulimit " + name +
              " unlimited shares)";
@@ -138,12 +135,12 @@ int run(const RunOptions& options) {
   host.layout_seed = options.layout_seed != 0 ? options.layout_seed : setting_count("TASUKI_LAYOUT_SEED");
   host.mappings_per_task = setting_count("TASUKI_MAPPINGS");
   if (job.launcher != nullptr) {
-    Result<task::TaskRequest> request = task::capture_request(program, job, environ);
+    Result<task::TaskRequest> request = task::capture_request(program, job, os::environment_block());
     Status status =
         request.ok() ? task::run_as_proxy(job, std::move(request.value()), host) : request.status();
     return fall_back(job, program, options, status.message());
   }
-  Result<task::TaskRequest> request = task::capture_request(program, job, environ);
+  Result<task::TaskRequest> request = task::capture_request(program, job, os::environment_block());
   if (!request.ok()) return fall_back(job, program, options, request.status().message());
   Result<int> status =
       task::host_here(std::move(request.value()), options.tasks > 0 ? options.tasks : 1, host);
@@ -181,7 +178,7 @@ void add_run(CLI::App& app, int* exit_code) {
       *exit_code = 2;
       return;
     }
-    getrlimit(RLIMIT_NOFILE, &options.descriptors);
+    options.descriptors = os::limit_of_self(os::Limit::descriptors);
     *exit_code = run(options);
   });
 }

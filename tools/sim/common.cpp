@@ -1,7 +1,5 @@
 #include "tools/sim/common.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -10,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "os/clock.h"
+#include "os/files/streams.h"
 #include "os/process/executable.h"
 #include "tools/command.h"
 #include "tools/command_line.h"
@@ -106,17 +105,17 @@ Result<experiment::RunOptions> run_options(const SimOptions& o) {
 }
 
 void show_progress(netsim::Options* options) {
-  if (isatty(STDERR_FILENO) != 0) options->progress = progress_line;
+  if (os::is_terminal(stderr)) options->progress = progress_line;
 }
 
 void end_progress() {
-  if (isatty(STDERR_FILENO) != 0) fputs("\r\033[K", stderr);
+  if (os::is_terminal(stderr)) fputs("\r\033[K", stderr);
 }
 
 PointProgress::PointProgress(size_t count) : count_(count), start_(os::monotonic_seconds()) {}
 
 void PointProgress::operator()(size_t finished) const {
-  if (isatty(STDERR_FILENO) == 0) return;
+  if (!os::is_terminal(stderr)) return;
   const double passed = os::monotonic_seconds() - start_;
   fprintf(stderr, "\r\033[K%zu of %zu, about %.0f s left", finished, count_,
           passed / static_cast<double>(finished) * static_cast<double>(count_ - finished));

@@ -1,6 +1,4 @@
 // `tasuki sim sweep`: a schedule with many paces, sizes and machines, the points side by side on all cores.
-#include <unistd.h>
-
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -15,6 +13,7 @@
 
 #include "os/files/output_file.h"
 #include "os/process/command.h"
+#include "os/process/environment.h"
 #include "os/process/executable.h"
 #include "report/chart_page.h"
 #include "task/examine/launcher.h"
@@ -171,9 +170,7 @@ std::string page_of(const SweepCommand& c, const std::vector<Point>& points) {
 
 // The MPI whose launcher started this process as one of several; none: it stands alone.
 task::MpiAbi launched_by() {
-  std::vector<std::string> environment;
-  for (char** e = environ; *e != nullptr; e++) environment.push_back(*e);
-  const task::Job job = task::read_job(environment);
+  const task::Job job = task::read_job(os::environment_of_self());
   return job.launcher == nullptr ? task::MpiAbi::none : job.abi;
 }
 

@@ -1,8 +1,6 @@
 // What `tasuki tune` measures. The ways of a message are timed on the engine itself, as ping-pong of two
 // threads; the constants are what makes the model's formulas (src/message/cost/cost.cpp) agree with these
 // times.
-#include <sched.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +15,8 @@
 #include "bench/driver/jobs/launch.h"
 #include "bench/driver/jobs/measuring_job.h"
 #include "message/engine.h"
+#include "os/process/cpu.h"
+#include "os/process/thread.h"
 #include "tools/tune/tune.h"
 
 namespace tasuki::tool {
@@ -70,13 +70,6 @@ class Buffer {
   const layout::Layout* layout_;
   std::vector<char> memory_, packed_;
 };
-
-// How often the calling thread had to leave its core to others.
-long times_displaced() {
-  rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_nivcsw;
-}
 
 // Times of blocks. Where too few were calm, all count: the constants will be doubted.
 class Blocks {
@@ -142,10 +135,9 @@ TunePair::~TunePair() {
 
 void TunePair::on_both(const std::function<void(int)>& body) const {
   const auto bound = [&](int me) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<size_t>(core[me]), &set);
-    sched_setaffinity(0, sizeof set, &set);
+    os::CpuSet own{};
+    own.add(core[me]);
+    os::use_cores(own);
     body(me);
   };
   std::thread first(bound, 0), second(bound, 1);
@@ -232,14 +224,14 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
           receive();
           last = done.value.load(std::memory_order_acquire) != 0;
           if (trip == kTrips)
-            displaced.value.store(static_cast<uint64_t>(times_displaced()), std::memory_order_release);
+            displaced.value.store(static_cast<uint64_t>(os::times_displaced()), std::memory_order_release);
           send();
         }
       }
       const double time = (os::monotonic_seconds() - start) * 1e6 / (2 * kTrips);
       if (me == 1) continue;
       const long after =
-          times_displaced() + static_cast<long>(displaced.value.load(std::memory_order_acquire));
+          os::times_displaced() + static_cast<long>(displaced.value.load(std::memory_order_acquire));
       blocks.add(time, after == before);
       before = after;
     }

@@ -1,16 +1,16 @@
 #include "bench/driver/benchmarks/memory.h"
 
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <thread>
 
 #include "bench/driver/figures/stats.h"
 #include "bench/driver/jobs/hosts.h"
@@ -159,8 +159,8 @@ Result<Outcome> Runner::run_program(const std::vector<std::string>& words,
                                     const std::vector<std::string>& environment, double limit,
                                     bool may_hang) {
   const std::string file = folder_.path() + "/result.json", report = folder_.path() + "/stats.json";
-  unlink(file.c_str());
-  unlink(report.c_str());
+  std::error_code ignored;
+  for (const std::string& old : {file, report}) std::filesystem::remove(old, ignored);
   Child child;
   Outcome out;
   if (Status s = child.start(words, environment); !s.ok()) {
@@ -170,7 +170,8 @@ Result<Outcome> Runner::run_program(const std::vector<std::string>& words,
   }
   double complete = 0;  // since when the result has been there
   bool killed = false;
-  for (const double deadline = monotonic_seconds() + limit; !child.ended(); usleep(5000)) {
+  for (const double deadline = monotonic_seconds() + limit; !child.ended();
+       std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
     if (interrupted() != 0) return Status::error(EINTR, "interrupted");
     std::error_code none;
     const auto written = std::filesystem::file_size(file, none);  // 0 until the results are there

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "os/clock.h"
 #include "os/process/command.h"
+#include "os/process/self.h"
 
 namespace tasuki::bench {
 
@@ -33,11 +34,13 @@ class Child {
   os::Child child_;
 };
 
+using os::interrupted;
 using os::monotonic_seconds;
 
-// Installs handlers for SIGINT, SIGTERM and SIGHUP: what waits then fails with EINTR, and destructors end the
-// programs.
-void catch_interrupts();
-int interrupted();  // the signal, or 0
+// What waits then fails with EINTR when the user interrupts, and destructors end the programs.
+inline void catch_interrupts() {
+  os::catch_interrupts(os::Ignored::is_caught);
+  os::ignore_broken_pipes();
+}
 
 }  // namespace tasuki::bench

@@ -1,11 +1,10 @@
 #include "bench/driver/jobs/holder.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <chrono>
 #include <utility>
+
+#include "os/files/streams.h"
 
 namespace tasuki::bench {
 namespace {
@@ -37,11 +36,11 @@ Status Holder::start(const std::vector<std::string>& words, const std::string& s
   output.value().write.reset();
   output_.clear();
   char buffer[1024];
-  pollfd readable{output.value().read.get(), POLLIN, 0};
-  while (output_.find(kReady) == std::string::npos && poll(&readable, 1, kStartMilliseconds) > 0) {
-    const ssize_t n = read(readable.fd, buffer, sizeof buffer);
-    if (n <= 0) break;
-    output_.append(buffer, static_cast<size_t>(n));
+  os::Awaited said(output.value().read.get());
+  while (output_.find(kReady) == std::string::npos && os::wait_for(&said, 1, kStartMilliseconds) > 0) {
+    const size_t n = os::read_some(said.descriptor(), buffer, sizeof buffer);
+    if (n == 0) break;
+    output_.append(buffer, n);
   }
   output.value().read.reset();
   const size_t at = output_.find(kReady);

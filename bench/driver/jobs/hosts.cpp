@@ -1,11 +1,8 @@
 #include "bench/driver/jobs/hosts.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "os/files/output_file.h"
 #include "os/files/temporary_folder.h"
@@ -84,15 +81,20 @@ Status TwoHosts::make() {
       "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nhost=$1; shift\nif [ \"$host\" = " +
       std::string(kSecond) + " ]; then exec " + second + on_cores + "sh -c \"$*\"; fi\nexec sh -c \"$*\"\n";
   if (Status s = os::write_output("the launcher's command", folder_ + "/agent", agent); !s.ok()) return s;
-  if (chmod((folder_ + "/agent").c_str(), 0755) != 0)
-    return Status::error(errno, folder_ + ": " + strerror(errno));
+  using std::filesystem::perms;
+  std::error_code failed;
+  std::filesystem::permissions(
+      folder_ + "/agent",
+      perms::owner_all | perms::group_read | perms::group_exec | perms::others_read | perms::others_exec,
+      failed);
+  if (failed) return Status::error(failed.value(), folder_ + ": " + failed.message());
   return Status();
 }
 
 TwoHosts::~TwoHosts() {
   if (folder_.empty()) return;
-  unlink((folder_ + "/agent").c_str());
-  rmdir(folder_.c_str());
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
 }
 
 std::vector<std::string> TwoHosts::launch_command(const Mpi& mpi, int ranks,

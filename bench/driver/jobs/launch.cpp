@@ -1,25 +1,25 @@
 #include "bench/driver/jobs/launch.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <sstream>
 
+#include "os/process/cpu.h"
+#include "os/process/environment.h"
+#include "os/process/self.h"
+
 namespace tasuki::bench {
 
 using nlohmann::json;
 
 std::vector<int> usable_core_list() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
+  os::CpuSet set;
+  if (os::current_cpu_set(&set) == 0) return {0};
   std::vector<int> cores;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return {0};
-  for (int core = 0; core < CPU_SETSIZE; core++)
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  for (int core = 0; core < os::CpuSet::kMaxCores; core++)
+    if (set.has(core)) cores.push_back(core);
   return cores;
 }
 
@@ -28,7 +28,7 @@ int usable_cores() {
 }
 
 void permit_root() {
-  if (geteuid() != 0) return;
+  if (!os::is_root()) return;
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 }
@@ -50,9 +50,9 @@ std::vector<std::string> launch_command(const Mpi& mpi, int ranks, int cores_eac
 
 std::vector<std::string> environment_settings() {
   std::vector<std::string> found;
-  for (char** e = environ; *e != nullptr; e++)
+  for (const std::string& entry : os::environment_of_self())
     for (const char* prefix : {"TASUKI", "OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "UCX_"})
-      if (std::string(*e).rfind(prefix, 0) == 0) found.push_back(*e);
+      if (entry.rfind(prefix, 0) == 0) found.push_back(entry);
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -1,21 +1,23 @@
 #include "bench/driver/jobs/limit.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "os/files/text_file.h"
 #include "os/memory/control_groups.h"
+#include "os/process/self.h"
 
 namespace tasuki::bench {
+
 Status MemoryLimit::make() {
-  const std::string name = "/tasuki-bench-" + std::to_string(getpid());
+  const std::string name = "/tasuki-bench-" + std::to_string(os::pid_of_self());
   std::string reason = "no control groups with a memory limit are mounted";
   // The own group first, then those around it: version 2 has no groups beside processes, and gives a
   // controller to groups only where the one around them says so.
   for (const os::ControlGroup& around : os::control_groups("memory")) {
-    if (access(around.folder.c_str(), F_OK) != 0) continue;  // as seen outside of this container
+    std::error_code none;
+    if (!std::filesystem::exists(around.folder, none)) continue;  // as seen outside of this container
     const std::string folder = around.folder + name, limit_file = os::memory_limit_file(around);
     const Status made =
         holder_.start({},

@@ -1,16 +1,17 @@
 #include "bench/driver/jobs/measuring_job.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+#include <utility>
 
+#include "os/files/streams.h"
 #include "os/files/temporary_folder.h"
 
 namespace tasuki::bench {
@@ -26,11 +27,6 @@ Fields parse_fields(const std::string& line) {
     at = next;
   }
   return fields;
-}
-
-Status system_error(const std::string& what) {
-  const int err = errno;
-  return Status::error(err, what + ": " + strerror(err));
 }
 
 }  // namespace
@@ -51,23 +47,21 @@ Status Job::make_pipes() {
   folder_ = std::move(folder.value());
   for (size_t r = 0; r < ranks(); r++) {
     const std::string suffix = "." + std::to_string(r);
-    for (const char* kind : {"command", "answer"})
-      if (mkfifo((folder_ + "/" + kind + suffix).c_str(), 0600) != 0) return system_error(folder_);
-    // Opened for both directions, so that neither side waits for the other here. The ranks open one direction
-    // each: they see the end of their commands when this process has gone.
-    command_[r] = open((folder_ + "/command" + suffix).c_str(), O_RDWR | O_CLOEXEC);
-    answer_[r] = open((folder_ + "/answer" + suffix).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (command_[r] < 0 || answer_[r] < 0) return system_error(folder_);
+    // The ranks open one direction each: they see the end of their commands when this process has gone.
+    Result<os::Fd> command = os::make_named_pipe(folder_ + "/command" + suffix, os::Reading::waits);
+    Result<os::Fd> answer = os::make_named_pipe(folder_ + "/answer" + suffix, os::Reading::does_not_wait);
+    for (const auto* made : {&command, &answer})
+      if (!made->ok()) return made->status();
+    command_[r] = std::move(command.value());
+    answer_[r] = std::move(answer.value());
   }
   return Status();
 }
 
 void Job::remove_pipes() {
   if (folder_.empty()) return;
-  for (size_t r = 0; r < ranks(); r++)
-    for (const char* kind : {"command.", "answer."})
-      unlink((folder_ + "/" + kind + std::to_string(r)).c_str());
-  rmdir(folder_.c_str());
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
   folder_.clear();
 }
 
@@ -89,9 +83,9 @@ Status Job::start(double timeout_seconds, Answer* hello) {
 
 Status Job::ask(const std::string& command, double timeout_seconds, Answer* answer) {
   const std::string line = command + "\n";
-  for (int fd : command_)
-    if (write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-      return system_error(name() + ": cannot send a command");
+  for (const os::Fd& to : command_)
+    if (!os::write_all(to.get(), line))
+      return Status::error(errno, name() + ": cannot send a command: " + strerror(errno));
   return receive(timeout_seconds, answer);
 }
 
@@ -102,10 +96,10 @@ Status Job::receive(double timeout_seconds, Answer* answer) {
   std::string error;
   const double deadline = monotonic_seconds() + timeout_seconds;
   while (std::count(done.begin(), done.end(), 0) > 0) {
-    std::vector<pollfd> fds(ranks());
-    for (size_t r = 0; r < ranks(); r++) fds[r] = {done[r] != 0 ? -1 : answer_[r], POLLIN, 0};
-    // The time limit of poll() is only for noticing that the launcher has ended: it costs the ranks nothing.
-    const int ready = poll(fds.data(), fds.size(), 200);
+    std::vector<os::Awaited> awaited;
+    for (size_t r = 0; r < ranks(); r++) awaited.emplace_back(done[r] != 0 ? -1 : answer_[r].get());
+    // The time limit is only for noticing that the launcher has ended: it costs the ranks nothing.
+    const int ready = os::wait_for(awaited.data(), awaited.size(), 200);
     if (interrupted() != 0) return Status::error(EINTR, "interrupted");
     if (ready <= 0) {
       if (child_.ended())
@@ -116,10 +110,9 @@ Status Job::receive(double timeout_seconds, Answer* answer) {
       continue;
     }
     for (size_t r = 0; r < ranks(); r++) {
-      if ((fds[r].revents & POLLIN) == 0) continue;
+      if (!awaited[r].readable()) continue;
       char buffer[4096];
-      const ssize_t n = read(answer_[r], buffer, sizeof buffer);
-      if (n > 0) unread_[r].append(buffer, static_cast<size_t>(n));
+      unread_[r].append(buffer, os::read_some(answer_[r].get(), buffer, sizeof buffer));
       for (size_t end; done[r] == 0 && (end = unread_[r].find('\n')) != std::string::npos;) {
         const std::string line = unread_[r].substr(0, end);
         unread_[r].erase(0, end + 1);
@@ -142,14 +135,12 @@ Status Job::receive(double timeout_seconds, Answer* answer) {
 
 Status Job::stop() {
   if (!child_.running()) return Status();
-  for (int fd : command_) {
-    [[maybe_unused]] const ssize_t written = write(fd, "quit\n", 5);
-  }
+  for (const os::Fd& to : command_) os::write_all(to.get(), "quit\n");
   for (const double deadline = monotonic_seconds() + 20; !child_.ended();) {
     if (monotonic_seconds() > deadline)
       return Status::error(ETIMEDOUT, "the " + name() + " job does not end");
     if (interrupted() != 0) return Status::error(EINTR, "interrupted");
-    usleep(10000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   if (!child_.ended_well())
     return Status::error(ECHILD, "the " + name() + " job ended badly: " + child_.how_it_ended());
@@ -159,10 +150,6 @@ Status Job::stop() {
 Job::~Job() {
   child_.end();
   remove_pipes();
-  for (size_t r = 0; r < ranks(); r++) {
-    if (command_[r] >= 0) close(command_[r]);
-    if (answer_[r] >= 0) close(answer_[r]);
-  }
 }
 
 }  // namespace tasuki::bench

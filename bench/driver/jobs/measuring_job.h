@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "bench/driver/jobs/child.h"
+#include "os/files/descriptor.h"
 
 namespace tasuki::bench {
 
@@ -31,7 +32,7 @@ struct Answer {
 class Job {
  public:
   explicit Job(JobSpec spec)
-      : spec_(std::move(spec)), command_(ranks(), -1), answer_(ranks(), -1), unread_(ranks()) {}
+      : spec_(std::move(spec)), command_(ranks()), answer_(ranks()), unread_(ranks()) {}
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -57,7 +58,7 @@ class Job {
 
   JobSpec spec_;
   std::string folder_;
-  std::vector<int> command_, answer_;  // descriptors, by rank
+  std::vector<os::Fd> command_, answer_;  // by rank
   std::vector<std::string> unread_;
   Child child_;
 };

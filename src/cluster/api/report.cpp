@@ -1,13 +1,12 @@
 #include "cluster/api/report.h"
 
-#include <unistd.h>
-
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 
 #include "base/bytes.h"
 #include "os/files/output_file.h"
+#include "os/files/streams.h"
 #include "report/json.h"
 
 namespace tasuki::cluster {
@@ -118,12 +117,7 @@ bool is_page(const std::string& file) {
 Status write_plain_report(const Report& report, const std::string& file) {
   if (file.empty()) {
     // Not through stderr: an exit handler of the program may have closed it.
-    const std::string content = report_text(report);
-    for (size_t at = 0; at < content.size();) {
-      const ssize_t n = write(STDERR_FILENO, content.data() + at, content.size() - at);
-      if (n < 0 && errno != EINTR) break;
-      at += n > 0 ? static_cast<size_t>(n) : 0;
-    }
+    os::write_errors(report_text(report));
     return {};
   }
   return os::write_output("--stats", file, report_json(report));

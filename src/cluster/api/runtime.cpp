@@ -1,9 +1,6 @@
 #include "cluster/api/runtime.h"
 
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +14,9 @@
 #include "cluster/wrappers/pinning.h"
 #include "os/files/output_file.h"
 #include "os/process/cpu.h"
+#include "os/process/self.h"
 #include "os/process/signals.h"
+#include "os/process/thread.h"
 
 namespace tasuki::cluster {
 namespace {
@@ -72,7 +71,7 @@ Runtime& Runtime::instance() {
 }
 
 pager::Pager* Runtime::pager() const {
-  return state_ == State::running && getpid() == pid_ ? pager_.get() : nullptr;
+  return state_ == State::running && os::pid_of_self() == pid_ ? pager_.get() : nullptr;
 }
 
 bool Runtime::is_pager_thread() const {
@@ -83,7 +82,7 @@ void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter wr
   std::unique_lock lock(mutex_);
   if (state_ != State::off) return;
   state_ = State::starting;
-  pid_ = getpid();
+  pid_ = os::pid_of_self();
   begin_ns_ = os::monotonic_ns();
   read_options_ = read;
   write_report_ = write;
@@ -118,7 +117,7 @@ void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter wr
   if (job_ == nullptr || job_->rank() == 0) exit(exit_code_);
   // A server. What the program printed before is shown, but nothing of it runs any more.
   fflush(nullptr);
-  _exit(exit_code_);
+  std::_Exit(exit_code_);
 }
 
 void Runtime::fail(int exit_code) {
@@ -130,7 +129,7 @@ void Runtime::fail(int exit_code) {
 
 void Runtime::thread_main() {
   t_pager_thread = true;
-  pthread_setname_np(pthread_self(), "tasuki-pager");
+  os::name_thread("tasuki-pager");
   Result<std::unique_ptr<Job>> job = Job::connect();
   if (!job.ok()) {
     log(LogLevel::error, "%s", job.status().message().c_str());
@@ -150,7 +149,7 @@ void Runtime::lend() {
     log(LogLevel::error, "memory server rank %d on %s: %s", job_->rank(), job_->host().c_str(),
         code.status().message().c_str());
     fflush(nullptr);
-    _exit(1);
+    std::_Exit(1);
   }
   job_->disconnect(code.value());
   fail(code.value());
@@ -219,7 +218,7 @@ void Runtime::lead() {
     // A launcher that goes on without some ranks does not always report an abort.
     if (!servers.lost().empty() && job_->knows_ended(servers.lost())) {
       servers.goodbye(1, true);
-      _exit(1);
+      std::_Exit(1);
     }
     job_->abort(1);
   }
@@ -246,7 +245,7 @@ void Runtime::conclude(ClusterStore& servers, const Options& options) {
 
 void Runtime::end() {
   // The pager's thread has ended: MPI calls are still those of one thread at a time.
-  if (!abort_at_end_ || t_pager_thread || getpid() != pid_) return;
+  if (!abort_at_end_ || t_pager_thread || os::pid_of_self() != pid_) return;
   log(LogLevel::info, "a memory server is lost: the MPI job ends by MPI_Abort with the program's exit code");
   fflush(nullptr);
   job_->abort(program_exit_code_);
@@ -272,7 +271,7 @@ Report Runtime::make_report(const ClusterStore& servers, const Options& options)
 
 void Runtime::stop(bool exiting) {
   // exit() in the pager's own thread would wait for itself; in a forked child there is no such thread.
-  if (t_pager_thread || getpid() != pid_) return;
+  if (t_pager_thread || os::pid_of_self() != pid_) return;
   const std::lock_guard lock(stopping_);
   if (state_ != State::running) return;
   detach_pager();

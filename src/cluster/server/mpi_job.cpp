@@ -2,12 +2,12 @@
 
 #include <dlfcn.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -20,6 +20,7 @@
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
 #include "os/process/process.h"
+#include "os/process/self.h"
 
 namespace tasuki::cluster {
 namespace {
@@ -49,7 +50,7 @@ std::atomic<bool> mpi_returned{false};
 void exit_after_ms(int64_t ms, int exit_code) {
   std::thread([ms, exit_code] {
     pause_ms(ms);
-    if (!mpi_returned) _exit(exit_code);
+    if (!mpi_returned) std::_Exit(exit_code);
   }).detach();
 }
 
@@ -310,7 +311,7 @@ Result<int> Job::serve() {
   Offer offer = {};
   offer.error = made.err();
   offer.file = loan.file.get();
-  offer.pid = getpid();
+  offer.pid = os::pid_of_self();
   offer.bytes = bytes;
   offer.on_root_host = on_root_host_ ? 1 : 0;
   copy_text(host_, offer.host, sizeof offer.host);
@@ -375,7 +376,7 @@ bool Job::knows_ended(const std::vector<int>& ranks) const {
 void Job::disconnect(int exit_code) {
   if (abruptly_) {
     fflush(nullptr);
-    _exit(exit_code);
+    std::_Exit(exit_code);
   }
   if (initialised_here_ && !one_host_ && wants_quiet_end()) {
     fflush(nullptr);
@@ -393,11 +394,11 @@ void Job::disconnect(int exit_code) {
 void Job::abort(int exit_code) {
   int finalised = 0;
   PMPI_Finalized(&finalised);
-  if (finalised != 0) _exit(exit_code);
+  if (finalised != 0) std::_Exit(exit_code);
   // Libraries wait for their launcher to end them, and it for hosts that nobody can reach any more.
   exit_after_ms(kAbortMilliseconds, exit_code);
   PMPI_Abort(comm_ == MPI_COMM_NULL ? MPI_COMM_WORLD : comm_, exit_code);
-  _exit(exit_code);
+  std::_Exit(exit_code);
 }
 
 }  // namespace tasuki::cluster

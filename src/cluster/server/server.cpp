@@ -1,13 +1,12 @@
 #include "cluster/server/server.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "cluster/transport/mpi_call.h"
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
+#include "os/process/self.h"
 
 namespace tasuki::cluster {
 
@@ -23,7 +22,7 @@ Server::~Server() {
 }
 
 Result<int> Server::run() {
-  const pid_t parent = getppid();
+  const pid_t parent = os::parent_of_self();
   requests_.resize(kHeaders, MPI_REQUEST_NULL);
   if (memory_.packed) {
     lengths_ = static_cast<uint32_t*>(os::map_memory(os::page_ceil(memory_.slots * sizeof(uint32_t) + 1)));
@@ -49,7 +48,7 @@ Result<int> Server::run() {
     if (idle_.asleep()) status = check_silence();
     if (!status.ok()) return status;
     // A launcher that was killed cannot end its ranks.
-    if (idle_.asleep() && getppid() != parent)
+    if (idle_.asleep() && os::parent_of_self() != parent)
       return Status::error(ECHILD, "the process that started this memory server is gone");
   }
   Status status = abruptly_ ? Status() : close();

@@ -1,10 +1,9 @@
 #include "cluster/transport/cluster_store.h"
 
-#include <poll.h>
-
 #include <algorithm>
 
 #include "cluster/transport/idle.h"
+#include "os/files/streams.h"
 
 namespace tasuki::cluster {
 namespace {
@@ -184,8 +183,8 @@ void ClusterStore::look_for_ended_servers() {
   for (uint32_t server = 0; server < lenders_.size(); server++) {
     const Lender& lender = lenders_[server];
     if (!lender.process.valid() || !courier_->alive(server)) continue;
-    pollfd ended{lender.process.get(), POLLIN, 0};
-    if (::poll(&ended, 1, 0) == 1)
+    os::Awaited end(lender.process.get());
+    if (os::wait_for(&end, 1, 0) == 1)
       courier_->lose(server, " has ended",
                      "nothing is lost, rank 0 has its memory mapped and goes on with it");
   }

@@ -1,7 +1,6 @@
 #include "coarray/api/runtime.h"
 
 #include <mpi.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include "base/log.h"
 #include "coarray/local/fail.h"
 #include "coarray/local/windows.h"
+#include "os/process/self.h"
 
 namespace tasuki::coarray {
 
@@ -36,7 +36,7 @@ void Runtime::start(int* argc, char*** argv, bool ours) {
     MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
   }
   finalise_ = ours || initialised == 0;
-  pid_ = getpid();
+  pid_ = os::pid_of_self();
   teams.start(MPI_COMM_WORLD);
   const Team& world = teams.world();
   memory.start(world);
@@ -74,7 +74,7 @@ void Runtime::start_device(const std::vector<Segment*>& mirrored) {
 }
 
 void Runtime::end() {
-  if (!phase.running() || getpid() != pid_ || has_failed()) return;
+  if (!phase.running() || os::pid_of_self() != pid_ || has_failed()) return;
   int finalised = 0;
   PMPI_Finalized(&finalised);
   if (finalised != 0)

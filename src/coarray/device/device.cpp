@@ -1,7 +1,6 @@
 #include "coarray/device/device.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,6 +11,7 @@
 #include "base/settings.h"
 #include "coarray/device/openacc.h"
 #include "coarray/local/fail.h"
+#include "os/process/self.h"
 
 namespace tasuki::coarray {
 namespace {
@@ -163,7 +163,7 @@ void Device::reach(Segment* segment, const Memory& memory) {
   };
   Part mine{};
   const InContext here(driver_, context_);
-  mine.process = static_cast<uint64_t>(getpid());
+  mine.process = static_cast<uint64_t>(os::pid_of_self());
   memcpy(&mine.driver, &driver_.copy_on_device, sizeof mine.driver);
   mine.begin = number(mirror.begin);
   mine.has_handle = driver_.ipc_get(&mine.handle, mine.begin) == 0;

@@ -1,28 +1,21 @@
 #include "coarray/local/fail.h"
 
 #include <mpi.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <csignal>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
+
+#include "os/files/streams.h"
+#include "os/process/self.h"
 
 namespace tasuki::coarray {
 namespace {
 
 std::atomic<bool> failed = false;
-
-// The process ends, even if the abort does not: its launcher then ends the others.
-void end_soon() {
-  sigset_t alarms;
-  sigemptyset(&alarms);
-  sigaddset(&alarms, SIGALRM);
-  signal(SIGALRM, SIG_DFL);
-  pthread_sigmask(SIG_UNBLOCK, &alarms, nullptr);
-  alarm(20);
-}
 
 }  // namespace
 
@@ -42,17 +35,16 @@ void fail(Where where, const char* format, ...) {
   if (length > static_cast<int>(sizeof text) - 2) length = sizeof text - 2;
   text[length] = '\n';
   fflush(stdout);
-  // One write, so that lines of several images do not mix.
-  if (write(STDERR_FILENO, text, static_cast<size_t>(length) + 1) < 0) perror("tasuki");
+  if (!os::write_errors({text, static_cast<size_t>(length) + 1})) perror("tasuki");
   failed.store(true, std::memory_order_relaxed);
-  end_soon();
+  os::end_in(20);  // also if the abort does not end this process: its launcher then ends the others
   int initialised = 0, finalised = 0;
   PMPI_Initialized(&initialised);
   PMPI_Finalized(&finalised);
   // Launchers drop what they have not read yet when a job is aborted.
-  usleep(100'000);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
   if (initialised != 0 && finalised == 0) PMPI_Abort(MPI_COMM_WORLD, 1);
-  _exit(1);
+  std::_Exit(1);
 }
 
 }  // namespace tasuki::coarray

@@ -1,7 +1,5 @@
 #include "coarray/local/memory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -11,7 +9,10 @@
 #include "base/settings.h"
 #include "coarray/local/outstanding.h"
 #include "coarray/local/windows.h"
+#include "os/memory/host_memory.h"
 #include "os/memory/mapping.h"
+#include "os/process/cpu.h"
+#include "os/process/self.h"
 #include "task/space.h"
 
 namespace tasuki::coarray {
@@ -35,8 +36,7 @@ uint64_t number_of_space() {
     clock_gettime(CLOCK_REALTIME, &now);
     const uint64_t number =
         static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-    const uint64_t mixed =
-        number ^ (static_cast<uint64_t>(getpid()) << 48) ^ static_cast<uint64_t>(gethostid());
+    const uint64_t mixed = number ^ (static_cast<uint64_t>(os::pid_of_self()) << 48) ^ os::host_number();
     memcpy(page, &mixed, sizeof mixed);
     if (root.compare_exchange_strong(known, page, std::memory_order_acq_rel))
       known = page;
@@ -48,16 +48,12 @@ uint64_t number_of_space() {
   return number;
 }
 
-// MPI's unified model leaves it to the processor's own order, which x86 keeps for all stores and all loads.
+// MPI's unified model leaves it to the processor's own order.
 bool wants_sync(MPI_Win window) {
-#if defined(__x86_64__)
+  if (!os::kKeepsOrder) return true;
   int *model = nullptr, known = 0;
   PMPI_Win_get_attr(window, MPI_WIN_MODEL, &model, &known);
   return known == 0 || *model != MPI_WIN_UNIFIED;
-#else
-  (void)window;
-  return true;
-#endif
 }
 
 char* aligned(void* p, uint64_t alignment) {
@@ -104,7 +100,7 @@ bool Memory::map_plainly(Segment* segment, uint64_t alignment, bool wanted) {
 
 bool Memory::make_window(Segment* segment, uint64_t alignment) {
   // The same in all images of a host; Open MPI hangs in MPI_Win_allocate_shared when it has not so much.
-  if (segment->bytes / os::kPageSize > static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES))) return false;
+  if (segment->bytes / os::kPageSize > os::physical_memory() / os::kPageSize) return false;
   // MPICH 4.0.2 puts to a wrong place on the same host when a part's size is not a multiple of 16.
   const uint64_t room = segment->bytes + (alignment > 16 ? alignment : 0);
   const auto bytes = static_cast<MPI_Aint>((room + 63) & ~uint64_t{63});

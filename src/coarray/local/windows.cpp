@@ -1,10 +1,11 @@
 #include "coarray/local/windows.h"
 
 #include <mpi.h>
-#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "coarray/local/fail.h"
@@ -64,7 +65,7 @@ void explain_no_window(int rc) {
 
 void sleep_before_finalize() {
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
-  usleep(300'000);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
 #endif
 }
 

@@ -1,13 +1,12 @@
 #include "coarray/sync/patience.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "base/settings.h"
 #include "os/clock.h"
+#include "os/files/streams.h"
 #include "os/process/cpu.h"
 
 namespace tasuki::coarray {
@@ -134,7 +133,7 @@ void Patience::report(int64_t passed_ns) {
     text += "\n";
   }
   text += "  (the job goes on; TASUKI_COARRAY_PATIENCE says after how many seconds this is told, 0 never)\n";
-  if (write(STDERR_FILENO, text.c_str(), text.size()) < 0) perror("tasuki");
+  if (!os::write_errors(text)) perror("tasuki");
 }
 
 }  // namespace tasuki::coarray

@@ -1,7 +1,5 @@
 #include "coarray/sync/sync.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "os/process/cpu.h"
@@ -35,7 +33,7 @@ void Sync::start(const Team& world) {
   messages_heard_.assign(count, 0);
   taken_.assign(count, {});
   posted_.assign(count, {});
-  cores_for_all_ = memory_.images_here() <= sysconf(_SC_NPROCESSORS_ONLN);
+  cores_for_all_ = memory_.images_here() <= os::online_cores();
   if (!memory_.all_direct()) return;
   const uint64_t bytes = sizeof(Control) + count * (sizeof(Posts) + sizeof(std::atomic<uint64_t>));
   shared_ = memory_.allocate(world, bytes, 64);

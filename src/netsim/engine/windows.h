@@ -11,8 +11,6 @@
 // window gets through one window in each of the host's time slices. Then it sleeps.
 #pragma once
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -98,7 +96,7 @@ class Windows {
     explicit Wait(Windows& all) : all_(all) {}
     // Waits for a moment; the window that there is now.
     uint64_t once(uint64_t window) {
-      if (all_.crowded_) sched_yield();
+      if (all_.crowded_) std::this_thread::yield();
       for (int i = 0; i < kPauses; i++) {
         const uint64_t now = all_.now_.load(std::memory_order_acquire);
         if (now != window) return now;

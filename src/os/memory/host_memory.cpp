@@ -1,5 +1,7 @@
 #include "os/memory/host_memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -61,6 +63,10 @@ HostMemory host_memory(const std::string& root) {
   for (const ControlGroup& group : control_groups("memory", root)) apply_group(group, &memory);
   memory.available = std::min(memory.available, memory.total);
   return memory;
+}
+
+uint64_t physical_memory() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace tasuki::os

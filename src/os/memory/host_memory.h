@@ -16,4 +16,6 @@ struct HostMemory {
 // nothing can be read. `root` stands before every path: a recorded machine in tests.
 HostMemory host_memory(const std::string& root = "");
 
+uint64_t physical_memory();  // without control groups
+
 }  // namespace tasuki::os

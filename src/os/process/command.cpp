@@ -60,8 +60,7 @@ long prepare(const Plan& plan) {
     if (const long rc = raw_syscall(SYS_setpgid, 0, 0); rc < 0) return rc;
   if (command.group == Group::session)
     if (const long rc = raw_syscall(SYS_setsid); rc < 0) return rc;
-  if (command.signal_at_callers_end != 0)
-    raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, command.signal_at_callers_end);
+  if (command.ends_with_caller) raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGTERM);
   if (const long rc = place_streams(command); rc < 0) return rc;
   // Before a signal can arrive: a handler of the caller's would run in the caller's memory.
   set_default_actions(command.default_signals);
@@ -76,14 +75,14 @@ void become_command(void* argument) {
   const long rc = prepare(plan);
   if (rc < 0) {
     plan.error = static_cast<int>(-rc);
-  } else if (plan.command.signal_at_callers_end == 0 || raw_syscall(SYS_getppid) == plan.caller) {
+  } else if (!plan.command.ends_with_caller || raw_syscall(SYS_getppid) == plan.caller) {
     execvpe(plan.argv[0], plan.argv, plan.environment);
     plan.error = errno;
   }
   raw_syscall(SYS_exit_group, 127);
 }
 
-// The process, or -errno. posix_spawn does the same, and cannot do what signal_at_callers_end says.
+// The process, or -errno. posix_spawn does the same, and cannot do what ends_with_caller says.
 pid_t clone_to_become(Plan* plan) {
   // For place_streams and execvpe, which keeps a path and perhaps the arguments of a shell there.
   const size_t length = page_ceil(64 * 1024 + (plan->command.argv.size() + 3) * sizeof(char*));

@@ -30,7 +30,7 @@ struct Command {
   int input = kInherited, output = kInherited, errors = kInherited;
   Group group = Group::of_caller;
   bool default_signals = false;   // what the caller blocks or ignores is neither blocked nor ignored there
-  int signal_at_callers_end = 0;  // it gets this one when the thread that started it ends; 0: none
+  bool ends_with_caller = false;  // it gets SIGTERM when the thread that started it ends
 };
 
 // A program ended with an exit code, or by a signal.

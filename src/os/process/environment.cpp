@@ -12,6 +12,10 @@ std::vector<std::string> environment_of_self() {
   return all;
 }
 
+char** environment_block() {
+  return environ;
+}
+
 std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
   std::vector<std::string> all = environment_of_self();
   for (const std::string& variable : variables) {

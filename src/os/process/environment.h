@@ -7,6 +7,7 @@
 namespace tasuki::os {
 
 std::vector<std::string> environment_of_self();
+char** environment_block();  // the same as libc has it, ended by nullptr; valid until a variable changes
 // That of this process with these variables, "NAME=value", in addition or instead.
 std::vector<std::string> environment_with(const std::vector<std::string>& variables);
 

@@ -1,6 +1,7 @@
 #include "os/process/machine.h"
 
 #include <sched.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <string>
 
 #include "os/files/text_file.h"
+#include "os/memory/host_memory.h"
+#include "os/process/cpu.h"
 
 namespace tasuki::os {
 namespace {
@@ -56,16 +59,22 @@ MachineDescription describe_machine() {
   const std::string flags = find_value("/proc/cpuinfo", "flags");
   return {
       .cpu = find_value("/proc/cpuinfo", "model name"),
-      .cores = sysconf(_SC_NPROCESSORS_ONLN),
+      .cores = online_cores(),
       .cores_usable = CPU_COUNT(&usable),
-      .memory_bytes =
-          static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)),
+      .memory_bytes = physical_memory(),
       .kernel = std::string(name.sysname) + " " + name.release,
       .system = find_value("/etc/os-release", "PRETTY_NAME"),
+      .architecture = name.machine,
       .caches = caches(),
       .hypervisor = (" " + flags + " ").find(" hypervisor ") != std::string::npos,
       .governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
   };
+}
+
+bool has_cross_memory_attach() {
+  char from = 1, to = 0;
+  const iovec local{&to, 1}, remote{&from, 1};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
 }
 
 }  // namespace tasuki::os

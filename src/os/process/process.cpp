@@ -88,6 +88,10 @@ void use_cores(const CpuSet& set) {
   raw_syscall(SYS_sched_setaffinity, 0, sizeof set.bits, raw_arg(set.bits));
 }
 
+int online_cores() {
+  return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 bool is_traced() {
   const std::string text = read_proc(getpid(), "status");
   const char* const field = "\nTracerPid:";

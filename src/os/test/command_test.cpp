@@ -266,7 +266,7 @@ TEST(Child, HearsThatItsCallerHasEnded) {
   Child child;
   std::thread([&child] {
     Command command = shell("echo ready; exec sleep 1000");
-    command.signal_at_callers_end = SIGTERM;
+    command.ends_with_caller = true;
     child = started_shell(command);
   }).join();
   EXPECT_EQ(child.wait(), (ExitStatus{0, SIGTERM}));

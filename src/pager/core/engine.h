@@ -52,7 +52,7 @@ class Engine final : public Pager {
   const std::unique_ptr<Mapper> mapper_;
   Failure failure_;
   WaitTimes wait_times_;
-  Wakeup wakeup_;
+  os::Wakeup wakeup_;
   mutable Commands commands_;
   Regions regions_;
   Slots slots_;

@@ -1,8 +1,7 @@
 #include "pager/core/fault_loop.h"
 
-#include <poll.h>
-
 #include "os/clock.h"
+#include "os/files/streams.h"
 
 namespace tasuki::pager {
 namespace {
@@ -91,8 +90,9 @@ void FaultLoop::rest(bool idle) {
   if (now - idle_since_ < kSpin) return;
   // stop() may have come just before Commands::serve() took the event, and would not be heard again.
   if (stop_.load()) return;
-  pollfd fds[2] = {{roles_.wakeup->descriptor(), POLLIN, 0}, {roles_.mapper->descriptor(), POLLIN, 0}};
-  poll(fds, catcher_catches_ ? 1 : 2, roles_.transport->longest_rest_ms());
+  os::Awaited awaited[2] = {os::Awaited(roles_.wakeup->descriptor()),
+                            os::Awaited(roles_.mapper->descriptor())};
+  os::wait_for(awaited, catcher_catches_ ? 1 : 2, roles_.transport->longest_rest_ms());
 }
 
 Status FaultLoop::run() {

@@ -30,7 +30,7 @@ class FaultLoop {
     ReadAhead* read_ahead;
     WaitTimes* wait_times;
     Commands* commands;
-    const Wakeup* wakeup;
+    const os::Wakeup* wakeup;
     const Failure* failure;
   };
   FaultLoop(const Options& options, const Roles& roles);

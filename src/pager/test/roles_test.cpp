@@ -260,7 +260,7 @@ TEST(Ahead, AStrideEndsWithTheRegion) {
 }
 
 TEST(Commands, AreDoneWhereNobodyServes) {
-  const Wakeup wakeup;
+  const os::Wakeup wakeup;
   Commands commands(&wakeup);
   int done = 0;
   commands.run([&] { return ++done > 0; });
@@ -273,7 +273,7 @@ TEST(Commands, AreDoneWhereNobodyServes) {
 }
 
 TEST(Commands, WaitUntilTheyAreDone) {
-  const Wakeup wakeup;
+  const os::Wakeup wakeup;
   Commands commands(&wakeup);
   commands.begin();
   int calls = 0;

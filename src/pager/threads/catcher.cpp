@@ -1,8 +1,8 @@
 #include "pager/threads/catcher.h"
 
-#include <poll.h>
-
 #include <algorithm>
+
+#include "os/files/streams.h"
 
 namespace tasuki::pager {
 
@@ -17,10 +17,10 @@ void Catcher::stop() {
 }
 
 void Catcher::run() {
-  pollfd fds[2] = {{mapper_->descriptor(), POLLIN, 0}, {end_.descriptor(), POLLIN, 0}};
+  os::Awaited awaited[2] = {os::Awaited(mapper_->descriptor()), os::Awaited(end_.descriptor())};
   for (;;) {
-    poll(fds, 2, -1);
-    if ((fds[1].revents & POLLIN) != 0) return;
+    os::wait_for(awaited, 2, -1);
+    if (awaited[1].readable()) return;
     os::FaultEvent events[16];
     const size_t n = mapper_->faults(events, 16);
     if (n == 0) continue;

@@ -6,15 +6,15 @@
 #include <mutex>
 #include <thread>
 
+#include "os/files/wakeup.h"
 #include "pager/mappers/mapper.h"
-#include "pager/threads/wakeup.h"
 
 namespace tasuki::pager {
 
 class Catcher {
  public:
   // Wakes the pager's thread for each fault.
-  Catcher(Mapper* mapper, const Wakeup* wakeup) : mapper_(mapper), wakeup_(wakeup) {}
+  Catcher(Mapper* mapper, const os::Wakeup* wakeup) : mapper_(mapper), wakeup_(wakeup) {}
 
   void start();
   void stop();
@@ -25,8 +25,8 @@ class Catcher {
   void run();
 
   Mapper* mapper_;
-  const Wakeup* wakeup_;
-  Wakeup end_;
+  const os::Wakeup* wakeup_;
+  os::Wakeup end_;
   std::thread thread_;
   std::mutex mutex_;
   std::deque<os::FaultEvent> caught_;  // under mutex_

@@ -1,30 +1,14 @@
 #include "pager/threads/commands.h"
 
-#include <pthread.h>
-
 #include <utility>
 
+#include "os/process/thread.h"
 #include "pager/undisturbed.h"
 
 namespace tasuki::pager {
-namespace {
-
-// A thread that is cancelled ends behind this, not in it: others refer to what is on its stack.
-class NoCancellation {
- public:
-  NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~NoCancellation() { pthread_setcancelstate(before_, nullptr); }
-  NoCancellation(const NoCancellation&) = delete;
-  NoCancellation& operator=(const NoCancellation&) = delete;
-
- private:
-  int before_ = 0;
-};
-
-}  // namespace
 
 void Commands::run(const Work& work) {
-  const NoCancellation complete;
+  const os::NoCancellation complete;  // others refer to what is on this stack
   const Undisturbed undisturbed;
   std::unique_lock lock(mutex_);
   if (!serving_ && (work() || ended_)) return;

@@ -7,7 +7,7 @@
 #include <functional>
 #include <mutex>
 
-#include "pager/threads/wakeup.h"
+#include "os/files/wakeup.h"
 
 namespace tasuki::pager {
 
@@ -17,7 +17,7 @@ class Commands {
   // thread ends.
   using Work = std::function<bool()>;
 
-  explicit Commands(const Wakeup* wakeup) : wakeup_(wakeup) {}
+  explicit Commands(const os::Wakeup* wakeup) : wakeup_(wakeup) {}
 
   // Any thread of the program: returns when the work is done.
   void run(const Work& work);
@@ -36,7 +36,7 @@ class Commands {
     bool done = false;
   };
 
-  const Wakeup* wakeup_;
+  const os::Wakeup* wakeup_;
   std::mutex mutex_;
   std::condition_variable done_;
   std::deque<Command*> commands_;

@@ -1,0 +1,96 @@
+#include "os/process/self.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+namespace tasuki::os {
+namespace {
+
+volatile sig_atomic_t g_interrupt = 0;
+volatile pid_t g_receiver = 0;
+
+void note(int number) {
+  g_interrupt = number;
+  if (g_receiver > 0) kill(g_receiver, number);
+}
+
+__rlimit_resource kernels(Limit limit) {
+  switch (limit) {
+    case Limit::address_space:
+      return RLIMIT_AS;
+    case Limit::data:
+      return RLIMIT_DATA;
+    case Limit::core_files:
+      return RLIMIT_CORE;
+    case Limit::descriptors:
+      break;
+  }
+  return RLIMIT_NOFILE;
+}
+
+}  // namespace
+
+pid_t pid_of_self() {
+  return getpid();
+}
+
+pid_t parent_of_self() {
+  return getppid();
+}
+
+bool is_root() {
+  return geteuid() == 0;
+}
+
+uint64_t host_number() {
+  return static_cast<uint64_t>(gethostid());
+}
+
+LimitValues limit_of_self(Limit limit) {
+  static_assert(RLIM_INFINITY == kUnlimited);
+  rlimit values;
+  if (getrlimit(kernels(limit), &values) != 0) return {};
+  return {values.rlim_cur, values.rlim_max};
+}
+
+void set_limit(Limit limit, const LimitValues& values) {
+  const rlimit wanted = {values.soft, values.hard};
+  setrlimit(kernels(limit), &wanted);
+}
+
+void end_in(unsigned seconds) {
+  sigset_t alarms;
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  signal(SIGALRM, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &alarms, nullptr);
+  alarm(seconds);
+}
+
+void catch_interrupts(Ignored ignored) {
+  struct sigaction action {};
+  action.sa_handler = note;
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (ignored == Ignored::is_caught || before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
+  }
+}
+
+int interrupted() {
+  return g_interrupt;
+}
+
+void pass_interrupts_to(pid_t process) {
+  g_receiver = process;
+  if (process > 0 && g_interrupt != 0) kill(process, g_interrupt);  // came before
+}
+
+void ignore_broken_pipes() {
+  signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace tasuki::os
