@@ -3,10 +3,13 @@
 # Declares one part of src/ as a static library `tasuki_<name>` and keeps the architecture true:
 #   * an edge to a part of the same or a higher layer is refused at configure time;
 #   * so is an #include "part/..." of a part that DEPENDS does not name (directly or through others);
-#   * so is <mpi.h> outside the parts that declare MPI_ALLOWED.
-# tasuki_folder() says the same of the folders beside src/.
+#   * so is <mpi.h> outside the parts that declare MPI_ALLOWED;
+#   * so is a header of the kernel's interface (sys/*, unistd.h, ...) or an #if of a platform outside the places that a part declares
+#     KERNEL_ALLOWED: "." for all of it, or rooms and files. What another part needs of the system it asks of src/os. A place that does
+#     not need the permission is refused, too.
+# tasuki_folder() says the same of the folders beside src/. Tests may include all but parts that are not theirs.
 function(tasuki_library)
-  cmake_parse_arguments(L "MPI_ALLOWED;INTERFACE" "NAME;LAYER" "DEPENDS;SOURCES" ${ARGN})
+  cmake_parse_arguments(L "MPI_ALLOWED;INTERFACE" "NAME;LAYER" "DEPENDS;SOURCES;KERNEL_ALLOWED" ${ARGN})
   set(target tasuki_${L_NAME})
 
   set(reachable ${L_NAME})
@@ -26,7 +29,7 @@ function(tasuki_library)
   list(REMOVE_DUPLICATES reachable)
   set_property(GLOBAL PROPERTY TASUKI_LAYER_${L_NAME} ${L_LAYER})
   set_property(GLOBAL PROPERTY TASUKI_REACHABLE_${L_NAME} "${reachable}")
-  tasuki_check_includes(${L_NAME} src/${L_NAME} "${reachable}" "${L_MPI_ALLOWED}")
+  tasuki_check_includes(src/${L_NAME} "${reachable}" "${L_MPI_ALLOWED}" "${L_KERNEL_ALLOWED}")
 
   if(L_INTERFACE)
     return()
@@ -42,7 +45,7 @@ endfunction()
 # tasuki_folder(PATH bench/plot DEPENDS base report bench/driver): a folder beside src/ may include its own headers (as "bench/plot/..."), those
 # of the parts and folders that DEPENDS names, and what these depend on. Nothing in src/ may include it. Declared after the parts of src/.
 function(tasuki_folder)
-  cmake_parse_arguments(F "MPI_ALLOWED" "PATH" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(F "MPI_ALLOWED" "PATH" "DEPENDS;KERNEL_ALLOWED" ${ARGN})
   get_property(folders GLOBAL PROPERTY TASUKI_FOLDERS)
   if(NOT F_PATH IN_LIST folders)
     message(FATAL_ERROR "${F_PATH} is not among the folders of src/CMakeLists.txt: nobody would be refused who includes it.")
@@ -56,11 +59,12 @@ function(tasuki_folder)
     list(APPEND reachable ${dep_reachable})
   endforeach()
   set_property(GLOBAL PROPERTY TASUKI_REACHABLE_${F_PATH} "${reachable}")
-  tasuki_check_includes(${F_PATH} ${F_PATH} "${reachable}" "${F_MPI_ALLOWED}")
+  tasuki_check_includes(${F_PATH} "${reachable}" "${F_MPI_ALLOWED}" "${F_KERNEL_ALLOWED}")
 endfunction()
 
 # What a file includes, as a list of <text>|<path>: <mpi.h>|, "low/low.h"|src/low/low.h. The path is from the project's root and empty for what is
-# not of the project; it is where the compiler finds the file, in quotes or brackets, from src/, from the root or from the file itself.
+# not of the project; it is where the compiler finds the file, in quotes or brackets, from src/, from the root or from the file itself. An #if
+# that asks for a platform counts as an include of its macro: __x86_64__|.
 function(tasuki_includes file out)
   get_property(known GLOBAL PROPERTY TASUKI_INCLUDES_${file} SET)
   if(NOT known)
@@ -68,9 +72,12 @@ function(tasuki_includes file out)
     get_property(parts GLOBAL PROPERTY TASUKI_PARTS)
     cmake_path(GET file PARENT_PATH directory)
     set(found)
-    file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include")
+    file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*(include|if|elif)")
     foreach(line IN LISTS lines)
-      if(NOT line MATCHES "include[ \t]*([<\"]([^>\"]+)[>\"])")
+      if(line MATCHES "^[ \t]*#[ \t]*(if|elif).*[^A-Za-z0-9_](__(linux|x86_64|i386|aarch64|arm|powerpc64|riscv|s390x|APPLE|FreeBSD|GLIBC)(__)?)")
+        list(APPEND found "${CMAKE_MATCH_2}|")
+      endif()
+      if(NOT line MATCHES "#[ \t]*include[ \t]*([<\"]([^>\"]+)[>\"])")
         continue()
       endif()
       set(text "${CMAKE_MATCH_1}")
@@ -120,14 +127,27 @@ function(tasuki_owner path out)
   set(${out} "${owner}" PARENT_SCOPE)
 endfunction()
 
-# `path` is the folder of `part`; programs that its tests compile are not the project's code.
-function(tasuki_check_includes part path reachable mpi_allowed)
+# `path` is the folder of a part; programs that its tests compile are not the project's code.
+set(TASUKI_KERNEL_HEADERS "(sys|linux|asm|asm-generic|bits|arpa|net|netinet|netpacket|scsi)/.+"
+                          "(aio|dirent|fcntl|fts|ftw|glob|grp|ifaddrs|mntent|mqueue|netdb|numa|numaif|poll|pthread|pty|pwd|sched|semaphore)[.]h"
+                          "(signal|spawn|syslog|termios|ucontext|unistd|utime|utmp|wait)[.]h" "csignal")
+list(JOIN TASUKI_KERNEL_HEADERS "|" TASUKI_KERNEL_HEADERS)
+function(tasuki_check_includes path reachable mpi_allowed kernel_allowed)
   set(directory ${PROJECT_SOURCE_DIR}/${path})
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${directory}/*.h ${directory}/*.cpp ${directory}/*.c)
   if(NOT path MATCHES "^src/")
     list(FILTER files EXCLUDE REGEX "^${directory}/test/.*[.]c$")
   endif()
+  set(unused ${kernel_allowed})
   foreach(file ${files})
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${directory} OUTPUT_VARIABLE name)
+    set(kernel_place "")
+    foreach(place ${kernel_allowed})
+      string(FIND "${name}/" "${place}/" at)
+      if(place STREQUAL "." OR at EQUAL 0)
+        set(kernel_place ${place})
+      endif()
+    endforeach()
     tasuki_includes(${file} includes)
     foreach(include IN LISTS includes)
       string(REGEX MATCH "^(.*)[|](.*)$" include "${include}")
@@ -140,8 +160,19 @@ function(tasuki_check_includes part path reachable mpi_allowed)
       if(text MATCHES "^.mpi\\.h.$" AND NOT mpi_allowed)
         message(FATAL_ERROR "${file}: mpi.h is legal only in the parts declared MPI_ALLOWED.")
       endif()
+      if(NOT name MATCHES "(^|/)(test|fuzz)/" AND text MATCHES "^([<\"](${TASUKI_KERNEL_HEADERS})[>\"]|__.*)$")
+        if(NOT kernel_place STREQUAL "")
+          list(REMOVE_ITEM unused ${kernel_place})
+        else()
+          message(FATAL_ERROR "${file}: ${text} is the kernel's: legal only in the places declared KERNEL_ALLOWED. "
+                              "Call a function of src/os, or add one there.")
+        endif()
+      endif()
     endforeach()
   endforeach()
+  if(NOT "${unused}" STREQUAL "")
+    message(FATAL_ERROR "${path}: KERNEL_ALLOWED ${unused}: nothing there needs it.")
+  endif()
 endfunction()
 
 # tasuki_rooms(PATH src/pager ROOMS stores mappers core [WITHOUT_MPI stores]): the folders inside a part, from low to high. A file may include

@@ -1,7 +1,5 @@
 #include "tools/bench/common.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <regex>
