@@ -134,10 +134,12 @@ bool take_settings(MemOptions* options, std::vector<std::string>* environment) {
 
 // The program that makes the page of --stats FILE.html: found missing now, not at the program's end.
 Status check_page_program(const std::string& stats_file) {
+  if (!cluster::is_page(stats_file)) return {};
   const std::string program = os::own_prefix() + "/libexec/tasuki/memory-page";
-  if (!cluster::is_page(stats_file) || access(program.c_str(), X_OK) == 0) return {};
-  return Status::error(errno, "--stats " + stats_file + " needs " + program + ": " + strerror(errno) +
-                                  " (install Tasuki again; a .json file needs nothing)");
+  const int reason = os::why_not_executable(program);
+  if (reason == 0) return {};
+  return Status::error(reason, "--stats " + stats_file + " needs " + program + ": " + strerror(reason) +
+                                   " (install Tasuki again; a .json file needs nothing)");
 }
 
 // The settings of cluster memory are checked here, and those of a file put into the environment, as is what

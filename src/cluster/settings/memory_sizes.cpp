@@ -1,12 +1,11 @@
 #include "cluster/settings/memory_sizes.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/log.h"
+#include "os/files/paths.h"
 
 namespace tasuki::cluster {
 
@@ -42,7 +41,7 @@ Result<MemorySizes> taken_over(const char* text, const std::string& file) {
     }
     if (*at == ' ' && file == at + 1) return sizes;
   }
-  if (access(file.c_str(), R_OK) != 0) return cannot_read_sizes(file);
+  if (!os::can_read(file)) return cannot_read_sizes(file);
   return Status::error(EINVAL, file + ": tasuki mem has not read it (the file of memory sizes)");
 }
 
