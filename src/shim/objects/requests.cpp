@@ -143,12 +143,24 @@ int Requests::launch_receive(Request* r, void* buf, MPI_Count count, MPI_Datatyp
   return MPI_SUCCESS;
 }
 
+namespace {
+
+// The receive that follows a probe gets the message that the probe has found elsewhere, though others may have
+// come: its source, if the message is still there.
+int probed(CommInfo* c, int tag) {
+  const int source = c->probed_source;
+  if (source == kNobody || (tag != MPI_ANY_TAG && tag != c->probed_tag)) return MPI_ANY_SOURCE;
+  c->probed_source = kNobody;
+  int there = 0;
+  pmpi().Iprobe(source, tag, c->comm, &there, MPI_STATUS_IGNORE);
+  return there != 0 ? source : MPI_ANY_SOURCE;
+}
+
+}  // namespace
+
 int Requests::launch_twin(Request* r, void* buf, MPI_Count count, MPI_Datatype type, int tag) {
   CommInfo* c = mine(r).comm;
-  // The receive that follows a probe gets the message that the probe has found, though others may have come.
-  int source = MPI_ANY_SOURCE;
-  if (c->probed_source != kNobody && (tag == MPI_ANY_TAG || tag == c->probed_tag)) source = c->probed_source;
-  c->probed_source = kNobody;
+  const int source = probed(c, tag);
   const bool only = source != MPI_ANY_SOURCE;
   if (!only && !engine_.start_reserved_receive(r)) return MPI_SUCCESS;
   const stand_in::Sized in(count, type);
