@@ -14,7 +14,7 @@ using message::RequestKind;
 using message::RequestState;
 
 // A look at the library costs a microsecond where it has a network to ask; one at the space, some ten
-// nanoseconds.
+// nanoseconds. So a call that waits looks at the library every so many times.
 constexpr uint32_t kLibraryEvery = 8;
 
 }  // namespace
@@ -56,13 +56,13 @@ void Twins::settle(Request* r, const MPI_Status& status, int code) {
   r->state.store(RequestState::done, std::memory_order_release);
 }
 
-// Under the lock.
-void Twins::look(Request* r) {
+// Under the lock. `stay`: this look will be followed by others.
+void Twins::look(Request* r, bool stay) {
   MPI_Request twin = handle_of<MPI_Request>(mine(r).library);
   if (mine(r).twin == Twin::posted && r->wanted.load(std::memory_order_relaxed) != 0) {
     pmpi().Cancel(&twin);
     mine(r).twin = Twin::cancelled;
-  } else if (mine(r).twin == Twin::posted && ++looks_ % kLibraryEvery != 0) {
+  } else if (stay && mine(r).twin == Twin::posted && ++r->polls % kLibraryEvery != 0) {
     return;
   }
   MPI_Status status;
@@ -83,7 +83,7 @@ bool Twins::poll(Request* r, bool stay) {
   const LockIf guard(threads_, lock_);
   // Messages of this space first: these are cheap to look for, and mark the receive as wanted.
   if (mine(r).twin != Twin::only && engine_.poll(r, stay)) return true;
-  if (mine(r).twin != Twin::none) look(r);
+  if (mine(r).twin != Twin::none) look(r, stay);
   return r->state.load(std::memory_order_acquire) == RequestState::done;
 }
 
@@ -91,7 +91,7 @@ void Twins::serve_wanted() {
   const LockIf guard(threads_, lock_);
   for (size_t i = 0; i < pending_.size();) {
     Request* r = pending_[i];
-    if (r->wanted.load(std::memory_order_relaxed) != 0) look(r);
+    if (r->wanted.load(std::memory_order_relaxed) != 0) look(r, false);
     if (i < pending_.size() && pending_[i] == r) i++;
   }
 }
@@ -107,7 +107,7 @@ void Twins::cancel(Request* r) {
       MPI_Request twin = handle_of<MPI_Request>(mine(r).library);
       if (mine(r).twin == Twin::posted) pmpi().Cancel(&twin);
       mine(r).twin = Twin::given_up;
-      look(r);
+      look(r, false);
       break;
     }
     case Twin::only: {

@@ -57,14 +57,13 @@ class Twins {
 
  private:
   void serve_wanted();
-  void look(Request* r);
+  void look(Request* r, bool stay);
   void settle(Request* r, const MPI_Status& status, int code);
 
   Engine& engine_;
   bool threads_ = false;
   message::SpinLock lock_;  // the library's requests, and what follows; taken before the engine's locks
   std::vector<Request*> pending_;  // with both sides
-  uint32_t looks_ = 0;
 };
 
 }  // namespace tasuki::shim
