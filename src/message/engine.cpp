@@ -482,7 +482,7 @@ void Engine::settle() {
       if (self_->contested.load(std::memory_order_relaxed) == 0) return;
       self_->contested.store(0, std::memory_order_relaxed);  // take_posted says so again
       for (m = self_->unexpected.oldest; m != nullptr; m = m->newer)
-        if ((r = take_posted(self_, m->context, m->source_slot, m->tag)) != nullptr) break;
+        if ((r = take_posted(self_, m->context, m->source_slot, m->tag, m)) != nullptr) break;
       if (r == nullptr) return;
       self_->contested.store(1, std::memory_order_relaxed);  // those behind it have not been looked at
       remove_unexpected(self_, m);

@@ -70,13 +70,18 @@ Request* find_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t
   return named == nullptr ? any : any == nullptr || named->posted_at < any->posted_at ? named : any;
 }
 
-Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag) {
+Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag, const Envelope* own) {
   Request* r = find_posted(e, context, source_slot, tag);
   if (r == nullptr) return nullptr;
   if (r->reserved != 0) {
     r->wanted.store(1, std::memory_order_relaxed);
     e->contested.store(1, std::memory_order_relaxed);
     return nullptr;
+  }
+  if (__builtin_expect(e->contested.load(std::memory_order_relaxed) != 0, 0)) {
+    const Envelope* m = e->peer(source_slot).unexpected.oldest;
+    while (m != own && !matches(m, r->context, r->tag)) m = m->newer_of_sender;
+    if (m != own) return nullptr;
   }
   unpost(e, r);
   return r;

@@ -79,6 +79,34 @@ TEST_P(Reserved, AReceiveThatComesLaterDoesNotOvertake) {
   for (Request* s : {s1, s2}) finish(w[0], s);
 }
 
+TEST_P(Reserved, AMessageDoesNotOvertakeOneThatWaits) {
+  for (const bool elsewhere : {true, false}) {
+    World w(2);
+    std::vector<char> a(GetParam()), b(GetParam()), one = pattern(GetParam(), 1),
+                                                    two = pattern(GetParam(), 2);
+    Request* first = reserve(w[1], bytes_of(a), kAnySource, 1);
+    Request* second = irecv(w[1], bytes_of(b), 0, kAnyTag);
+    Request* s1 = isend(w[0], bytes_of(one), 1, 1);  // waits for `first`, and may be for `second`
+    Request* s2 = isend(w[0], bytes_of(two), 1, 0);  // for `second`, if `first` gets the other
+    for (int i = 0; i < 100; i++) ASSERT_FALSE(w[1].poll(second, true));
+    if (elsewhere)
+      w[1].withdraw(first);
+    else
+      w[1].unreserve(first);
+    EXPECT_TRUE(w[1].poll(second, true));
+    EXPECT_EQ(b, elsewhere ? one : two);
+    EXPECT_EQ(a == one, !elsewhere);
+    Request* last = irecv(w[1], bytes_of(a), 0, kAnyTag);
+    EXPECT_EQ(w[1].poll(last, true), elsewhere);
+    if (elsewhere)
+      finish(w[1], last);
+    else
+      EXPECT_TRUE(w[1].cancel(last));
+    finish(w[1], second);
+    for (Request* s : {s1, s2}) finish(w[0], s);
+  }
+}
+
 TEST_P(Reserved, SeveralEachGetTheirs) {
   World w(2);
   std::vector<std::vector<char>> in(4, std::vector<char>(GetParam()));
