@@ -337,11 +337,11 @@ class Rewriter {
                           const Place& place, unsigned flags = 0) const {
     const bool dlm = arrays_.kind == ArrayKind::dlm;
     const std::string type = dlm ? "__tasuki_dlm_array" : "__tasuki_xmp_coarray";
-    return "static struct " + type + " __tasuki_record" + tag + " = {" + memory + ", " +
-           (dlm ? std::string() : std::to_string(flags) + ", ") + quoted(name) + ", " + quoted(place.file) +
-           ", " + std::to_string(place.line) + ", {0, 0}}; static struct " + type + "* __tasuki_entry" + tag +
-           " __attribute__((used, section(\"" + (dlm ? "tasuki_dlm" : "tasuki_xmp") +
-           "\"))) = &__tasuki_record" + tag + ";";
+    return "static struct " + type + " __tasuki_record" + tag + " = {sizeof(struct " + type + "), " + memory +
+           ", " + (dlm ? std::string() : std::to_string(flags) + ", ") + quoted(name) + ", " +
+           quoted(place.file) + ", " + std::to_string(place.line) + ", {0, 0}}; static struct " + type +
+           "* __tasuki_entry" + tag + " __attribute__((used, section(\"" +
+           (dlm ? "tasuki_dlm" : "tasuki_xmp") + "\"))) = &__tasuki_record" + tag + ";";
   }
 
   // One record for each array that is defined at file scope, with its initial values where one of its

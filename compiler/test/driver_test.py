@@ -16,7 +16,7 @@ import sys
 import time
 
 import harness
-from harness import cc, check, files, program_says, run, write
+from harness import cc, check, compile_as, files, program_says, run, write
 
 tree, family = pathlib.Path(sys.argv[1]).resolve(), sys.argv[3]
 
@@ -115,6 +115,18 @@ def wrong_links():
           re.search(r"\w+\.c:\d+: dlm array '\w+'", seen.err), f"{built}{seen}")
     built = cc("-static", "arrays.o", "uses.o", "main.o", "-o", "wrong")
     check("-static", built.code != 0 and "link without -static" in built.err, built)
+
+
+def other_versions():
+    """Objects of versions of tasukicc that know other records."""
+    newer = compile_as("newer", "arrays.c", "uses.c")
+    program_says("records of a later version", cc(*newer, "main.c", "-o", "program"), SAID)
+    program_says("records of two versions", cc(newer[0], "uses.c", "main.c", "-o", "program"), SAID)
+    older = compile_as("without sizes", "arrays.c")
+    built = cc(*older, "uses.c", "main.c", "-o", "program")
+    seen = run("./program") if built.code == 0 else built
+    check("records without sizes", seen.code == 1 and re.search(r"the record of a dlm array in \./program gives \d+ as its size in bytes, which no "
+                                                                r"version of it has: .*compile it again", seen.err), seen)
 
 
 def full_cluster():
@@ -260,4 +272,4 @@ def debugging():
     check("and the user's file", re.search(r"DW_TAG_compile_unit.*?DW_AT_name\s*:[^\n]*lines\.c", names, re.S), names[:2000])
 
 
-harness.main(tree, sys.argv[2], (several_files, wrong_links, full_cluster, stages, dependencies, unchanged_without_dlm, libraries, compilers, interrupted, debugging))
+harness.main(tree, sys.argv[2], (several_files, wrong_links, other_versions, full_cluster, stages, dependencies, unchanged_without_dlm, libraries, compilers, interrupted, debugging))

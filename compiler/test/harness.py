@@ -1,6 +1,7 @@
 """What the tests of tasukicc as a command share: a folder of their own, calls of the compiler, checks that are counted."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,25 @@ def write(name, text):
 
 def files(folder="."):
     return sorted(p.name for p in pathlib.Path(folder).iterdir())
+
+
+def compile_as(version, *sources):
+    """Objects as another version of tasukicc would make them of these sources. `newer`: its records have more members; `without sizes`: as
+    before records had sizes."""
+    objects = []
+    for source in sources:
+        text = cc("--emit", source).out
+        if version == "newer":
+            text, count = re.subn(r"(struct __tasuki_(?:dlm_array|xmp_(?:coarray|nodes|descriptor|template|array)) \{[^{}]*)\}", r"\1long appended[3]; }", text)
+        else:
+            text, count = re.subn(r"(?:unsigned long|unsigned) struct_size; |sizeof\(struct __tasuki_\w+\), ", "", text)
+        check(f"{source} is emitted with records", count > 0, text)
+        stem = source.removesuffix(".c") + "_" + version.replace(" ", "_")
+        write(stem + ".c", text)
+        built = run(mpicc, "-w", "-c", stem + ".c", "-o", stem + ".o")
+        check(f"{source} of another version", built.code == 0, built)
+        objects.append(stem + ".o")
+    return objects
 
 
 def program_says(what, built, expected, program="./program", code=0, **environment):

@@ -5,13 +5,14 @@
 """
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 
 import harness
-from harness import cc, check, files, run, write
+from harness import cc, check, compile_as, files, run, write
 
 launcher = shlex.split(sys.argv[3])
 if os.getuid() == 0:
@@ -167,6 +168,20 @@ def wrong_links():
     check("-static", built.code != 0 and "link without -static" in built.err, built)
 
 
+def other_versions():
+    """Objects of versions of tasukicc that know other records."""
+    arrays = compile_as("newer", "arrays.c", "uses.c")
+    job_says("coarrays of a later version", cc(*arrays, "main.c", "-o", "program"), SAID)
+    spread = compile_as("newer", "spread.c", "spread_use.c", "spread_main.c")
+    job_says("records of a later version", cc(*spread, "-o", "program"), SPREAD_SAID)
+    job_says("records of two versions", cc(spread[0], "spread_use.c", "spread_main.c", "-o", "program"), SPREAD_SAID)
+    for what, old, others in (("a coarray", "arrays.c", ("uses.c", "main.c")), ("a node array", "spread.c", ("spread_use.c", "spread_main.c"))):
+        built = cc(*compile_as("without sizes", old), *others, "-o", "program")
+        seen = job(2) if built.code == 0 else built
+        check(f"{what} without a size", seen.code != 0 and re.search(rf"the record of {what} in \S*/program gives \d+ as its size in bytes, which no "
+                                                                     r"version of it has: .*compile it again", seen.err), seen)
+
+
 def dependencies():
     write("inc/dep.h", "#define SIZE 3\n")
     write("dep.c", '#include "inc/dep.h"\nint a[SIZE]:[*];\nint main(void) { return a[0]:[1]; }\n')
@@ -306,4 +321,4 @@ def nonblock():
     check("wait_nonblock", "tasuki_xmp_wait_nonblock(1, " in text and "tasuki_xmp_wait_nonblock(0, " in text, text[-2000:])
 
 
-harness.main(sys.argv[1], sys.argv[2], (several_files, wrong_links, dependencies, checked_programs, transformations, advice, nonblock))
+harness.main(sys.argv[1], sys.argv[2], (several_files, wrong_links, other_versions, dependencies, checked_programs, transformations, advice, nonblock))

@@ -320,10 +320,11 @@ void tasuki_xmp_called_at(const char* file, int line);
 int xmp_test_async(int async_id);
 
 /** A lock (section 5.8.4). It is a coarray: `xmp_lock_t l:[*]`; zero is unlocked. The members are the
- * library's. */
+ * library's. It has 64 bytes, with room for what later versions of the library need. */
 typedef struct {
   /** @cond */
-  int32_t tasuki_ticket, tasuki_serving, tasuki_holder;
+  int32_t tasuki_ticket, tasuki_serving, tasuki_holder, tasuki_reserved32;
+  int64_t tasuki_reserved[6];
   /** @endcond */
 } xmp_lock_t;
 

@@ -3,16 +3,13 @@
 
 #include "coarray.h"
 
-static struct tasuki_xmp_nodes p = {
-    TASUKI_XMP_KIND_NODES, 1, {TASUKI_XMP_REST}, XMP_PRIMARY_NODES, NULL, NULL, "p", __FILE__, __LINE__,
-    {NULL, NULL}};
+static struct tasuki_xmp_nodes p =
+    NODES_RECORD("p", __FILE__, __LINE__, 1, XMP_PRIMARY_NODES, .size = {TASUKI_XMP_REST});
 static const struct tasuki_xmp_range odd[1] = {{0, TASUKI_XMP_REST, 2}};
-static struct tasuki_xmp_nodes q = {
-    TASUKI_XMP_KIND_NODES, 1, {TASUKI_XMP_REST}, XMP_EQUIVALENCE_NODES, &p, odd, "q", __FILE__, __LINE__,
-    {NULL, NULL}};
-static struct tasuki_xmp_nodes grid = {
-    TASUKI_XMP_KIND_NODES, 2, {2, TASUKI_XMP_REST}, XMP_PRIMARY_NODES, NULL, NULL, "grid", __FILE__, __LINE__,
-    {NULL, NULL}};
+static struct tasuki_xmp_nodes q = NODES_RECORD("q", __FILE__, __LINE__, 1, XMP_EQUIVALENCE_NODES,
+                                                .size = {TASUKI_XMP_REST}, .whole = &p, .ranges = odd);
+static struct tasuki_xmp_nodes grid =
+    NODES_RECORD("grid", __FILE__, __LINE__, 2, XMP_PRIMARY_NODES, .size = {2, TASUKI_XMP_REST});
 
 static int me, n;
 
@@ -31,8 +28,14 @@ static void memory(void) {
   for (int i = 0; i < 1000; i++) CHECK(got[i] == next * 1000 + i);
   xmp_cofree(first);
   CHECK(second[0] == 1);
-  const struct tasuki_xmp_descriptor d = {
-      TASUKI_XMP_KIND_COARRAY, 2, sizeof(int), {0, 20}, "x", __FILE__, __LINE__, 0};
+  const struct tasuki_xmp_descriptor d = {.kind = TASUKI_XMP_KIND_COARRAY,
+                                          .struct_size = sizeof d,
+                                          .dimensions = 2,
+                                          .element = sizeof(int),
+                                          .size = {0, 20},
+                                          .name = "x",
+                                          .file = __FILE__,
+                                          .line = __LINE__};
   int(*x)[20] = xmp_malloc(&d, (size_t)30, (size_t)20);
   PUT(x[29][19], me, next, 0);
   xmp_sync_all(NULL);

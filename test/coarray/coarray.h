@@ -25,10 +25,17 @@ const int tasuki_xmp_main_waits = 1;
   tasuki_xmp_get(&(value), &(object), sizeof(object), image, flags, __FILE__, __LINE__)
 
 /* The record of a coarray: T (*name)[..] or T (*name). */
-#define COARRAY(pointer_name, text)                                                             \
-  {                                                                                             \
-    .pointer = &(pointer_name), .bytes = sizeof *(pointer_name), .alignment = 16, .name = text, \
-    .file = __FILE__, .line = __LINE__                                                          \
+#define COARRAY(pointer_name, text)                                                                    \
+  {                                                                                                    \
+    .struct_size = sizeof(struct tasuki_xmp_coarray), .pointer = &(pointer_name),                      \
+    .bytes = sizeof *(pointer_name), .alignment = 16, .name = text, .file = __FILE__, .line = __LINE__ \
+  }
+
+/* The record of a node array; what differs from one to the other, such as .size = {2, 3}, stands last. */
+#define NODES_RECORD(name_, file_, line_, rank, origin_, ...)                                          \
+  {                                                                                                    \
+    .kind = TASUKI_XMP_KIND_NODES, .struct_size = sizeof(struct tasuki_xmp_nodes), .dimensions = rank, \
+    .origin = origin_, .name = name_, .file = file_, .line = line_, __VA_ARGS__                        \
   }
 
 #endif

@@ -166,8 +166,15 @@ static void in_parts(int me, int n) {
 static void allocated(int me, int n) {
   enum { WORDS = 5000 };
   static int host[WORDS], seen[WORDS];
-  const struct tasuki_xmp_descriptor described = {
-      TASUKI_XMP_KIND_COARRAY, 1, sizeof(int), {0}, "p", __FILE__, __LINE__, TASUKI_XMP_DEVICE};
+  const struct tasuki_xmp_descriptor described = {.kind = TASUKI_XMP_KIND_COARRAY,
+                                                  .struct_size = sizeof described,
+                                                  .dimensions = 1,
+                                                  .element = sizeof(int),
+                                                  .size = {0},
+                                                  .name = "p",
+                                                  .file = __FILE__,
+                                                  .line = __LINE__,
+                                                  .flags = TASUKI_XMP_DEVICE};
   const int next = me % n + 1, before = me == 1 ? n : me - 1;
   for (int round = 0; round < 2; round++) {
     int* p = xmp_malloc(&described, (size_t)2 * WORDS);

@@ -14,6 +14,7 @@ TEMPLATE(plane, &grid, {0, M - 1, TASUKI_XMP_BLOCK, 0, 0, NULL}, {0, N - 1, TASU
 TEMPLATE(bars, &p, {0, M - 1, TASUKI_XMP_DUPLICATED, -1, 0, NULL}, {0, N - 1, TASUKI_XMP_BLOCK, 0, 0, NULL});
 TEMPLATE(local, NULL, {0, N - 1, TASUKI_XMP_DUPLICATED, -1, 0, NULL});
 static struct tasuki_xmp_template later = {TASUKI_XMP_KIND_TEMPLATE,
+                                           sizeof(struct tasuki_xmp_template),
                                            1,
                                            0,
                                            {{0, -1, TASUKI_XMP_GBLOCK, 0, 0, NULL}},
@@ -236,9 +237,8 @@ static void tasks(void) {
   if (begun) {
     CHECK(xmp_num_nodes() == (n + 1) / 2);
     /* On these only. */
-    struct tasuki_xmp_nodes q = {
-        TASUKI_XMP_KIND_NODES, 1, {TASUKI_XMP_REST}, XMP_EXECUTING_NODES, NULL, NULL, "q", __FILE__, __LINE__,
-        {NULL, NULL}};
+    struct tasuki_xmp_nodes q =
+        NODES_RECORD("q", __FILE__, __LINE__, 1, XMP_EXECUTING_NODES, .size = {TASUKI_XMP_REST});
     struct tasuki_xmp_template t = TEMPLATE_RECORD("t", &q, {0, 9, TASUKI_XMP_CYCLIC, 0, 1, NULL});
     tasuki_xmp_template_define(&t, HERE);
     struct tasuki_xmp_array x = ARRAY_RECORD("x", long long, &t, 1, .extent = {10}, .shadow = {{0, 0}});
@@ -287,16 +287,8 @@ static void inquiry(void) {
   CHECK(xmp_align_template(&rows, &d) == 0 && d == &plane && xmp_align_template(&plane, &d) == -1);
   /* Node arrays that are parts of others. */
   const struct tasuki_xmp_range every[1] = {{0, TASUKI_XMP_REST, 2}};
-  const struct tasuki_xmp_nodes some = {TASUKI_XMP_KIND_NODES,
-                                        1,
-                                        {TASUKI_XMP_REST},
-                                        XMP_EQUIVALENCE_NODES,
-                                        &p,
-                                        every,
-                                        "some",
-                                        __FILE__,
-                                        __LINE__,
-                                        {NULL, NULL}};
+  const struct tasuki_xmp_nodes some = NODES_RECORD("some", __FILE__, __LINE__, 1, XMP_EQUIVALENCE_NODES,
+                                                    .size = {TASUKI_XMP_REST}, .whole = &p, .ranges = every);
   int lower[7], upper[7], step[7];
   CHECK(xmp_nodes_equiv(&some, &d, lower, upper, step) == 0 && d == &p);
   CHECK(lower[0] == 1 && upper[0] == n && step[0] == 2);

@@ -7,12 +7,49 @@ static int (*a)[10];
 static xmp_lock_t (*locks)[1];
 static struct tasuki_xmp_coarray records[] = {COARRAY(a, "a"), COARRAY(locks, "locks")};
 static struct tasuki_xmp_coarray* const all[] = {&records[0], &records[1]};
-static struct tasuki_xmp_nodes p = {
-    TASUKI_XMP_KIND_NODES, 1, {5}, XMP_PRIMARY_NODES, NULL, NULL, "p", "prog.c", 3, {NULL, NULL}};
-static struct tasuki_xmp_nodes everyone = {
-    TASUKI_XMP_KIND_NODES, 1, {TASUKI_XMP_REST}, XMP_PRIMARY_NODES, NULL, NULL, "everyone", "prog.c", 3,
-    {NULL, NULL}};
+static struct tasuki_xmp_nodes p = NODES_RECORD("p", "prog.c", 3, 1, XMP_PRIMARY_NODES, .size = {5});
+static struct tasuki_xmp_nodes everyone =
+    NODES_RECORD("everyone", "prog.c", 3, 1, XMP_PRIMARY_NODES, .size = {TASUKI_XMP_REST});
 static struct tasuki_xmp_nodes* const sets[] = {&p};
+
+/* Records of a later tasukicc: with members that this library does not know. */
+static int (*newer)[10];
+static struct {
+  struct tasuki_xmp_coarray known;
+  long appended[3];
+} newer_coarray = {COARRAY(newer, "newer"), {1, 2, 3}};
+static struct {
+  struct tasuki_xmp_nodes known;
+  long appended[3];
+} newer_nodes = {NODES_RECORD("newer", "prog.c", 3, 1, XMP_PRIMARY_NODES, .size = {TASUKI_XMP_REST}),
+                 {4, 5, 6}};
+
+static int use_newer(int* argc, char*** argv) {
+  static const struct {
+    struct tasuki_xmp_descriptor known;
+    long appended;
+  } descriptor = {
+      {TASUKI_XMP_KIND_COARRAY, sizeof descriptor, 1, sizeof(int), {0}, "pointer", "prog.c", 3, 0}, 7};
+  struct tasuki_xmp_coarray* const coarrays[] = {&newer_coarray.known, &records[0]};
+  struct tasuki_xmp_nodes* const nodes[] = {&newer_nodes.known};
+  newer_coarray.known.struct_size = sizeof newer_coarray;
+  newer_nodes.known.struct_size = sizeof newer_nodes;
+  tasuki_xmp_register(coarrays, coarrays + 2);
+  tasuki_xmp_register_nodes(nodes, nodes + 1);
+  if (tasuki_xmp_main_begin(argc, argv) != 0) return 1;
+  const int value = 7, other = 3 - xmp_this_image();
+  int ndims = 0;
+  PUT((*newer)[9], value, other, 0);
+  int* pointer = xmp_malloc(&descriptor, (size_t)20);
+  PUT(pointer[19], value, other, 0);
+  xmp_sync_all(NULL);
+  CHECK((*newer)[9] == 7 && (*a)[9] == 0 && pointer[19] == 7);
+  CHECK(xmp_nodes_ndims(&newer_nodes, &ndims) == 0 && ndims == 1);
+  CHECK(tasuki_xmp_task_begin(&newer_nodes.known, NULL, "prog.c", 12) == 1);
+  tasuki_xmp_task_end();
+  for (int i = 0; i < 3; i++) CHECK(newer_coarray.appended[i] == 1 + i && newer_nodes.appended[i] == 4 + i);
+  return 0;
+}
 
 static struct tasuki_xmp_dimension whole = {0, PTRDIFF_MIN, 1, 10, sizeof(int)};
 
@@ -41,10 +78,23 @@ int main(int argc, char** argv) {
   int value = 1, status = 0;
   if (strcmp(what, "early") == 0) return xmp_node_num();
   if (strcmp(what, "nodes") == 0) tasuki_xmp_register_nodes(sets, sets + 1);
+  /* Records of other versions of tasukicc. */
+  if (strcmp(what, "newer records") == 0) return use_newer(&argc, &argv);
+  if (strcmp(what, "small coarray") == 0) records[1].struct_size -= 8;
+  if (strcmp(what, "coarray without a size") == 0) records[1].struct_size = (size_t)&a;
+  if (strcmp(what, "small nodes") == 0) {
+    p.struct_size -= 8;
+    tasuki_xmp_register_nodes(sets, sets + 1);
+  }
   if (strcmp(what, "device driver") == 0) records[0].flags = TASUKI_XMP_DEVICE;
   tasuki_xmp_register(all, all + 2);
   if (tasuki_xmp_main_begin(&argc, &argv) != 0) return 1;
   const int n = xmp_num_images(), me = xmp_this_image();
+  if (strcmp(what, "nodes without a size") == 0) {
+    struct tasuki_xmp_nodes automatic = everyone;
+    automatic.struct_size = 1;
+    tasuki_xmp_nodes_define(&automatic);
+  }
   const struct tasuki_xmp_dimension beyond = {8, 3, 1, 10, sizeof(int)};
   if (strcmp(what, "mismatch") == 0 || me == 1) {
     if (strcmp(what, "image") == 0) tasuki_xmp_put(&(*a)[1], &value, sizeof value, n + 1, 0, file, 12);
@@ -103,6 +153,17 @@ int main(int argc, char** argv) {
     tasuki_xmp_wait(1, 7, file, 12);
   }
 all_together:
+  if (strcmp(what, "small descriptor") == 0) {
+    const struct tasuki_xmp_descriptor small = {.kind = TASUKI_XMP_KIND_COARRAY,
+                                                .struct_size = 96,
+                                                .dimensions = 1,
+                                                .element = sizeof(int),
+                                                .size = {0},
+                                                .name = "x",
+                                                .file = file,
+                                                .line = 12};
+    xmp_malloc(&small, (size_t)20);
+  }
   if (strcmp(what, "sizes") == 0) xmp_comalloc((size_t)me * 64);
   if (strcmp(what, "memory") == 0) xmp_comalloc((size_t)1 << 60);
   if (strcmp(what, "free") == 0) xmp_cofree(&value);

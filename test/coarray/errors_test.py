@@ -39,6 +39,12 @@ MISTAKES = {
     "sizes": r"the images ask for different sizes",
     "memory": r"no memory for a coarray of 1152921504606846976 bytes",
     "free": r"xmp_cofree: 0x[0-9a-f]+ is not what xmp_comalloc has returned",
+    # Records of other versions of tasukicc.
+    "small coarray": r"the record of a coarray in \S+/coarray_errors-\w+ gives 96 as its size in bytes, and this library needs 104 or more.*compile it again",
+    "coarray without a size": r"the record of a coarray in \S+/coarray_errors-\w+ gives \d{6,} as its size in bytes, which no version of it has.*compile it again",
+    "small nodes": r"the record of a node array in \S+/coarray_errors-\w+ gives 96 as its size in bytes, and this library needs 104 or more",
+    "nodes without a size": r"the record of a node array gives 1 as its size in bytes, which no version of it has",
+    "small descriptor": r"the record of the descriptor of a coarray gives 96 as its size in bytes, and this library needs 104 or more",
 }
 # Settings of some of them.
 SETTINGS = {"device driver": {"TASUKI_CUDA": "/nowhere/libcuda.so"}}
@@ -76,6 +82,13 @@ GLOBAL_MISTAKES = {
     "written": r"prog\.c:12: error: array: the node that has this part of the template does not have element 10 of dimension 1 of 'a'",
     "read": r"prog\.c:12: error: array: element \d+ of dimension 1 of 'd' is read on a node that does not have it",
     "twice": r"xmp_malloc: the distributed array 'later' has memory already",
+    "small template": r"the record of a template in \S+/coarray_global_errors-\w+ gives 336 as its size in bytes, and this library needs 344 or more",
+    "template without a size": r"the record of a template in \S+/coarray_global_errors-\w+ gives 1 as its size in bytes, which no version of it has",
+    "small array": r"the record of a distributed array in \S+/coarray_global_errors-\w+ gives 760 as its size in bytes, and this library needs 768 or more",
+    "array without a size": r"the record of a distributed array in \S+/coarray_global_errors-\w+ gives 2 as its size in bytes, which no version of it has",
+    "small automatic template": r"prog\.c:12: error: the record of a template gives 64 as its size in bytes, and this library needs 344 or more",
+    "small automatic array": r"prog\.c:12: error: the record of a distributed array gives 64 as its size in bytes, and this library needs 768 or more",
+    "small parameter": r"prog\.c:12: error: the record of a distributed array gives 64 as its size in bytes, and this library needs 768 or more",
 }
 # Programs in which all images wait for ever: what is said of them before they are ended.
 STANDSTILLS = {
@@ -84,7 +97,7 @@ STANDSTILLS = {
     "apart": r"image 1, prog\.c:12: wait for a post of any image\n  image 2: xmp_sync_image with image 1\n",
 }
 # Programs that end in order: their own exit code.
-ENDINGS = {"": 0, "gone status": 3, "exit in task": 0, "exit of all": 4, "holder status": 3}
+ENDINGS = {"": 0, "newer records": 0, "gone status": 3, "exit in task": 0, "exit of all": 4, "holder status": 3}
 
 
 def main():
@@ -103,7 +116,7 @@ def main():
     command = [options.mpirun] + (["--oversubscribe"] if options.mpi == "openmpi" else []) + ["-n", "2"]
     command += [options.tasuki, "run"] if options.tasuki else []
 
-    mistakes, endings = (GLOBAL_MISTAKES, {"": 0, "exit in task": 5}) if options.global_view else (MISTAKES, ENDINGS)
+    mistakes, endings = (GLOBAL_MISTAKES, {"": 0, "newer records": 0, "exit in task": 5}) if options.global_view else (MISTAKES, ENDINGS)
     standstills = {} if options.global_view else STANDSTILLS
 
     def standstill(reach, name):

@@ -7,32 +7,28 @@
 
 #include "coarray.h"
 
-#define NODES(name_, ...)                                                                           \
-  static struct tasuki_xmp_nodes name_ = {.kind = TASUKI_XMP_KIND_NODES,                            \
-                                          .dimensions = sizeof((int[]){__VA_ARGS__}) / sizeof(int), \
-                                          .size = {__VA_ARGS__},                                    \
-                                          .origin = XMP_PRIMARY_NODES,                              \
-                                          .name = #name_,                                           \
-                                          .file = __FILE__,                                         \
-                                          .line = __LINE__}
+#define NODES(name_, ...)                                                                  \
+  static struct tasuki_xmp_nodes name_ =                                                   \
+      NODES_RECORD(#name_, __FILE__, __LINE__, sizeof((int[]){__VA_ARGS__}) / sizeof(int), \
+                   XMP_PRIMARY_NODES, .size = {__VA_ARGS__})
 #define DIMENSIONS(...)                                                         \
   .dimensions = sizeof((struct tasuki_xmp_template_dimension[]){__VA_ARGS__}) / \
                 sizeof(struct tasuki_xmp_template_dimension),                   \
   .dimension = {__VA_ARGS__}
 /* TEMPLATE(t, &p, {lower, upper, format, node dimension, width, mapping}, ..) */
-#define TEMPLATE_RECORD(name_, nodes_, ...)                                                               \
-  {                                                                                                       \
-    .kind = TASUKI_XMP_KIND_TEMPLATE, .fixed = 1, DIMENSIONS(__VA_ARGS__), .onto = nodes_, .name = name_, \
-    .file = __FILE__, .line = __LINE__                                                                    \
+#define TEMPLATE_RECORD(name_, nodes_, ...)                                                          \
+  {                                                                                                  \
+    .kind = TASUKI_XMP_KIND_TEMPLATE, .struct_size = sizeof(struct tasuki_xmp_template), .fixed = 1, \
+    DIMENSIONS(__VA_ARGS__), .onto = nodes_, .name = name_, .file = __FILE__, .line = __LINE__       \
   }
 #define TEMPLATE(name_, nodes_, ...) \
   static struct tasuki_xmp_template name_ = TEMPLATE_RECORD(#name_, nodes_, __VA_ARGS__)
 
 /* ARRAY(a, type, &t, 2, .extent = {..}, .with = {..}, ..) */
-#define ARRAY_RECORD(name_, type, t, rank, ...)                                                 \
-  {                                                                                             \
-    .kind = TASUKI_XMP_KIND_ARRAY, .dimensions = rank, .element = sizeof(type), .template_ = t, \
-    .name = name_, .file = __FILE__, .line = __LINE__, __VA_ARGS__                              \
+#define ARRAY_RECORD(name_, type, t, rank, ...)                                                             \
+  {                                                                                                         \
+    .kind = TASUKI_XMP_KIND_ARRAY, .struct_size = sizeof(struct tasuki_xmp_array), .dimensions = rank,      \
+    .element = sizeof(type), .template_ = t, .name = name_, .file = __FILE__, .line = __LINE__, __VA_ARGS__ \
   }
 #define ARRAY(name_, type, t, rank, ...) \
   static struct tasuki_xmp_array name_ = ARRAY_RECORD(#name_, type, t, rank, __VA_ARGS__)

@@ -18,6 +18,40 @@ static struct tasuki_xmp_array* const all_arrays[] = {&a, &b, &d, &later};
 
 static const char* const file = "prog.c";
 
+/* Records of a later tasukicc: with members that this library does not know. */
+static struct {
+  struct tasuki_xmp_template known;
+  long appended[3];
+} newer_t = {TEMPLATE_RECORD("newer_t", &p, {0, N - 1, TASUKI_XMP_BLOCK, 0, 0, NULL}), {1, 2, 3}};
+static struct {
+  struct tasuki_xmp_array known;
+  long appended[3];
+} newer_a = {ARRAY_RECORD("newer_a", double, &newer_t.known, 1, .extent = {N}), {4, 5, 6}};
+
+static int use_newer(int* argc, char*** argv) {
+  struct tasuki_xmp_nodes* const nodes[] = {&p};
+  struct tasuki_xmp_template* const templates[] = {&newer_t.known, &t};
+  struct tasuki_xmp_array* const arrays[] = {&newer_a.known, &a};
+  newer_t.known.struct_size = sizeof newer_t;
+  newer_a.known.struct_size = sizeof newer_a;
+  tasuki_xmp_register_nodes(nodes, nodes + 1);
+  tasuki_xmp_register_templates(templates, templates + 2);
+  tasuki_xmp_register_arrays(arrays, arrays + 2);
+  if (tasuki_xmp_main_begin(argc, argv) != 0) return 1;
+  FOR(i, &newer_t, 0, 0, N, 1, 0) AT(double, newer_a.known, i) = (double)i;
+  END;
+  const struct tasuki_xmp_triplet all = {0, N, 1};
+  const struct tasuki_xmp_global_section left = {&a, NULL, 1, &all, 0},
+                                         right = {&newer_a.known, NULL, 1, &all, 0};
+  tasuki_xmp_gmove(&left, &right, 0, 0, file, 12);
+  FOR(i, &t, 0, 0, N, 1, 0) CHECK(AT(double, a, i) == (double)i);
+  END;
+  int ndims = 0;
+  CHECK(xmp_template_ndims(&newer_t, &ndims) == 0 && xmp_array_ndims(&newer_a, &ndims) == 0 && ndims == 1);
+  for (int i = 0; i < 3; i++) CHECK(newer_t.appended[i] == 1 + i && newer_a.appended[i] == 4 + i);
+  return 0;
+}
+
 static void move(const struct tasuki_xmp_array* to, const struct tasuki_xmp_array* from, long long begin,
                  long long count) {
   const struct tasuki_xmp_triplet left = {0, 5, 1}, right = {begin, count, 1};
@@ -37,6 +71,11 @@ int main(int argc, char** argv) {
   if (IS("shadow")) d.shadow[0][1] = 1;
   if (IS("memory")) a.element = (size_t)1 << 59;
   open.fixed = 0;
+  if (IS("newer records")) return use_newer(&argc, &argv);
+  if (IS("small template")) t.struct_size -= 8;
+  if (IS("template without a size")) t.struct_size = 1;
+  if (IS("small array")) a.struct_size -= 8;
+  if (IS("array without a size")) a.struct_size = 2;
   struct tasuki_xmp_nodes* nodes[] = {&p};
   tasuki_xmp_register_nodes(nodes, nodes + 1);
   tasuki_xmp_register_templates(all_templates, all_templates + 4);
@@ -51,6 +90,18 @@ int main(int argc, char** argv) {
   const struct tasuki_xmp_width wide = {2, 2, 0};
   double x = 0;
   const struct tasuki_xmp_variable v = {&x, 1, sizeof x, TASUKI_XMP_DOUBLE, NULL};
+  if (IS("small automatic template")) {
+    struct tasuki_xmp_template automatic =
+        TEMPLATE_RECORD("automatic", &p, {0, 9, TASUKI_XMP_BLOCK, 0, 0, NULL});
+    automatic.struct_size = 64;
+    tasuki_xmp_template_define(&automatic, file, 12);
+  }
+  if (IS("small automatic array") || IS("small parameter")) {
+    struct tasuki_xmp_array automatic = ARRAY_RECORD("automatic", double, &t, 1, .extent = {N});
+    automatic.struct_size = 64;
+    if (IS("small parameter")) tasuki_xmp_array_parameter(&automatic, a.memory, file, 12);
+    tasuki_xmp_array_define(&automatic, file, 12);
+  }
   if (IS("open")) tasuki_xmp_loop(&l, &open, 0, 0, N, 1, 0, 0, 0, 0, file, 12);
   if (IS("fixed")) tasuki_xmp_template_fix(&t, &shape, file, 12);
   if (IS("expand")) tasuki_xmp_loop(&l, &c, 0, 0, N, 1, 0, 1, 1, 0, file, 12);

@@ -8,9 +8,8 @@ NODES(p, TASUKI_XMP_REST);
 NODES(grid, 1, TASUKI_XMP_REST); /* its first size is set before the start */
 static const struct tasuki_xmp_range first_half[1] = {{0, 1, 1}};
 static struct tasuki_xmp_range half[1];
-static struct tasuki_xmp_nodes part = {
-    TASUKI_XMP_KIND_NODES, 1, {TASUKI_XMP_REST}, XMP_EQUIVALENCE_NODES, &p, half, "part", __FILE__, __LINE__,
-    {NULL, NULL}};
+static struct tasuki_xmp_nodes part = NODES_RECORD("part", __FILE__, __LINE__, 1, XMP_EQUIVALENCE_NODES,
+                                                   .size = {TASUKI_XMP_REST}, .whole = &p, .ranges = half);
 static int sizes[64];
 
 TEMPLATE(line, &p, {0, N - 1, TASUKI_XMP_BLOCK, 0, 0, NULL});

@@ -13,9 +13,14 @@
 #include "measure/coarray/coarray.h"
 #include "measure/common/rank.h"
 
-static struct tasuki_xmp_nodes g_nodes = {
-    TASUKI_XMP_KIND_NODES, 1, {TASUKI_XMP_REST}, XMP_PRIMARY_NODES, NULL, NULL, "p", __FILE__, __LINE__,
-    {NULL, NULL}};
+static struct tasuki_xmp_nodes g_nodes = {.kind = TASUKI_XMP_KIND_NODES,
+                                          .struct_size = sizeof g_nodes,
+                                          .dimensions = 1,
+                                          .size = {TASUKI_XMP_REST},
+                                          .origin = XMP_PRIMARY_NODES,
+                                          .name = "p",
+                                          .file = __FILE__,
+                                          .line = __LINE__};
 static double* g_memory;
 static int g_started;
 

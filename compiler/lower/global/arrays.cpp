@@ -305,9 +305,10 @@ std::string GlobalArrays::initialiser(size_t array) const {
     join(&at_one, one.empty() ? "0" : "1");
     join(&ones, one.empty() ? "0" : in_.c(one.first, one.last));
   }
-  return "{" + std::to_string(TASUKI_XMP_KIND_ARRAY) + ", " + std::to_string(a.rank()) + ", sizeof(" +
-         a.part(a.rank()) + "), {" + extents + "}, &" + a.template_->record() + ", {" + with + "}, {" +
-         offsets + "}, {" + at_one + "}, {" + ones + "}, {" + (shadows.empty() ? "{0, 0}" : shadows) + "}, " +
+  return "{" + std::to_string(TASUKI_XMP_KIND_ARRAY) + ", sizeof(struct __tasuki_xmp_array), " +
+         std::to_string(a.rank()) + ", sizeof(" + a.part(a.rank()) + "), {" + extents + "}, &" +
+         a.template_->record() + ", {" + with + "}, {" + offsets + "}, {" + at_one + "}, {" + ones + "}, {" +
+         (shadows.empty() ? "{0, 0}" : shadows) + "}, " +
          (in_.acc.distributed.contains(a.declaration->entity) ? std::to_string(TASUKI_XMP_DEVICE) : "0") +
          ", " + quoted(a.name) + ", " + in_.place(a.align->name) + ", " + type_number(a.part(a.rank())) + "}";
 }

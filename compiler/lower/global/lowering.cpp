@@ -250,8 +250,8 @@ class Lowering {
     const std::string type = "struct __tasuki_xmp_template", record = t.record();
     static const std::vector<Distribution> none;
     const std::string value =
-        "{" + std::to_string(TASUKI_XMP_KIND_TEMPLATE) + ", " + std::to_string(t.dimensions()) + ", " +
-        (t.fixed() ? "1" : "0") + ", " +
+        "{" + std::to_string(TASUKI_XMP_KIND_TEMPLATE) + ", sizeof(" + type + "), " +
+        std::to_string(t.dimensions()) + ", " + (t.fixed() ? "1" : "0") + ", " +
         dimensions(t, t.declared->shape, t.distributed != nullptr ? t.distributed->formats : none) + ", " +
         (t.onto != nullptr ? "&__tasuki_nodes_" + t.onto->name : "0") + ", " + quoted(t.name) + ", " +
         place(*t.declared) + ", {0, 0}}";
@@ -457,8 +457,9 @@ class Lowering {
       part = next;
     }
     return "({ static const struct __tasuki_xmp_descriptor __tasuki_d = {" +
-           std::to_string(TASUKI_XMP_KIND_COARRAY) + ", " + std::to_string(d.rank) + ", sizeof(" + part +
-           "), {" + (sizes.empty() ? "0" : sizes) + "}, " + quoted(d.name) + ", " + in_.place(name) + ", " +
+           std::to_string(TASUKI_XMP_KIND_COARRAY) + ", sizeof __tasuki_d, " + std::to_string(d.rank) +
+           ", sizeof(" + part + "), {" + (sizes.empty() ? "0" : sizes) + "}, " + quoted(d.name) + ", " +
+           in_.place(name) + ", " +
            std::to_string(in_.acc.allocated.contains(d.entity) ? TASUKI_XMP_DEVICE : 0) +
            "}; (const void*)&__tasuki_d; })";
   }

@@ -118,7 +118,8 @@ class LocalDirective {
       ranges_name = record_name + "_of";
       before = storage + "const struct __tasuki_xmp_range " + ranges_name + "[] = " + ranges(d_.whole) + "; ";
     }
-    const std::string result = before + storage + "struct __tasuki_xmp_nodes " + record_name + " = {1, " +
+    const std::string result = before + storage + "struct __tasuki_xmp_nodes " + record_name +
+                               " = {1, sizeof(struct __tasuki_xmp_nodes), " +
                                std::to_string(d_.nodes.subscripts.size()) + ", {" + sizes + "}, " + kind +
                                ", " + (part ? "&" + record(d_.whole) : "0") + ", " + ranges_name + ", " +
                                quoted(name) + ", " + in_.place(d_.name) + ", {0, 0}}; ";

@@ -4,6 +4,11 @@
  * (pointers to records, so that the section is dense). A constructor in each object registers the section of
  * its program or library; between that and main, tasuki_dlm_main_begin gives all arrays their memory. Arrays
  * of a library that is loaded later get it when they are registered.
+ *
+ * A record can grow, because it says its size. New members are appended; a record without them is as one
+ * with 0 in them, and the library does then what it did before. libdlmmpi takes a larger record, and reads
+ * and writes the members that it knows. It refuses a record that is smaller than those of the first version,
+ * or whose size no version has: the program ends with a message and exit code 1.
  */
 #ifndef TASUKI_COMPILER_DLM_ARRAYS_H
 #define TASUKI_COMPILER_DLM_ARRAYS_H
@@ -15,6 +20,7 @@ extern "C" {
 #endif
 
 struct tasuki_dlm_array {
+  size_t struct_size; /* sizeof(struct tasuki_dlm_array) */
   void* pointer;      /* the address of the pointer to set: T (**)[N]. NULL: only `compute` */
   size_t bytes;       /* of the array; records with the same pointer are one array, the largest counts */
   size_t alignment;   /* a power of two */

@@ -8,7 +8,7 @@
  *
  * Records of file scope are static and are registered by a constructor; all of them exist before main. Those
  * inside functions are automatic and are defined where they stand. Types are plain C, so that no macro is
- * needed to emit them.
+ * needed to emit them. Which structures can grow, and how, is said in local_view.h.
  *
  * Every call is collective over the nodes that execute it, unless it says "local". What the user did wrong is
  * a message with file and line, and the job ends with exit code 1. `file` lives as long as the program.
@@ -44,7 +44,8 @@ struct tasuki_xmp_template_dimension {
 };
 
 struct tasuki_xmp_template {
-  int kind; /* TASUKI_XMP_KIND_TEMPLATE */
+  int kind;             /* TASUKI_XMP_KIND_TEMPLATE */
+  unsigned struct_size; /* sizeof(struct tasuki_xmp_template) */
   int dimensions;
   int fixed; /* 0: template t(:) or gblock(*), until tasuki_xmp_template_fix */
   struct tasuki_xmp_template_dimension dimension[TASUKI_XMP_DIMENSIONS];
@@ -71,7 +72,8 @@ void tasuki_xmp_template_fix(struct tasuki_xmp_template* t, const struct tasuki_
  * dimension `with[d]`. In the dimensions of the template that no array dimension is aligned with, it is on
  * all nodes (`*`), or on the owner of one element. */
 struct tasuki_xmp_array {
-  int kind; /* TASUKI_XMP_KIND_ARRAY */
+  int kind;             /* TASUKI_XMP_KIND_ARRAY */
+  unsigned struct_size; /* sizeof(struct tasuki_xmp_array) */
   int dimensions;
   size_t element;                          /* bytes */
   long long extent[TASUKI_XMP_DIMENSIONS]; /* as declared; 0: with xmp_malloc */

@@ -8,6 +8,18 @@
  * Types are plain C, and no macro is needed to emit a call: the text is preprocessed already. Images are as
  * the user writes them. `file` and `line` are the user's, for messages; file must live as long as the
  * program.
+ *
+ * Records can grow: those of coarrays, node arrays and descriptors, and those of templates and distributed
+ * arrays (global_view.h). The library keeps their addresses and fills them in. Each record says its size in
+ * `struct_size`. New members are appended; a record without them is as one with 0 in them, and the library
+ * does then what it did before. The library takes a larger record, and reads and writes the members that it
+ * knows. It refuses a record that is smaller than those of the first version, or whose size no version has:
+ * the job ends with a message and exit code 1. Compiled code reads members of the first version only, or
+ * looks at the size first.
+ *
+ * All other structures are operands of calls, or parts of operands and records. They have no size: their
+ * layout belongs to the version of the function's symbol (TASUKI_XMP_1). A new layout needs a new structure,
+ * and a function with a new name or a new version.
  */
 #ifndef TASUKI_COMPILER_LOCAL_VIEW_H
 #define TASUKI_COMPILER_LOCAL_VIEW_H
@@ -25,7 +37,8 @@ extern "C" {
 /* tasukicc makes each coarray of file scope a pointer, as with dlm arrays: T a[N]:[*] becomes T
  * (*__xmp_a)[N]; with uses (*__xmp_a). One record for each definition; `extern` declarations have none. */
 struct tasuki_xmp_coarray {
-  void* pointer; /* the address of the pointer to set: T (**)[N]. NULL: only `compute` */
+  size_t struct_size; /* sizeof(struct tasuki_xmp_coarray) */
+  void* pointer;      /* the address of the pointer to set: T (**)[N]. NULL: only `compute` */
   /* Of the coarray in one image; records with the same pointer are one coarray, the largest counts. */
   size_t bytes;
   size_t alignment;   /* a power of two */
@@ -51,7 +64,8 @@ struct tasuki_xmp_range {
 };
 enum { TASUKI_XMP_REST = -1, TASUKI_XMP_OWN = 0 };
 struct tasuki_xmp_nodes {
-  int kind; /* TASUKI_XMP_KIND_NODES */
+  int kind;             /* TASUKI_XMP_KIND_NODES */
+  unsigned struct_size; /* sizeof(struct tasuki_xmp_nodes) */
   int dimensions;
   int size[7]; /* TASUKI_XMP_REST in the last: as many as there are */
   /* XMP_PRIMARY_NODES (plain), XMP_ENTIRE_NODES (=**), XMP_EXECUTING_NODES (=*), XMP_EQUIVALENCE_NODES */
@@ -69,7 +83,8 @@ struct tasuki_xmp_nodes {
 /* What xmp_desc_of(name) is for a coarray or a pointer to one; for a node array it is the address of its
    record. */
 struct tasuki_xmp_descriptor {
-  int kind; /* TASUKI_XMP_KIND_COARRAY */
+  int kind;             /* TASUKI_XMP_KIND_COARRAY */
+  unsigned struct_size; /* sizeof(struct tasuki_xmp_descriptor) */
   int dimensions;
   size_t element; /* bytes of an element */
   size_t size[7]; /* of each dimension; 0: not known (xmp_malloc gets it) */

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string>
 
 #include "base/bytes.h"
+#include "base/struct_size.h"
 #include "tasuki/compiler/dlm_arrays.h"
 #include "tasuki/dlm.h"
 
@@ -21,6 +23,9 @@ namespace {
 using Record = tasuki_dlm_array;
 
 constexpr size_t kUsualAlignment = 64;  // dlm_alloc's own
+// What each record has at least. This number stays: what is appended to the record later is not in all of
+// them, and is read where `struct_size` says that it is there.
+constexpr size_t kFirstVersion = 96;
 
 std::mutex mutex;
 // Records that have no memory yet, in the order of their registration; linked by state[0]. state[1] marks
@@ -30,6 +35,15 @@ Record* last = nullptr;
 
 Record* next_of(const Record* record) {
   return static_cast<Record*>(record->state[0]);
+}
+
+// Before anything else of the record is read.
+void check_size(const Record* record) {
+  const size_t size = record->struct_size;
+  if (is_struct_size(size, kFirstVersion, alignof(Record))) return;
+  const std::string error = struct_size_error("a dlm array", record, size, kFirstVersion, alignof(Record));
+  fprintf(stderr, "tasuki: %s\n", error.c_str());
+  exit(1);
 }
 
 void append(Record* record) {
@@ -120,7 +134,9 @@ __attribute__((visibility("default"))) void tasuki_dlm_register(Record* const* b
   const std::lock_guard<std::mutex> lock(mutex);
   for (Record* const* entry = begin; entry != end; entry++) {
     Record* record = *entry;
-    if (record != nullptr && record->state[1] == nullptr) append(record);
+    if (record == nullptr) continue;
+    check_size(record);
+    if (record->state[1] == nullptr) append(record);
   }
   if (first == nullptr) return;
   if (started()) {

@@ -3,6 +3,7 @@
 #include "coarray/api/runtime.h"
 #include "coarray/global/compute/assignments.h"
 #include "coarray/global/records/loops.h"
+#include "coarray/local/record_size.h"
 
 using namespace tasuki::coarray;
 
@@ -10,11 +11,15 @@ using namespace tasuki::coarray;
 
 EXPORT void tasuki_xmp_register_templates(tasuki_xmp_template* const* begin,
                                           tasuki_xmp_template* const* end) {
-  for (tasuki_xmp_template* const* entry = begin; entry != end; entry++)
-    if (*entry != nullptr) runtime().templates.add(*entry);
+  for (tasuki_xmp_template* const* entry = begin; entry != end; entry++) {
+    if (*entry == nullptr) continue;
+    check_size(**entry);
+    runtime().templates.add(*entry);
+  }
 }
 
 EXPORT void tasuki_xmp_template_define(tasuki_xmp_template* t, const char* file, int line) {
+  check_size(*t, {file, line});
   runtime().templates.define(t, {file, line});
 }
 
@@ -24,11 +29,15 @@ EXPORT void tasuki_xmp_template_fix(tasuki_xmp_template* t, const tasuki_xmp_tem
 }
 
 EXPORT void tasuki_xmp_register_arrays(tasuki_xmp_array* const* begin, tasuki_xmp_array* const* end) {
-  for (tasuki_xmp_array* const* entry = begin; entry != end; entry++)
-    if (*entry != nullptr) runtime().arrays.add(*entry);
+  for (tasuki_xmp_array* const* entry = begin; entry != end; entry++) {
+    if (*entry == nullptr) continue;
+    check_size(**entry);
+    runtime().arrays.add(*entry);
+  }
 }
 
 EXPORT void tasuki_xmp_array_define(tasuki_xmp_array* a, const char* file, int line) {
+  check_size(*a, {file, line});
   runtime().arrays.define(a, {file, line});
 }
 
@@ -37,6 +46,7 @@ EXPORT void tasuki_xmp_array_release(tasuki_xmp_array* a) {
 }
 
 EXPORT void tasuki_xmp_array_parameter(tasuki_xmp_array* a, void* memory, const char* file, int line) {
+  check_size(*a, {file, line});
   runtime().arrays.parameter(a, memory, {file, line});
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "coarray/api/runtime.h"
+#include "coarray/local/record_size.h"
 #include "tasuki/compiler/local_view.h"
 
 extern "C" {
@@ -125,6 +126,7 @@ EXPORT void tasuki_xmp_register(tasuki_xmp_coarray* const* begin, tasuki_xmp_coa
   for (tasuki_xmp_coarray* const* entry = begin; entry != end; entry++) {
     tasuki_xmp_coarray* record = *entry;
     if (record == nullptr) continue;
+    check_size(*record);
     if (&tasuki_xmp_main_waits == nullptr) {
       fprintf(
           stderr,
@@ -138,11 +140,15 @@ EXPORT void tasuki_xmp_register(tasuki_xmp_coarray* const* begin, tasuki_xmp_coa
 }
 
 EXPORT void tasuki_xmp_register_nodes(tasuki_xmp_nodes* const* begin, tasuki_xmp_nodes* const* end) {
-  for (tasuki_xmp_nodes* const* entry = begin; entry != end; entry++)
-    if (*entry != nullptr) runtime().add(*entry);
+  for (tasuki_xmp_nodes* const* entry = begin; entry != end; entry++) {
+    if (*entry == nullptr) continue;
+    check_size(**entry);
+    runtime().add(*entry);
+  }
 }
 
 EXPORT void tasuki_xmp_nodes_define(const tasuki_xmp_nodes* nodes) {
+  check_size(*nodes);
   runtime().phase.require_start("a node array");
   runtime().teams.nodes(*nodes);
 }

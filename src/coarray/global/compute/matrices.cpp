@@ -24,6 +24,7 @@ class Panel {
       : parts_(call.parts()), where_(call.where()), kept_(kept) {
     const auto k = static_cast<size_t>(kept);
     record_.kind = TASUKI_XMP_KIND_ARRAY;
+    record_.struct_size = sizeof record_;
     record_.dimensions = 2;
     record_.element = x.element;
     record_.extent[k] = x.extent[k];

@@ -14,11 +14,11 @@ int64_t size_of(const tasuki_xmp_template_dimension& d) {
 }
 
 // The distribution of one dimension over `nodes` nodes; the restrictions of section 4.4.3.
-Distribution distribution_of(const tasuki_xmp_template& t, int i, int nodes, Where where) {
+Distribution distribution_of(const tasuki_xmp_template& t, int i, int format, int nodes, Where where) {
   const tasuki_xmp_template_dimension& d = t.dimension[i];
   if (size_of(d) < 0)
     fail(where, "dimension %d of the template '%s' goes from %lld to %lld", i + 1, t.name, d.lower, d.upper);
-  switch (d.format) {
+  switch (format) {
     case TASUKI_XMP_BLOCK:
       if (d.width < 0 || (d.width > 0 && ceil_div(size_of(d), d.width) > nodes))
         fail(where,
@@ -127,16 +127,16 @@ const Template& Templates::make(const tasuki_xmp_template& record, Where where) 
   std::vector<int64_t> key = {record.dimensions, record.onto == nullptr};
   size_t distributed = 0;
   for (int i = 0; i < record.dimensions; i++) {
-    const int n =
-        t.everywhere || record.dimension[i].format == TASUKI_XMP_DUPLICATED ? -1 : record.dimension[i].nodes;
+    const tasuki_xmp_template_dimension& of_record = record.dimension[i];
+    const int n = t.everywhere || of_record.format == TASUKI_XMP_DUPLICATED ? -1 : of_record.nodes;
     if (n >= static_cast<int>(t.sizes.size()))
       fail(where, "the template '%s' is distributed in more dimensions than the node array '%s' has",
            record.name, record.onto->name);
     t.node_dimension.push_back(n);
     if (n >= 0) distributed++;
-    tasuki_xmp_template plain = record;
-    if (n < 0) plain.dimension[i].format = TASUKI_XMP_DUPLICATED;
-    t.dimension.push_back(distribution_of(plain, i, n < 0 ? 1 : t.sizes[static_cast<size_t>(n)], where));
+    t.dimension.push_back(
+        n < 0 ? distribution_of(record, i, TASUKI_XMP_DUPLICATED, 1, where)
+              : distribution_of(record, i, of_record.format, t.sizes[static_cast<size_t>(n)], where));
     const Distribution& d = t.dimension.back();
     for (int64_t part :
          {static_cast<int64_t>(n), static_cast<int64_t>(d.kind()), d.lower(), d.upper(), d.width()})
