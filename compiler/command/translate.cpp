@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "compiler/command/link.h"
 #include "compiler/command/external_programs.h"
+#include "compiler/command/link.h"
 #include "compiler/emit/rewrite.h"
 #include "compiler/meaning/coarray_operand.h"
 #include "compiler/meaning/unit.h"

@@ -1,6 +1,6 @@
 // Simulates messages on a machine, by one of two models (network/network.h). No globals: any number of
-// simulations can run in a process, also side by side. The same machine, driver and seed give the same results
-// to the last bit, on any number of threads.
+// simulations can run in a process, also side by side. The same machine, driver and seed give the same
+// results to the last bit, on any number of threads.
 #pragma once
 
 #include <cstdint>

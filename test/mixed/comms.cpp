@@ -38,7 +38,9 @@ std::vector<int> random_parts(Random& random) {
 
 }  // namespace
 
-void return_errors(MPI_Comm comm) { MUST(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)); }
+void return_errors(MPI_Comm comm) {
+  MUST(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+}
 
 std::vector<Comm> make_comms(Random& random, MPI_Comm parent, bool with_world) {
   std::vector<Comm> comms;
@@ -73,7 +75,8 @@ std::vector<Comm> make_comms(Random& random, MPI_Comm parent, bool with_world) {
     MUST(MPI_Comm_split(parent, sides[me], keys[me], &local));
     int leader = -1;  // the other side's
     for (size_t i = 0; i < keys.size(); i++)
-      if (sides[i] != sides[me] && (leader < 0 || keys[i] < keys[static_cast<size_t>(leader)])) leader = static_cast<int>(i);
+      if (sides[i] != sides[me] && (leader < 0 || keys[i] < keys[static_cast<size_t>(leader)]))
+        leader = static_cast<int>(i);
     MUST(MPI_Intercomm_create(local, 0, parent, leader, 7, &handle));
     MUST(MPI_Comm_free(&local));
     comms.push_back(make("inter", handle, sides[me], parent, true));

@@ -39,7 +39,8 @@ void Rank::completed(Operation& o, const MPI_Status& s, long ended) {
   CHECK((o.request != MPI_REQUEST_NULL) == o.persistent);
   if (o.kind == Operation::collective) {
     const auto& c = static_cast<Collecting&>(o);
-    CHECK_THAT(c.out == c.expected, "MPI_Iallreduce gave " + std::to_string(c.out) + ", not " + std::to_string(c.expected));
+    CHECK_THAT(c.out == c.expected,
+               "MPI_Iallreduce gave " + std::to_string(c.out) + ", not " + std::to_string(c.expected));
     return;
   }
   int cancelled = -1;
@@ -124,9 +125,12 @@ int Rank::wait_list(const std::vector<Operation*>& list, int form) {
   std::vector<int> status_of(requests.size(), -1);
   for (int i = 0; i < done; i++) {
     const int index = all ? i : indices[static_cast<size_t>(i)];
-    CHECK_THAT(index >= 0 && index < n, std::string("MPI_") + names[form] + " gives index " + std::to_string(index));
-    CHECK_THAT(status_of[static_cast<size_t>(index)] < 0, std::string("MPI_") + names[form] + " gives an index twice");
-    CHECK_THAT(all || of[static_cast<size_t>(index)] != nullptr, std::string("MPI_") + names[form] + " completes a null request");
+    CHECK_THAT(index >= 0 && index < n,
+               std::string("MPI_") + names[form] + " gives index " + std::to_string(index));
+    CHECK_THAT(status_of[static_cast<size_t>(index)] < 0,
+               std::string("MPI_") + names[form] + " gives an index twice");
+    CHECK_THAT(all || of[static_cast<size_t>(index)] != nullptr,
+               std::string("MPI_") + names[form] + " completes a null request");
     status_of[static_cast<size_t>(index)] = i;
   }
   int real = 0;
@@ -136,7 +140,8 @@ int Rank::wait_list(const std::vector<Operation*>& list, int form) {
       continue;
     }
     if (status_of[i] < 0) {
-      CHECK_THAT(requests[i] == before[i], std::string("MPI_") + names[form] + " changed a request that is not complete");
+      CHECK_THAT(requests[i] == before[i],
+                 std::string("MPI_") + names[form] + " changed a request that is not complete");
       continue;
     }
     of[i]->request = requests[i];
@@ -150,7 +155,8 @@ int Rank::wait_list(const std::vector<Operation*>& list, int form) {
 std::vector<Operation*> Rank::with_others(std::vector<Operation*> list, bool certain_only) {
   const int share = draw(mine_, 0, 100);
   for (Operation* o : active())
-    if (std::find(list.begin(), list.end(), o) == list.end() && mine_.chance(share) && (!certain_only || certain(*o)))
+    if (std::find(list.begin(), list.end(), o) == list.end() && mine_.chance(share) &&
+        (!certain_only || certain(*o)))
       list.push_back(o);
   mine_.shuffle(list);
   return list;
@@ -217,7 +223,8 @@ void Rank::wait_for_all(std::vector<Operation*> list) {
       const int form = draw(mine_, 0, kForms - 1);
       if (wait_list(list, form) == 0) sched_yield();
     }
-    list.erase(std::remove_if(list.begin(), list.end(), [](const Operation* o) { return !o->active; }), list.end());
+    list.erase(std::remove_if(list.begin(), list.end(), [](const Operation* o) { return !o->active; }),
+               list.end());
   }
 }
 

@@ -29,8 +29,8 @@ const char* before(const Plan& plan, const Event& x, const Event& y) {
 
 std::string describe(const Plan& plan, const Event& e) {
   static const char* const names[] = {"receive", "matched probe", "probe", "cancelled receive"};
-  std::string text = std::string(names[e.kind]) + " (" + describe(plan, e.pattern) + ", ticks " + std::to_string(e.begun) +
-                     "-" + (e.ended == LONG_MAX ? "" : std::to_string(e.ended));
+  std::string text = std::string(names[e.kind]) + " (" + describe(plan, e.pattern) + ", ticks " +
+                     std::to_string(e.begun) + "-" + (e.ended == LONG_MAX ? "" : std::to_string(e.ended));
   if (e.cancel != LONG_MAX) text += ", MPI_Cancel at " + std::to_string(e.cancel);
   if (e.thread > 0) text += ", thread " + std::to_string(e.thread);
   text += ")";
@@ -87,9 +87,12 @@ std::string judge(const Plan& plan, const std::vector<Event>& all) {
           }
         }
     }
-    std::string text = "no order of these events is allowed; each must have come before the next, and the last before the first:";
+    std::string text =
+        "no order of these events is allowed; each must have come before the next, and the last before the "
+        "first:";
     for (size_t i = 0; i < best.size(); i++) {
-      const Event &x = *events[static_cast<size_t>(best[i])], &y = *events[static_cast<size_t>(best[(i + 1) % best.size()])];
+      const Event &x = *events[static_cast<size_t>(best[i])],
+                  &y = *events[static_cast<size_t>(best[(i + 1) % best.size()])];
       text += "\n  " + describe(plan, x) + "\n    before the next: " + before(plan, x, y);
     }
     return text;

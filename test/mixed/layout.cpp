@@ -112,9 +112,11 @@ int Layout::elements_of(const MPI_Status& status) const {
     MPI_Get_elements(&status, type_, &n);  // 5.1.11: basic elements, also of a type that was filled in part
     int whole = 0;
     MPI_Get_count(&status, type_, &whole);
-    CHECK_THAT(whole == (n == elements_ ? 1 : n == 0 ? 0 : MPI_UNDEFINED),
-               "MPI_Get_count says " + std::to_string(whole) + " where MPI_Get_elements says " + std::to_string(n) +
-                   " of " + std::to_string(elements_));
+    CHECK_THAT(whole == (n == elements_ ? 1
+                         : n == 0       ? 0
+                                        : MPI_UNDEFINED),
+               "MPI_Get_count says " + std::to_string(whole) + " where MPI_Get_elements says " +
+                   std::to_string(n) + " of " + std::to_string(elements_));
   } else {
     MPI_Get_count(&status, type_, &n);
   }

@@ -1,10 +1,13 @@
 // A random MPI program that looks for broken rules of matching and order: on each communicator, messages of several kinds between all
 // pairs of ranks, and receives whose patterns overlap.
 //
-//   mixed [--seed N] [--seconds S | --rounds N] [--first R] [--threads] [--limit S] [--verbose]
+//   mixed [--seed N] [--seconds S | --rounds N] [--first R] [--threads] [--limit S] [--pending N] [--steps N]
+//         [--without probes,cancels,persistent] [--verbose] [--trace RANK] [--pause]
 //
 // What round R of seed N does is the same everywhere and needs no other round before it: what failed in round 17 fails again, or may, with
-// `--first 17 --rounds 1`. Which receive takes which message is chance. A rank says what is wrong and aborts the job. After `limit`
+// `--first 17 --rounds 1`, and with fewer receives pending at once (`--pending`),
+// fewer steps in a round (`--steps`, which makes other rounds of the same seeds) or without some kinds of
+// calls (`--without`) it may be easier to see why. Which receive takes which message is chance. A rank says what is wrong and aborts the job. After `limit`
 // seconds in one round, and on SIGALRM, all say where they are.
 #include <signal.h>
 #include <unistd.h>
@@ -30,10 +33,14 @@ constexpr long kEpoch = 16;  // rounds with the same communicators
 constexpr int kThreads = 3, kSlots = 8;
 
 std::atomic<long> figures[kFigures];
-const char* const figure_names[kFigures] = {"messages",      "receives with wildcards", "named ones", "posted", "restarted",
-                                            "probed",        "matched probes",          "cancelled",  "cancelled too late",
-                                            "truncated",     "absorbed",                "late",       "in rings",
-                                            "in ready mode", "collective calls",        "communicators freed below receives"};
+const char* const figure_names[kFigures] = {"messages",           "receives with wildcards",
+                                            "named ones",         "posted",
+                                            "restarted",          "probed",
+                                            "matched probes",     "cancelled",
+                                            "cancelled too late", "truncated",
+                                            "absorbed",           "late",
+                                            "in rings",           "in ready mode",
+                                            "collective calls",   "communicators freed below receives"};
 
 char steps[kSlots][160];
 thread_local int my_slot = 0;
@@ -43,8 +50,8 @@ void on_alarm(int) {
   if (told) _exit(1);
   told = 1;
   char text[1600];
-  int n = snprintf(text, sizeof text, "HUNG rank %d, seed %llu round %ld:", job.rank, static_cast<unsigned long long>(job.seed),
-                   job.round);
+  int n = snprintf(text, sizeof text, "HUNG rank %d, seed %llu round %ld:", job.rank,
+                   static_cast<unsigned long long>(job.seed), job.round);
   for (const auto& s : steps)
     if (s[0] != 0) n += snprintf(text + n, sizeof text - static_cast<size_t>(n), " [%.150s]", s);
   text[n++] = '\n';
@@ -57,6 +64,7 @@ struct Options {
   double seconds = 3;
   long first = 0, rounds = -1;
   unsigned limit = 60;
+  bool pause = false;
 };
 
 // Do the clocks of all ranks agree? They do in one kernel.
@@ -102,7 +110,9 @@ struct Sets {
 
 }  // namespace
 
-void use_slot(int slot) { my_slot = slot; }
+void use_slot(int slot) {
+  my_slot = slot;
+}
 
 void round_in_threads(uint64_t seed, Sets& sets) {
   Random random(seed);
@@ -156,7 +166,8 @@ void run(const Options& options) {
   for (int i = 0; i < kFigures; i++) mine[i] = figures[i];
   MUST(MPI_Reduce(mine, all, kFigures, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD));
   if (job.rank == 0) {
-    printf("%ld rounds of seed %llu", job.round - options.first + 1, static_cast<unsigned long long>(job.seed));
+    printf("%ld rounds of seed %llu", job.round - options.first + 1,
+           static_cast<unsigned long long>(job.seed));
     for (int i = 0; i < kFigures; i++) printf(", %ld %s", all[i], figure_names[i]);
     printf("\npassed\n");
   }
@@ -167,15 +178,19 @@ void step(const char* format, ...) {
   va_start(arguments, format);
   vsnprintf(steps[my_slot], sizeof steps[0], format, arguments);
   va_end(arguments);
+  if (job.trace == job.rank) fprintf(stderr, "%d.%d: %s\n", job.rank, my_slot, steps[my_slot]);
 }
 
-void count(Figure figure, int n) { figures[figure] += n; }
+void count(Figure figure, int n) {
+  figures[figure] += n;
+}
 
 void fail(const char* file, int line, const std::string& what) {
   const char* name = strrchr(file, '/');
-  std::string text = "FAIL rank " + std::to_string(job.rank) + " of " + std::to_string(job.ranks) + ", seed " +
-                     std::to_string(job.seed) + " round " + std::to_string(job.round) + ", " + (name ? name + 1 : file) + ":" +
-                     std::to_string(line) + " (" + steps[my_slot] + "): " + what + "\n";
+  std::string text = "FAIL rank " + std::to_string(job.rank) + " of " + std::to_string(job.ranks) +
+                     ", seed " + std::to_string(job.seed) + " round " + std::to_string(job.round) + ", " +
+                     (name ? name + 1 : file) + ":" + std::to_string(line) + " (" + steps[my_slot] +
+                     "): " + what + "\n";
   if (write(2, text.data(), text.size()) < 0) abort();
   MPI_Abort(MPI_COMM_WORLD, 1);
   abort();
@@ -208,6 +223,19 @@ int main(int argc, char** argv) {
       options.rounds = atol(argv[++i]);
     } else if (i + 1 < argc && name == "--first") {
       options.first = atol(argv[++i]);
+    } else if (name == "--pause") {
+      options.pause = true;
+    } else if (i + 1 < argc && name == "--pending") {
+      job.pending = static_cast<size_t>(atol(argv[++i]));
+    } else if (i + 1 < argc && name == "--without") {
+      const std::string list = argv[++i];
+      job.probes = list.find("probes") == std::string::npos;
+      job.cancels = list.find("cancels") == std::string::npos;
+      job.persistent = list.find("persistent") == std::string::npos;
+    } else if (i + 1 < argc && name == "--steps") {
+      job.steps = atoi(argv[++i]);
+    } else if (i + 1 < argc && name == "--trace") {
+      job.trace = atoi(argv[++i]);
     } else if (i + 1 < argc && name == "--limit") {
       options.limit = static_cast<unsigned>(atol(argv[++i]));
     } else {
@@ -231,6 +259,8 @@ int main(int argc, char** argv) {
   run(options);
   step("MPI_Finalize");
   MPI_Barrier(MPI_COMM_WORLD);
+  // MPICH before 4.2 over UCX and TCP can hang if one rank is in MPI_Finalize and another in the barrier (docs/tasks.md).
+  if (options.pause) usleep(300000 + 100000 * static_cast<useconds_t>(job.rank));
   MPI_Finalize();
   return 0;
 }

@@ -35,8 +35,12 @@ struct Job {
   int rank = 0, ranks = 1;
   uint64_t seed = 1;
   long round = -1;
-  bool verbose = false;    // every round's plan
-  bool threads = false;    // MPI_THREAD_MULTIPLE
+  bool verbose = false;                                   // every round's plan
+  size_t pending = 40;                                    // how many receives may be pending without need
+  int steps = INT_MAX;                                    // the most in a round
+  bool probes = true, cancels = true, persistent = true;  // are there such calls
+  int trace = -1;                                         // the rank that prints its steps
+  bool threads = false;                                   // MPI_THREAD_MULTIPLE
   bool one_clock = false;  // all ranks are on one machine: CLOCK_MONOTONIC orders what they do
 };
 extern Job job;
@@ -75,8 +79,8 @@ void must(int code, const char* call, const char* file, int line);
   do {                                                               \
     if (!(condition)) ::mixed::fail(__FILE__, __LINE__, #condition); \
   } while (0)
-#define CHECK_THAT(condition, text)                             \
-  do {                                                          \
+#define CHECK_THAT(condition, text)                              \
+  do {                                                           \
     if (!(condition)) ::mixed::fail(__FILE__, __LINE__, (text)); \
   } while (0)
 #define MUST(call) ::mixed::must((call), #call, __FILE__, __LINE__)
@@ -146,11 +150,21 @@ enum class Mode {
   rsend_init
 };
 constexpr int kModes = 13;
-inline bool blocks(Mode m) { return m == Mode::send || m == Mode::ssend || m == Mode::rsend; }
-inline bool buffered(Mode m) { return m == Mode::bsend || m == Mode::ibsend || m == Mode::bsend_init; }
-inline bool ready(Mode m) { return m == Mode::rsend || m == Mode::irsend || m == Mode::rsend_init; }
-inline bool synchronous(Mode m) { return m == Mode::ssend || m == Mode::issend || m == Mode::ssend_init; }
-inline bool persistent(Mode m) { return m >= Mode::init; }
+inline bool blocks(Mode m) {
+  return m == Mode::send || m == Mode::ssend || m == Mode::rsend;
+}
+inline bool buffered(Mode m) {
+  return m == Mode::bsend || m == Mode::ibsend || m == Mode::bsend_init;
+}
+inline bool ready(Mode m) {
+  return m == Mode::rsend || m == Mode::irsend || m == Mode::rsend_init;
+}
+inline bool synchronous(Mode m) {
+  return m == Mode::ssend || m == Mode::issend || m == Mode::ssend_init;
+}
+inline bool persistent(Mode m) {
+  return m >= Mode::init;
+}
 
 struct Message {
   int number = 0;  // its place in the plan: messages of one sender are sent in this order
@@ -165,7 +179,19 @@ struct Message {
   int shape = 0;           // of the sender's type
 };
 
-enum class Act { message, ring, barrier, allreduce, bcast, ibarrier, iallreduce, dup, split, free_comm, pause };
+enum class Act {
+  message,
+  ring,
+  barrier,
+  allreduce,
+  bcast,
+  ibarrier,
+  iallreduce,
+  dup,
+  split,
+  free_comm,
+  pause
+};
 
 struct Step {
   Act act = Act::message;

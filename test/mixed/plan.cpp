@@ -55,6 +55,7 @@ class Planner {
   // Rounds differ in kind: much of one thing at once finds more than a little of everything.
   void choose_style() {
     steps_ = random_.chance(20) ? draw(random_, 60, 200) : draw(random_, 4, 60);
+    steps_ = std::min(steps_, job.steps);
     tags_ = random_.chance(30) ? 1 : draw(random_, 2, 4);
     const int lates[] = {0, 20, 50, 90};
     late_ = lates[random_.between(0, 3)];
@@ -63,8 +64,7 @@ class Planner {
     if (random_.chance(40)) funnel_ = draw(random_, 0, job.ranks - 1);
     sizes_ = draw(random_, 0, 3);
     const int n = random_.chance(50) ? 1 : draw(random_, 2, 4);
-    for (int i = 0; i < n; i++)
-      active_.push_back(draw(random_, 0, static_cast<int>(plan_.comms.size()) - 1));
+    for (int i = 0; i < n; i++) active_.push_back(draw(random_, 0, static_cast<int>(plan_.comms.size()) - 1));
     switch (draw(random_, 0, 4)) {
       case 0:
         modes_ = {Mode::send};
@@ -82,7 +82,7 @@ class Planner {
 
   int size() {
     const auto small = [&] { return draw(random_, 0, 40); };
-    const int64_t edges[] = {0,    1,    8,     64,    256,   1024,  2048,  4095,   4096,  8192,
+    const int64_t edges[] = {0,    1,     8,     64,    256,   1024,  2048,   4095,   4096,  8192,
                              9216, 16384, 32768, 65535, 65536, 65537, 131072, 262144, 300000};
     int64_t size = small();
     switch (sizes_) {
@@ -206,7 +206,8 @@ class Planner {
     const Act acts[] = {Act::barrier, Act::allreduce, Act::bcast, Act::ibarrier, Act::iallreduce};
     Step s;
     s.act = acts[random_.between(0, 4)];
-    s.comm = random_.chance(70) ? pick_comm() : draw(random_, 0, static_cast<int64_t>(plan_.comms.size()) - 1);
+    s.comm =
+        random_.chance(70) ? pick_comm() : draw(random_, 0, static_cast<int64_t>(plan_.comms.size()) - 1);
     if (plan_.comms[static_cast<size_t>(s.comm)].freed) s.comm = 0;
     if (plan_.comms[static_cast<size_t>(s.comm)].inter && s.act == Act::bcast) s.act = Act::barrier;
     plan_.steps.push_back(s);
@@ -229,7 +230,8 @@ class Planner {
     if (s.act == Act::split) {
       std::vector<int> side = c.side;
       for (int r = 0; r < job.ranks; r++)
-        if (c.member(r)) side[static_cast<size_t>(r)] = 2 * c.side_of(r) + split_colour(plan_.fill, s.made, r);
+        if (c.member(r))
+          side[static_cast<size_t>(r)] = 2 * c.side_of(r) + split_colour(plan_.fill, s.made, r);
       c.side = side;
       std::vector<int> number(c.number.size(), -1);
       for (int r = 0; r < job.ranks; r++) {
@@ -286,24 +288,28 @@ std::vector<unsigned char> content_of(const Plan& plan, const Message& m) {
                         static_cast<uint64_t>((m.comm * 64 + m.from) * 64 + m.to);
   for (size_t i = 0; i < bytes; i += 8) {
     const uint64_t word = word_of(seed, i);
-    for (size_t j = 0; j < 8 && i + j < bytes; j++) content[i + j] = static_cast<unsigned char>(word >> (8 * j));
+    for (size_t j = 0; j < 8 && i + j < bytes; j++)
+      content[i + j] = static_cast<unsigned char>(word >> (8 * j));
   }
   if (bytes > 0) content[0] = static_cast<unsigned char>(m.number);
   return content;
 }
 
 std::string describe(const Plan& plan, const Message& m) {
-  static const char* const modes[kModes] = {"Send",   "Ssend",  "Bsend",           "Rsend",     "Isend",      "Issend",    "Ibsend",
-                                            "Irsend", "Isend, freed", "Send_init", "Ssend_init", "Bsend_init", "Rsend_init"};
-  return "message " + std::to_string(m.number) + " (step " + std::to_string(m.step) + ", " + std::to_string(m.from) + " -> " +
-         std::to_string(m.to) + ", tag " + std::to_string(m.tag) + ", " +
-         std::to_string(m.count * plan.basic_type(m.comm).bytes) + " bytes, " + plan.comms[static_cast<size_t>(m.comm)].name +
-         ", " + (m.exchanged ? "Sendrecv" : modes[static_cast<int>(m.mode)]) + (m.late ? ", late" : "") + ")";
+  static const char* const modes[kModes] = {
+      "Send",   "Ssend",        "Bsend",     "Rsend",      "Isend",      "Issend",    "Ibsend",
+      "Irsend", "Isend, freed", "Send_init", "Ssend_init", "Bsend_init", "Rsend_init"};
+  return "message " + std::to_string(m.number) + " (step " + std::to_string(m.step) + ", " +
+         std::to_string(m.from) + " -> " + std::to_string(m.to) + ", tag " + std::to_string(m.tag) + ", " +
+         std::to_string(m.count * plan.basic_type(m.comm).bytes) + " bytes, " +
+         plan.comms[static_cast<size_t>(m.comm)].name + ", " +
+         (m.exchanged ? "Sendrecv" : modes[static_cast<int>(m.mode)]) + (m.late ? ", late" : "") + ")";
 }
 
 std::string describe(const Plan& plan, const Pattern& p) {
-  return plan.comms[static_cast<size_t>(p.comm)].name + ", source " + (p.source == kAny ? "any" : std::to_string(p.source)) +
-         ", tag " + (p.tag == kAny ? "any" : std::to_string(p.tag));
+  return plan.comms[static_cast<size_t>(p.comm)].name + ", source " +
+         (p.source == kAny ? "any" : std::to_string(p.source)) + ", tag " +
+         (p.tag == kAny ? "any" : std::to_string(p.tag));
 }
 
 }  // namespace mixed

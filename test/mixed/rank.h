@@ -69,7 +69,7 @@ class Rank {
   int now_ = -1;
   std::vector<char> done_, deferred_, sent_;
   std::deque<std::unique_ptr<Operation>> operations_;  // all of the round
-  std::vector<Receiving*> pending_;                    // active receives in the order in which they were posted
+  std::vector<Receiving*> pending_;  // active receives in the order in which they were posted
   std::vector<Sending*> series_;
   std::vector<Event> events_;
   long tick_ = 0;

@@ -22,8 +22,9 @@ bool Rank::absorbed(int k, const Receiving* without) const {
   size_t rivals = 0;
   for (size_t i = 0; i < plan_.messages.size() && rivals < takers.size(); i++) {
     const int j = static_cast<int>(i);
-    if (j != k && open(j) &&
-        std::any_of(takers.begin(), takers.end(), [&](const Receiving* r) { return r->pattern.matches(at(j)); }))
+    if (j != k && open(j) && std::any_of(takers.begin(), takers.end(), [&](const Receiving* r) {
+          return r->pattern.matches(at(j));
+        }))
       rivals++;
   }
   return takers.size() > rivals;
@@ -34,6 +35,7 @@ bool Rank::ensure_absorbed(int k, bool always) {
   // More and more exact: receives of any source draw more messages than they take.
   for (int attempt = 0; attempt < 3 || always; attempt++) {
     if (absorbed(k)) return true;
+    if (!always && pending_.size() >= job.pending) return false;
     post(pattern_for(k, attempt >= 1 || mine_.chance(50)), mine_.chance(10));
   }
   return absorbed(k);
@@ -42,7 +44,8 @@ bool Rank::ensure_absorbed(int k, bool always) {
 bool Rank::guaranteed(const Receiving& r) const {
   std::vector<int> coming;
   for (size_t i = 0; i < plan_.messages.size(); i++)
-    if (r.pattern.matches(plan_.messages[i]) && available(static_cast<int>(i))) coming.push_back(static_cast<int>(i));
+    if (r.pattern.matches(plan_.messages[i]) && available(static_cast<int>(i)))
+      coming.push_back(static_cast<int>(i));
   size_t rivals = 0;
   for (const Receiving* o : pending_) {
     if (o == &r) break;
@@ -89,7 +92,8 @@ std::unique_ptr<Receiving> Rank::prepare(const Pattern& p, bool whole_round, int
   if (elements < 0) {
     for (size_t i = 0; i < plan_.messages.size(); i++) {
       const Message& m = plan_.messages[i];
-      if (m.to == me_ && p.matches(m) && (whole_round || open(static_cast<int>(i)))) elements = std::max(elements, m.count);
+      if (m.to == me_ && p.matches(m) && (whole_round || open(static_cast<int>(i))))
+        elements = std::max(elements, m.count);
     }
     elements = std::max(elements, 0);
     if (mine_.chance(50)) elements += draw(mine_, 0, 6);
@@ -105,21 +109,25 @@ std::unique_ptr<Receiving> Rank::prepare(const Pattern& p, bool whole_round, int
 
 // Posts a receive and goes on.
 Receiving& Rank::post(const Pattern& p, bool is_persistent) {
+  is_persistent = is_persistent && job.persistent;
   Receiving* r = nullptr;
   if (is_persistent)
     for (auto& o : operations_) {
       if (o->kind != Operation::receive || !o->persistent || o->active) continue;
       auto* old = static_cast<Receiving*>(o.get());
-      if (old->pattern.comm == p.comm && old->pattern.source == p.source && old->pattern.tag == p.tag) r = old;
+      if (old->pattern.comm == p.comm && old->pattern.source == p.source && old->pattern.tag == p.tag)
+        r = old;
     }
   MPI_Comm handle = comm(p.comm).handle;
-  step("step %d: posting a receive on %s from %d, tag %d", now_, comm(p.comm).name.c_str(), p.source, p.tag);
+  step("step %d: posting %sreceive %zu on %s from %d, tag %d", now_, is_persistent ? "persistent " : "",
+       events_.size(), comm(p.comm).name.c_str(), p.source, p.tag);
   if (r == nullptr) {
     operations_.push_back(prepare(p, is_persistent));
     r = static_cast<Receiving*>(operations_.back().get());
     r->persistent = is_persistent;
     if (is_persistent)
-      MUST(MPI_Recv_init(r->buffer->at(), r->layout->count(), r->layout->type(), source_of(p), tag_of(p), handle, &r->request));
+      MUST(MPI_Recv_init(r->buffer->at(), r->layout->count(), r->layout->type(), source_of(p), tag_of(p),
+                         handle, &r->request));
   } else {
     count(kRestarted);
     r->buffer->wipe();
@@ -130,7 +138,8 @@ Receiving& Rank::post(const Pattern& p, bool is_persistent) {
   if (is_persistent) {
     MUST(MPI_Start(&r->request));
   } else {
-    MUST(MPI_Irecv(r->buffer->at(), r->layout->count(), r->layout->type(), source_of(p), tag_of(p), handle, &r->request));
+    MUST(MPI_Irecv(r->buffer->at(), r->layout->count(), r->layout->type(), source_of(p), tag_of(p), handle,
+                   &r->request));
   }
   events_[r->event].posted = ++tick_;
   r->active = true;
@@ -140,10 +149,11 @@ Receiving& Rank::post(const Pattern& p, bool is_persistent) {
 }
 
 void Rank::post_ahead() {
-  if (pending_.size() >= 40) return;
+  if (pending_.size() >= job.pending) return;
   std::vector<int> candidates;
   for (size_t i = 0; i < plan_.messages.size(); i++)
-    if (open(static_cast<int>(i)) && usable(at(static_cast<int>(i)).comm)) candidates.push_back(static_cast<int>(i));
+    if (open(static_cast<int>(i)) && usable(at(static_cast<int>(i)).comm))
+      candidates.push_back(static_cast<int>(i));
   Pattern p;
   if (!candidates.empty() && mine_.chance(90)) {
     p = pattern_for(mine_.pick(candidates));
@@ -172,8 +182,8 @@ void Rank::receive_one(int k) {
   if (truncated(k)) return;
   const Pattern p = pattern_for(k);
   MPI_Comm handle = comm(p.comm).handle;
-  if (!mine_.chance(probing_)) {
-    if (mine_.chance(50)) {
+  if (!mine_.chance(probing_) || !job.probes) {
+    if (mine_.chance(50) || pending_.size() >= job.pending) {
       receive(p);
     } else {
       post(p, mine_.chance(20));
@@ -186,8 +196,8 @@ void Rank::receive_one(int k) {
   const size_t event = events_.size() - 1;
   MPI_Message m = MPI_MESSAGE_NULL;
   int there = waiting;
-  step("step %d: %s%srobe on %s for message %d: source %d, tag %d", now_, waiting ? "" : "I", matched ? "mp" : "p",
-       comm(p.comm).name.c_str(), k, p.source, p.tag);
+  step("step %d: %s%srobe on %s for message %d: source %d, tag %d", now_, waiting ? "" : "I",
+       matched ? "mp" : "p", comm(p.comm).name.c_str(), k, p.source, p.tag);
   if (waiting && matched) {
     MUST(MPI_Mprobe(source_of(p), tag_of(p), handle, &m, &s));
   } else if (waiting) {
@@ -219,10 +229,11 @@ int Rank::receive(const Pattern& p) {
   begin_event(Event::receive, p);
   r->event = events_.size() - 1;
   if (mine_.chance(80)) {
-    MUST(MPI_Recv(r->buffer->at(), r->layout->count(), r->layout->type(), source_of(p), tag_of(p), handle, &s));
+    MUST(MPI_Recv(r->buffer->at(), r->layout->count(), r->layout->type(), source_of(p), tag_of(p), handle,
+                  &s));
   } else {
-    MUST(MPI_Sendrecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, r->buffer->at(), r->layout->count(), r->layout->type(), source_of(p),
-                      tag_of(p), handle, &s));
+    MUST(MPI_Sendrecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, r->buffer->at(), r->layout->count(),
+                      r->layout->type(), source_of(p), tag_of(p), handle, &s));
   }
   return take(*r, s, ++tick_);
 }
@@ -256,8 +267,8 @@ void Rank::receive_found(const Pattern& p, const MPI_Status& s, size_t probe) {
   events_[probe].message = k;
   CHECK_THAT(at(k).tag == found.tag && at(k).count == size,
              "a probe (" + describe(plan_, p) + ") found " + std::to_string(size) + " elements with tag " +
-                 std::to_string(found.tag) + " from " + std::to_string(found.source) + ", a receive then took " +
-                 describe(plan_, at(k)));
+                 std::to_string(found.tag) + " from " + std::to_string(found.source) +
+                 ", a receive then took " + describe(plan_, at(k)));
 }
 
 // 3.8.2: what MPI_Mprobe found is this message, whatever is received in between.
@@ -279,7 +290,8 @@ void Rank::receive_matched(MPI_Message* m, const Pattern& p, const MPI_Status& s
     step("step %d: MPI_Mrecv from %d, tag %d", now_, found.source, found.tag);
     MUST(MPI_Mrecv(r->buffer->at(), r->layout->count(), r->layout->type(), m, &received));
     const int k = take(*r, received, ++tick_);
-    CHECK_THAT(at(k).count == size, "MPI_Mprobe said " + std::to_string(size) + " elements for " + describe(plan_, at(k)));
+    CHECK_THAT(at(k).count == size,
+               "MPI_Mprobe said " + std::to_string(size) + " elements for " + describe(plan_, at(k)));
   } else {
     MUST(MPI_Imrecv(r->buffer->at(), r->layout->count(), r->layout->type(), m, &r->request));
     r->active = true;
@@ -299,7 +311,7 @@ bool Rank::truncated(int k) {
   auto r = prepare(p, false, draw(mine_, 0, at(k).count - 1));
   MPI_Status s = poisoned();
   MPI_Comm handle = comm(p.comm).handle;
-  const int how = draw(mine_, 0, 2), n = r->layout->count();
+  const int how = draw(mine_, 0, job.probes ? 2 : 1), n = r->layout->count();
   step("step %d: receiving message %d truncated", now_, k);
   begin_event(how == 2 ? Event::matched_probe : Event::receive, p);
   const size_t event = events_.size() - 1;
@@ -317,9 +329,10 @@ bool Rank::truncated(int k) {
   events_[event].ended = ++tick_;
   int error = -1;
   MPI_Error_class(code, &error);
-  CHECK_THAT(error == MPI_ERR_TRUNCATE, "the error class is " + std::to_string(error) + ", not MPI_ERR_TRUNCATE, for " +
-                                            std::to_string(r->layout->elements()) + " elements (" + describe(plan_, p) +
-                                            ") and " + describe(plan_, at(k)));
+  CHECK_THAT(error == MPI_ERR_TRUNCATE, "the error class is " + std::to_string(error) +
+                                            ", not MPI_ERR_TRUNCATE, for " +
+                                            std::to_string(r->layout->elements()) + " elements (" +
+                                            describe(plan_, p) + ") and " + describe(plan_, at(k)));
   const std::string outside = r->buffer->written_outside(*r->layout);
   CHECK_THAT(outside.empty(), "truncated: " + outside + ": " + describe(plan_, at(k)));
   events_[event].message = k;
@@ -332,24 +345,26 @@ bool Rank::truncated(int k) {
 void Rank::check_status(const Pattern& p, const MPI_Status& s) {
   const int from = s.MPI_SOURCE >= 0 ? comm(p.comm).rank_behind(s.MPI_SOURCE, me_) : -1;
   CHECK_THAT(from >= 0 && (p.source == kAny || p.source == from) && (p.tag == kAny || p.tag == s.MPI_TAG),
-             "source " + std::to_string(s.MPI_SOURCE) + " (rank " + std::to_string(from) + "), tag " + std::to_string(s.MPI_TAG) +
-                 " for " + describe(plan_, p));
+             "source " + std::to_string(s.MPI_SOURCE) + " (rank " + std::to_string(from) + "), tag " +
+                 std::to_string(s.MPI_TAG) + " for " + describe(plan_, p));
 }
 
 // Which message lies in the buffer. Each has a number in its first byte; of those with no bytes, one for each envelope is in the plan.
 int Rank::identify(const Pattern& p, const MPI_Status& s, const Layout& layout, const unsigned char* data) {
   check_status(p, s);
   const int size = layout.elements_of(s), from = comm(p.comm).rank_behind(s.MPI_SOURCE, me_);
-  const std::string got = std::to_string(size) + " elements from " + std::to_string(from) + ", tag " + std::to_string(s.MPI_TAG) +
-                          " (" + describe(plan_, p) + ")";
+  const std::string got = std::to_string(size) + " elements from " + std::to_string(from) + ", tag " +
+                          std::to_string(s.MPI_TAG) + " (" + describe(plan_, p) + ")";
   CHECK_THAT(size >= 0 && size <= layout.elements(), got);
   int k = -1;
   if (size > 0) {
     k = layout.first_byte(data);
-    CHECK_THAT(k < static_cast<int>(plan_.messages.size()), got + ": number " + std::to_string(k) + " is no message's");
+    CHECK_THAT(k < static_cast<int>(plan_.messages.size()),
+               got + ": number " + std::to_string(k) + " is no message's");
   } else {
     for (const Message& m : plan_.messages)
-      if (m.count == 0 && m.to == me_ && m.from == from && m.tag == s.MPI_TAG && m.comm == p.comm) k = m.number;
+      if (m.count == 0 && m.to == me_ && m.from == from && m.tag == s.MPI_TAG && m.comm == p.comm)
+        k = m.number;
     CHECK_THAT(k >= 0, got + ": nobody sent that");
   }
   const Message& m = at(k);
@@ -362,6 +377,8 @@ int Rank::identify(const Pattern& p, const MPI_Status& s, const Layout& layout, 
 // A receive is complete: 3.2.5, and 3.5 by way of the history.
 int Rank::take(Receiving& r, const MPI_Status& s, long ended) {
   const int k = identify(r.pattern, s, *r.layout, r.buffer->data());
+  if (job.trace == me_)
+    step("received message %d by receive %zu (%s)", k, r.event, describe(plan_, r.pattern).c_str());
   const std::string difference = r.buffer->difference(*r.layout, content_of(plan_, at(k)));
   CHECK_THAT(difference.empty(), difference + ": " + describe(plan_, at(k)));
   int flag = 1;
@@ -376,8 +393,8 @@ int Rank::take(Receiving& r, const MPI_Status& s, long ended) {
 }
 
 void Rank::cancel(Receiving& r) {
-  step("step %d: MPI_Cancel of a receive on %s from %d, tag %d", now_, comm(r.pattern.comm).name.c_str(), r.pattern.source,
-       r.pattern.tag);
+  step("step %d: MPI_Cancel of a receive on %s from %d, tag %d", now_, comm(r.pattern.comm).name.c_str(),
+       r.pattern.source, r.pattern.tag);
   events_[r.event].cancel = ++tick_;
   MUST(MPI_Cancel(&r.request));
   r.cancelling = true;
@@ -385,7 +402,7 @@ void Rank::cancel(Receiving& r) {
 
 // Only a receive that no message relies on.
 void Rank::cancel_one() {
-  if (pending_.empty()) return;
+  if (pending_.empty() || !job.cancels) return;
   Receiving& r = *mine_.pick(pending_);
   if (r.matched || r.cancelling) return;
   for (size_t i = 0; i < plan_.messages.size(); i++) {
@@ -401,8 +418,9 @@ void Rank::cancel_one() {
 void Rank::look() {
   std::vector<int> candidates;
   for (size_t i = 0; i < plan_.messages.size(); i++)
-    if (open(static_cast<int>(i)) && usable(at(static_cast<int>(i)).comm)) candidates.push_back(static_cast<int>(i));
-  if (candidates.empty()) return;
+    if (open(static_cast<int>(i)) && usable(at(static_cast<int>(i)).comm))
+      candidates.push_back(static_cast<int>(i));
+  if (candidates.empty() || !job.probes) return;
   const Pattern p = pattern_for(mine_.pick(candidates));
   const bool matched = mine_.chance(50);
   MPI_Status s = poisoned();

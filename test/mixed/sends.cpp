@@ -8,7 +8,8 @@ void Rank::attach() {
   for (const Message& m : plan_.messages) {
     if (m.from != me_ || !buffered(m.mode)) continue;
     int packed = 0;
-    MUST(MPI_Pack_size(m.count, plan_.basic_type(m.comm).type, control_, &packed));  // 3.6: what a buffered send needs
+    MUST(MPI_Pack_size(m.count, plan_.basic_type(m.comm).type, control_,
+                       &packed));  // 3.6: what a buffered send needs
     // Plain MPICH keeps the entries aligned, and counts a derived type's own header.
     bytes += static_cast<size_t>(packed) + MPI_BSEND_OVERHEAD + 256;
   }
@@ -46,7 +47,8 @@ void Rank::start(int k, bool may_block) {
   } else {
     operations_.push_back(std::make_unique<Sending>());
     s = static_cast<Sending*>(operations_.back().get());
-    s->layout = std::make_unique<Layout>(m.shape, m.count, plan_.basic_type(m.comm), plan_.fill + static_cast<uint64_t>(k));
+    s->layout = std::make_unique<Layout>(m.shape, m.count, plan_.basic_type(m.comm),
+                                         plan_.fill + static_cast<uint64_t>(k));
     s->buffer = std::make_unique<Buffer>(*s->layout);
     if (m.series >= 0) series_[static_cast<size_t>(m.series)] = s;
   }
@@ -57,8 +59,10 @@ void Rank::start(int k, bool may_block) {
   const int n = s->layout->count();
   const MPI_Datatype type = s->layout->type();
   Mode mode = m.mode;
-  if (blocks(mode) && !may_block) mode = mode == Mode::ssend ? Mode::issend : mode == Mode::send ? Mode::isend : Mode::irsend;
-  step("step %d: starting message %d to %d, mode %d%s", now_, k, m.to, static_cast<int>(mode), again ? ", again" : "");
+  if (blocks(mode) && !may_block)
+    mode = mode == Mode::ssend ? Mode::issend : mode == Mode::send ? Mode::isend : Mode::irsend;
+  step("step %d: starting message %d to %d, mode %d%s", now_, k, m.to, static_cast<int>(mode),
+       again ? ", again" : "");
   if (persistent(mode)) {
     if (!again) {
       s->persistent = true;
@@ -132,7 +136,8 @@ bool Rank::exchange(int out, int in) {
   Sending* s = static_cast<Sending*>(operations_.back().get());
   s->message = out;
   sent_[static_cast<size_t>(out)] = 1;
-  s->layout = std::make_unique<Layout>(o.shape, o.count, plan_.basic_type(o.comm), plan_.fill + static_cast<uint64_t>(out));
+  s->layout = std::make_unique<Layout>(o.shape, o.count, plan_.basic_type(o.comm),
+                                       plan_.fill + static_cast<uint64_t>(out));
   s->buffer = std::make_unique<Buffer>(*s->layout);
   s->layout->scatter(content_of(plan_, o), s->buffer->data());
   MPI_Status status = poisoned();
@@ -142,15 +147,16 @@ bool Rank::exchange(int out, int in) {
   begin_event(Event::receive, p);
   if (!replace) {
     r = prepare(p);
-    MUST(MPI_Sendrecv(s->buffer->at(), s->layout->count(), s->layout->type(), to, o.tag, r->buffer->at(), r->layout->count(),
-                      r->layout->type(), source_of(p), tag_of(p), c.handle, &status));
+    MUST(MPI_Sendrecv(s->buffer->at(), s->layout->count(), s->layout->type(), to, o.tag, r->buffer->at(),
+                      r->layout->count(), r->layout->type(), source_of(p), tag_of(p), c.handle, &status));
   } else {
     // What arrives lies over what was sent, and over the beginning of it only where it is shorter (3.10).
     r->pattern = p;
-    r->layout = std::make_unique<Layout>(o.shape, o.count, plan_.basic_type(o.comm), plan_.fill + static_cast<uint64_t>(out));
+    r->layout = std::make_unique<Layout>(o.shape, o.count, plan_.basic_type(o.comm),
+                                         plan_.fill + static_cast<uint64_t>(out));
     r->buffer = std::make_unique<Buffer>(*s->buffer);
-    MUST(MPI_Sendrecv_replace(r->buffer->at(), r->layout->count(), r->layout->type(), to, o.tag, source_of(p), tag_of(p), c.handle,
-                              &status));
+    MUST(MPI_Sendrecv_replace(r->buffer->at(), r->layout->count(), r->layout->type(), to, o.tag, source_of(p),
+                              tag_of(p), c.handle, &status));
     std::vector<unsigned char> expected = content_of(plan_, o), arrived = content_of(plan_, i);
     std::copy(arrived.begin(), arrived.end(), expected.begin());
     const std::string difference = r->buffer->difference(*r->layout, expected);

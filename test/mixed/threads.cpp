@@ -36,7 +36,8 @@ class Shared {
     plan_.basic.push_back(0);
     blocking_ = random_.chance(50);
     threads_ = draw(random_, 2, 4);
-    const int n = draw(random_, 20, kMostMessages), tags = draw(random_, 1, 4), longest = random_.chance(30) ? 100000 : 3000;
+    const int n = draw(random_, 20, kMostMessages), tags = draw(random_, 1, 4),
+              longest = random_.chance(30) ? 100000 : 3000;
     const int funnel = random_.chance(50) ? draw(random_, 0, job.ranks - 1) : -1;
     for (int k = 0; k < n; k++) {
       Message m;
@@ -197,9 +198,12 @@ class Shared {
     const int k = r.layout->first_byte(r.buffer->data());
     CHECK_THAT(size > 0 && k < static_cast<int>(plan_.messages.size()), "no message of this round");
     const Message& m = plan_.messages[static_cast<size_t>(k)];
-    const std::string got = "status: source " + std::to_string(s.MPI_SOURCE) + ", tag " + std::to_string(s.MPI_TAG) + ", " +
-                            std::to_string(size) + " bytes (" + describe(plan_, r.pattern) + "); bytes of " + describe(plan_, m);
-    CHECK_THAT(m.to == me_ && m.from == s.MPI_SOURCE && m.tag == s.MPI_TAG && m.count == size && r.pattern.matches(m), got);
+    const std::string got = "status: source " + std::to_string(s.MPI_SOURCE) + ", tag " +
+                            std::to_string(s.MPI_TAG) + ", " + std::to_string(size) + " bytes (" +
+                            describe(plan_, r.pattern) + "); bytes of " + describe(plan_, m);
+    CHECK_THAT(m.to == me_ && m.from == s.MPI_SOURCE && m.tag == s.MPI_TAG && m.count == size &&
+                   r.pattern.matches(m),
+               got);
     CHECK_THAT(open(m), "received twice: " + got);
     const std::string difference = r.buffer->difference(*r.layout, content_of(plan_, m));
     CHECK_THAT(difference.empty(), difference + ": " + got);
@@ -216,7 +220,9 @@ class Shared {
       bool two = false;
       {
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (std::none_of(plan_.messages.begin(), plan_.messages.end(), [&](const Message& m) { return open(m); })) return;
+        if (std::none_of(plan_.messages.begin(), plan_.messages.end(),
+                         [&](const Message& m) { return open(m); }))
+          return;
         p.comm = enter(random, &p) ? 0 : -1;
         if (p.comm == 0 && random.chance(25)) two = enter(random, &second);
       }
@@ -258,7 +264,8 @@ class Shared {
   }
 
   void receive_one(int thread, Random& random, const Pattern& p) {
-    const int source = p.source == kAny ? MPI_ANY_SOURCE : p.source, tag = p.tag == kAny ? MPI_ANY_TAG : p.tag;
+    const int source = p.source == kAny ? MPI_ANY_SOURCE : p.source,
+              tag = p.tag == kAny ? MPI_ANY_TAG : p.tag;
     MPI_Status s = poisoned();
     int flag = 0;
     switch (draw(random, 0, 5)) {
@@ -327,6 +334,8 @@ class Shared {
 
 }  // namespace
 
-void share_one(uint64_t seed, MPI_Comm comm) { Shared(seed, comm).carry_out(); }
+void share_one(uint64_t seed, MPI_Comm comm) {
+  Shared(seed, comm).carry_out();
+}
 
 }  // namespace mixed

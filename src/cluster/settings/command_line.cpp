@@ -109,7 +109,9 @@ Result<MemorySizes> read_memory_sizes(const std::string& path) {
     if (text.empty()) continue;
     uint64_t value = 0;
     const bool plain = text.find_first_not_of("0123456789") == std::string::npos;
-    if (!(plain ? parse_bytes(text + "MiB", ByteUnits::binary, &value) : parse_bytes(text, ByteUnits::binary, &value)) || value == 0)
+    if (!(plain ? parse_bytes(text + "MiB", ByteUnits::binary, &value)
+                : parse_bytes(text, ByteUnits::binary, &value)) ||
+        value == 0)
       return Status::error(EINVAL, path + ":" + std::to_string(sizes.lines) + ": \"" + text +
                                        "\" is not a number of MB, nor a size such as 20GiB");
     sizes.bytes.push_back(value);

@@ -13,9 +13,9 @@ void post(Endpoint* e, Request* r);
 void unpost(Endpoint* e, Request* r);
 // The first receive that matches the message, or nullptr.
 Request* find_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag);
-// Takes it out. nullptr: there is none; or it is reserved, then it is wanted from now on; or it may yet get an
-// earlier message of the same sender, which waits for a reserved one. Earlier are all that are unexpected, or
-// those before `own`, which is the message itself.
+// Takes it out. nullptr: there is none; or it is reserved, then it is wanted from now on; or it may yet get
+// an earlier message of the same sender, which waits for a reserved one. Earlier are all that are unexpected,
+// or those before `own`, which is the message itself.
 Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag,
                      const Envelope* own = nullptr);
 

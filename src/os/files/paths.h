@@ -6,7 +6,8 @@
 
 namespace tasuki::os {
 
-// May this process read it? If not, the reason is in errno. Whether it may be executed: os/process/executable.h.
+// May this process read it? If not, the reason is in errno. Whether it may be executed:
+// os/process/executable.h.
 bool can_read(const std::string& path);
 
 // What matches a pattern of the shell (* ? [...]), in alphabetic order.

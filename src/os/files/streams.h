@@ -24,8 +24,8 @@ class Awaited {
   pollfd entry_;
 };
 
-// Sleeps until something comes by one of them, for at most so long; negative: for ever. Returns by how many; 0
-// after the time; negative, with errno, after a signal (EINTR). Allocates nothing.
+// Sleeps until something comes by one of them, for at most so long; negative: for ever. Returns by how many;
+// 0 after the time; negative, with errno, after a signal (EINTR). Allocates nothing.
 int wait_for(Awaited* list, size_t count, int timeout_ms);
 
 // A file, to be read; or to be written, from its beginning, with what it has gone. Invalid, with errno: it

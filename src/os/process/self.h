@@ -25,8 +25,8 @@ void set_limit(Limit limit, const LimitValues& values);
 // This process ends (SIGALRM) in so many seconds, whatever it does until then.
 void end_in(unsigned seconds);
 
-// SIGINT, SIGTERM and SIGHUP do not end this process any more: it ends in order what it has started. Those that
-// it was started to ignore may stay ignored.
+// SIGINT, SIGTERM and SIGHUP do not end this process any more: it ends in order what it has started. Those
+// that it was started to ignore may stay ignored.
 enum class Ignored { is_caught, stays };
 void catch_interrupts(Ignored ignored);
 int interrupted();  // the last of these signals; 0: none came

@@ -1,5 +1,5 @@
-// What the tasks of a space settle together about the ranks of the job, in the slot of the board that the message
-// layer leaves to the shim.
+// What the tasks of a space settle together about the ranks of the job, in the slot of the board that the
+// message layer leaves to the shim.
 #pragma once
 
 #include <new>

@@ -145,8 +145,8 @@ int Requests::launch_receive(Request* r, void* buf, MPI_Count count, MPI_Datatyp
 
 namespace {
 
-// The receive that follows a probe gets the message that the probe has found elsewhere, though others may have
-// come: its source, if the message is still there.
+// The receive that follows a probe gets the message that the probe has found elsewhere, though others may
+// have come: its source, if the message is still there.
 int probed(CommInfo* c, int tag) {
   const int source = c->probed_source;
   if (source == kNobody || (tag != MPI_ANY_TAG && tag != c->probed_tag)) return MPI_ANY_SOURCE;

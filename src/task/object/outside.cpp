@@ -1,6 +1,6 @@
 // What a task executes inherits this library and is no task. An MPI program among them that has the shim says
-// so itself, at MPI_Init (shim/calls/outside.cpp); one without it, where no launcher told which MPI it would be,
-// here.
+// so itself, at MPI_Init (shim/calls/outside.cpp); one without it, where no launcher told which MPI it would
+// be, here.
 #include <errno.h>
 #include <link.h>
 #include <stdio.h>
