@@ -17,7 +17,7 @@ Basic basic_of(int which) {
 }
 
 Layout::Layout(int shape, int count, Basic basic, uint64_t seed)
-    : basic_(basic), type_(basic.type), count_(count), elements_(count) {
+    : type_(basic.type), count_(count), elements_(count) {
   Random random(seed);
   const size_t unit = static_cast<size_t>(basic.bytes);
   const auto block = [&](size_t at, int n) { blocks_.push_back({at * unit, static_cast<size_t>(n) * unit}); };

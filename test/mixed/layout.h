@@ -29,7 +29,6 @@ class Layout {
   struct Block {
     size_t at, bytes;
   };
-  Basic basic_;
   MPI_Datatype type_;
   bool own_ = false;
   int count_, elements_;

@@ -1,7 +1,7 @@
 // A random MPI program that looks for broken rules of matching and order: on each communicator, messages of several kinds between all
 // pairs of ranks, and receives whose patterns overlap.
 //
-//   mixed [--seed N] [--seconds S | --rounds N] [--first R] [--threads] [--limit S] [--pending N] [--steps N]
+//   mixed [--seed N] [--seconds S | --rounds N] [--first R] [--threads | --shared] [--limit S] [--pending N] [--steps N]
 //         [--without probes,cancels,persistent] [--verbose] [--trace RANK] [--pause]
 //
 // What round R of seed N does is the same everywhere and needs no other round before it: what failed in round 17 fails again, or may, with
@@ -64,7 +64,7 @@ struct Options {
   double seconds = 3;
   long first = 0, rounds = -1;
   unsigned limit = 60;
-  bool pause = false;
+  bool pause = false, shared = false;
 };
 
 // Do the clocks of all ranks agree? They do in one kernel.
@@ -153,7 +153,7 @@ void run(const Options& options) {
     }
     if (!job.threads) {
       carry_out(seed, sets.comms[0], sets.controls[0]);
-    } else if (Random(seed).chance(60)) {
+    } else if (!options.shared && Random(seed).chance(60)) {
       round_in_threads(seed, sets);
     } else {
       share_one(seed, sets.shared);
@@ -213,6 +213,8 @@ int main(int argc, char** argv) {
     const std::string name = argv[i];
     if (name == "--threads") {
       job.threads = true;
+    } else if (name == "--shared") {  // only the rounds in which threads share a communicator
+      job.threads = options.shared = true;
     } else if (name == "--verbose") {
       job.verbose = true;
     } else if (i + 1 < argc && name == "--seed") {
