@@ -1,6 +1,6 @@
 // error at 32: the attribute 'section' applies to memory of the executable
 dlm double a[3] __attribute__((section("data")));
-// error at 16: the attribute 'section' speaks
+// error at 16: the attribute 'section' applies
 __attribute__((__section__("data"))) dlm double b[3];
 int real[3];
 // error at 36: the attribute 'alias' applies to memory
