@@ -304,7 +304,8 @@ struct alignas(kLine) Endpoint {
   int32_t slot;
   int32_t world_rank;  // set after MPI_Init
   int32_t world_size;
-  std::atomic<uint32_t> ready;  // world_rank and world_size are set
+  uint32_t several_threads;     // its program may call from several threads at once
+  std::atomic<uint32_t> ready;  // the three above are set
   Staging* staging;
   // One for each task of the space; they follow the structure.
   Peer& peer(int32_t of_slot) { return reinterpret_cast<Peer*>(this + 1)[of_slot]; }

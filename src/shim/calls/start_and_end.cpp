@@ -180,6 +180,10 @@ void activate(const task::TaskSlot* slot) {
   pmpi().Comm_size(MPI_COMM_WORLD, &p.world_size);
   self->world_rank = p.world_rank;
   self->world_size = p.world_size;
+  int level = MPI_THREAD_SINGLE;
+  pmpi().Query_thread(&level);
+  p.threads = level == MPI_THREAD_MULTIPLE;
+  self->several_threads = p.threads ? 1 : 0;
   self->ready.store(1, std::memory_order_release);
   freeze_members(p.board);
   if (p.board->member(self->slot).member == 0 || !members_belong_together(p.board, p.world_size)) {
@@ -196,9 +200,6 @@ void activate(const task::TaskSlot* slot) {
   for (int i = 0; i < p.world_size; i++) slots[i] = -1;
   for_each_member(p.board, [&](Endpoint* e) { slots[e->world_rank] = e->slot; });
 
-  int level = MPI_THREAD_SINGLE;
-  pmpi().Query_thread(&level);
-  p.threads = level == MPI_THREAD_MULTIPLE;
   p.statistics = setting_flag("TASUKI_STATS");
   if (formats_agree()) p.remote.open(static_cast<RemotePolicy>(setting_choice("TASUKI_REMOTE")));
   p.requests.open(p.world_rank, p.threads);
@@ -213,7 +214,11 @@ void activate(const task::TaskSlot* slot) {
   p.messages.open(p.quiet_comm, p.threads);
   p.never_done = generalized_request();
   p.types.open(p.threads);
-  p.comms.open(p.board, slots, p.world_size, p.threads);
+  // Open MPI's MPI_Cancel may call a receive cancelled that another thread has just matched, and receives on
+  // mixed communicators depend on it (twins.h).
+  bool mix = true;
+  for_each_member(p.board, [&](Endpoint* e) { mix = mix && e->several_threads == 0; });
+  p.comms.open(p.board, slots, p.world_size, p.threads, mix);
   // MPI_Finalize deletes the attributes of MPI_COMM_SELF first, the oldest last (MPI-4.0, 11.2.4): the layer
   // works for the user's own callbacks and ends after them.
   int keyval = MPI_KEYVAL_INVALID;

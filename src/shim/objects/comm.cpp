@@ -17,18 +17,19 @@ int* integers(int n) {
 
 }  // namespace
 
-void CommTable::open(Board* board, int* slot_of_world_rank, int world_size, bool threads) {
+void CommTable::open(Board* board, int* slot_of_world_rank, int world_size, bool threads, bool mix) {
   map_.set_threads(threads);
   board_ = board;
   slot_of_world_rank_ = slot_of_world_rank;
   world_size_ = world_size;
+  mix_ = mix;
   pmpi().Comm_group(MPI_COMM_WORLD, &world_group_);
   pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &CommTable::forget, &keyval_, this);
   int rank = 0;
   pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
   const int here = world_size - static_cast<int>(std::count(slot_of_world_rank,
                                                             slot_of_world_rank + world_size, kElsewhere));
-  if (here > 1 || world_size == 1) {
+  if (here == world_size || (mix && here > 1)) {
     int* slots = integers(world_size);
     if (slots != nullptr) {
       std::copy_n(slot_of_world_rank, world_size, slots);
@@ -222,15 +223,16 @@ int CommTable::adopt(MPI_Comm comm) {
   const bool used = memory && local.known && peers.known &&
                     (inter != 0 ? peers.here > 0 : peers.here > 1 || peers.count == 1);
   const bool all_here = local.here == local.count && peers.here == peers.count;
+  const bool handled = used && (all_here || mix_);
   Agreed agreed{};
   int rc = memory ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-  if (used && all_here)
+  if (handled && all_here)
     rc = inter != 0 ? agree_inter(comm, &agreed) : agree(comm, peers.count, &agreed);
-  else if (used)
+  else if (handled)
     rc = inter != 0 ? agree_here_inter(comm, rank, local, remote, &agreed)
                     : agree_here(comm, rank, local, &agreed);
   if (inter != 0) free(local.slots);
-  if (rc != MPI_SUCCESS || !used) {
+  if (rc != MPI_SUCCESS || !handled) {
     free(peers.slots);
     return rc;
   }

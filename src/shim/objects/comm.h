@@ -50,7 +50,8 @@ class CommTable {
  public:
   // Fills in MPI_COMM_WORLD (if another of its ranks is here) and MPI_COMM_SELF. `slot_of_world_rank` holds
   // kElsewhere for ranks that are not tasks of this space; it is kept.
-  void open(Board* board, int* slot_of_world_rank, int world_size, bool threads);
+  // `mix`: communicators with members elsewhere are handled, too. All tasks of the space must say the same.
+  void open(Board* board, int* slot_of_world_rank, int world_size, bool threads, bool mix);
   void close();
 
   // nullptr: not handled here.
@@ -101,6 +102,7 @@ class CommTable {
   Board* board_ = nullptr;
   int* slot_of_world_rank_ = nullptr;
   int world_size_ = 0;
+  bool mix_ = false;
   MPI_Group world_group_{};
   int keyval_ = MPI_KEYVAL_INVALID;
 };
