@@ -30,6 +30,7 @@ void tell_all(int file);
 namespace {
 
 constexpr long kEpoch = 16;  // rounds with the same communicators
+constexpr long kLeast = 8;   // rounds, also where a round takes longer than the seconds asked for
 constexpr int kThreads = 3, kSlots = 8;
 
 std::atomic<long> figures[kFigures];
@@ -137,7 +138,8 @@ void run(const Options& options) {
   const double end = now() + options.seconds;
   long made_for = -1;
   for (long r = options.first;; r++) {
-    int go = options.rounds >= 0 ? r - options.first < options.rounds : now() < end;
+    int go =
+        options.rounds >= 0 ? r - options.first < options.rounds : r - options.first < kLeast || now() < end;
     step("MPI_Bcast of whether to go on");
     MUST(MPI_Bcast(&go, 1, MPI_INT, 0, control));
     if (!go) break;

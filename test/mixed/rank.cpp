@@ -210,6 +210,10 @@ void Rank::collect(const Step& s) {
 void Rank::make(const Step& s) {
   Comm &parent = comm(s.comm), &made = comm(s.made);
   if (!parent.member(me_)) return;
+  // Plain MPICH 4.0 gives a new communicator the context of one that was freed, although a receive is still pending there, and that takes
+  // messages of the new one.
+  for (int c = 0; !kOpenMpi && c < static_cast<int>(plan_.comms.size()); c++)
+    if (comm(c).freed) settle(c);
   if (s.act == Act::dup) {
     step("step %d: MPI_Comm_dup of %s", now_, parent.name.c_str());
     MUST(MPI_Comm_dup(parent.handle, &made.handle));
@@ -224,26 +228,33 @@ void Rank::make(const Step& s) {
   CHECK(number == made.number[static_cast<size_t>(me_)]);
 }
 
-// 7.4.3: pending operations on a communicator that is freed complete normally. What is still to come must find its receive posted.
-void Rank::free_comm(int c) {
-  if (!comm(c).member(me_)) return;
-  // Plain Open MPI 4.1 crashes in MPI_Cancel when a receive is pending on an intercommunicator that was freed.
-  const bool receive_all = kOpenMpi && comm(c).inter;
-  for (size_t i = 0; i < plan_.messages.size(); i++) {
-    const int k = static_cast<int>(i);
-    if (at(k).comm != c || !open(k) || (deferred_[i] && !receive_all)) continue;
-    if (!receive_all && ensure_absorbed(k, false)) {
-      deferred_[i] = 1;
-    } else {
-      obtain(k);
-    }
-  }
+// Receives all that was sent on a communicator; nothing is pending there afterwards.
+void Rank::settle(int c) {
+  for (const Message& m : plan_.messages)
+    if (m.comm == c && available(m.number)) obtain(m.number);
   for (Operation* o : active()) {
-    if (!receive_all || !o->active || o->kind != Operation::receive) continue;
+    if (!o->active || o->kind != Operation::receive) continue;
     auto& r = static_cast<Receiving&>(*o);
     if (r.pattern.comm != c) continue;
     if (!r.cancelling && !r.matched) cancel(r);
     wait_for(r);
+  }
+}
+
+// 7.4.3: pending operations on a communicator that is freed complete normally. What is still to come must find its receive posted.
+void Rank::free_comm(int c) {
+  if (!comm(c).member(me_)) return;
+  // Plain Open MPI 4.1 crashes in MPI_Cancel when a receive is pending on an intercommunicator that was freed. For MPICH see make();
+  // with threads another one may make the next communicator.
+  if (kOpenMpi ? comm(c).inter : job.threads) settle(c);
+  for (size_t i = 0; i < plan_.messages.size(); i++) {
+    const int k = static_cast<int>(i);
+    if (at(k).comm != c || !open(k) || deferred_[i]) continue;
+    if (ensure_absorbed(k, false)) {
+      deferred_[i] = 1;
+    } else {
+      obtain(k);
+    }
   }
   // Plain Open MPI 4.1 crashes when a collective operation is pending on what is freed.
   for (Operation* o : active())

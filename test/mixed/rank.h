@@ -85,6 +85,7 @@ class Rank {
   void collect(const Step& s);
   void make(const Step& s);
   void free_comm(int comm);
+  void settle(int comm);
   void finish_round();
   void check_synchronous();
   Comm& comm(int c) { return plan_.comms[static_cast<size_t>(c)]; }

@@ -206,12 +206,25 @@ class Shared {
                got);
     CHECK_THAT(open(m), "received twice: " + got);
     const std::string difference = r.buffer->difference(*r.layout, content_of(plan_, m));
-    CHECK_THAT(difference.empty(), difference + ": " + got);
+    CHECK_THAT(difference.empty(), difference + ": " + got + others_there(r, m));
     done_[static_cast<size_t>(k)] = 1;
     leave(r.pattern);
     r.event.message = k;
     if (r.event.ended == LONG_MAX) r.event.ended = ++tick_;
     events_.push_back(r.event);
+  }
+
+  // Which other messages' bytes lie behind the message in a buffer.
+  std::string others_there(Receive& r, const Message& m) const {
+    std::string text;
+    for (const Message& o : plan_.messages) {
+      if (o.to != me_ || o.count <= m.count || o.count > r.layout->elements()) continue;
+      const std::vector<unsigned char> content = content_of(plan_, o);
+      if (std::equal(content.begin() + m.count, content.end(), r.buffer->data() + m.count))
+        text +=
+            "; behind it lie bytes of " + describe(plan_, o) + (open(o) ? ", which nobody has received" : "");
+    }
+    return text;
   }
 
   void receive_all(int thread, Random random) {
@@ -268,7 +281,10 @@ class Shared {
               tag = p.tag == kAny ? MPI_ANY_TAG : p.tag;
     MPI_Status s = poisoned();
     int flag = 0;
-    switch (draw(random, 0, 5)) {
+    int how = draw(random, 0, 5);
+    // Plain Open MPI 4.1 loses a message now and then when a thread cancels while others receive on the communicator.
+    if ((how == 3 && (!job.cancels || kOpenMpi)) || (how > 3 && !job.probes)) how = draw(random, 0, 2);
+    switch (how) {
       case 0: {
         step("thread %d: MPI_Recv from %d, tag %d", thread, p.source, p.tag);
         Receive r = prepare(p, thread, Event::receive);
