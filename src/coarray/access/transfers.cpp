@@ -136,13 +136,14 @@ void Transfers::copy_with_device(const Operand& to, const Operand& from, Through
   }
   if (to_here || from_here) {
     const Operand &there = to_here ? from : to, &here = to_here ? to : from;
-    if (here.extent.shape.dense()) return remote(there, here, from_here, through);
+    const Direction direction = from_here ? Direction::put : Direction::get;
+    if (here.extent.shape.dense()) return remote(there, here, direction, through);
     const Between between(&device_, here.place.device, bytes);
     if (from_here) {
       copy(between.operand, from, Through::at_return);
-      return remote(to, between.operand, true, Through::at_return);
+      return remote(to, between.operand, direction, Through::at_return);
     }
-    remote(from, between.operand, false, Through::at_return);
+    remote(from, between.operand, direction, Through::at_return);
     return copy(to, between.operand, Through::at_return);
   }
   const Between between(&device_, false, bytes);
@@ -184,35 +185,38 @@ void Transfers::by_host(const Operand& to, const Operand& from) {
   }
 }
 
-void Transfers::remote(const Operand& there, const Operand& here, bool put, Through through) {
-  if (!there.place.device) return by_host_window(there, here, put);
+void Transfers::remote(const Operand& there, const Operand& here, Direction direction, Through through) {
+  if (!there.place.device) return by_host_window(there, here, direction);
   const Mirror* mirror = there.place.segment->mirror.get();
-  if (mirror != nullptr && mirror->window != nullptr) return by_window(there, here, put, through);
-  by_courier(there, here, put);
+  if (mirror != nullptr && mirror->window != nullptr) return by_window(there, here, direction, through);
+  by_courier(there, here, direction);
 }
 
-void Transfers::by_courier(const Operand& there, const Operand& here, bool put) {
+void Transfers::by_courier(const Operand& there, const Operand& here, Direction direction) {
   each_part(there, Courier::kPart, 0, [&](const Operand& part, uint64_t offset) {
-    courier_.part(part.place, part.extent.shape, {here.place.direct + offset, here.place.device}, put);
+    courier_.part(part.place, part.extent.shape, {here.place.direct + offset, here.place.device}, direction);
   });
   courier_.end();
 }
 
 // The MPI library takes both addresses as they are.
-void Transfers::by_window(Operand there, const Operand& here, bool put, Through through) {
+void Transfers::by_window(Operand there, const Operand& here, Direction direction, Through through) {
   device_.synchronize();
   there.place.segment = there.place.segment->mirror->window;
   there.place.device = false;
   Operand plain = here;
   plain.place.device = false;
   // As if deferred, so that nothing is staged by stores of the host.
-  host_.copy(put ? there : plain, put ? plain : there, Through::at_complete);
+  if (direction == Direction::put)
+    host_.copy(there, plain, Through::at_complete);
+  else
+    host_.copy(plain, there, Through::at_complete);
   if (through == Through::at_return) there.place.segment->outstanding->local(there.place.target);
 }
 
 // Host memory that a window reaches, and device memory here: one part is on its way while the device packs or
 // takes the next.
-void Transfers::by_host_window(const Operand& there, const Operand& here, bool put) {
+void Transfers::by_host_window(const Operand& there, const Operand& here, Direction direction) {
   constexpr uint64_t kPart = 1 << 20;
   char* staged = device_.pinned(2 * kPart);
   int turn = 0;
@@ -222,7 +226,7 @@ void Transfers::by_host_window(const Operand& there, const Operand& here, bool p
     const Operand device = dense_device(here.place.direct + offset, bytes);
     Outstanding& window = *part.place.segment->outstanding;
     turn ^= 1;
-    if (put) {
+    if (direction == Direction::put) {
       if (turn == 1) window.local(part.place.target);  // the stage is free again
       copy(stage, device, Through::at_return);
       copy(part, stage, Through::at_complete);

@@ -8,6 +8,7 @@
 
 #include "coarray/device/courier.h"
 #include "coarray/device/device.h"
+#include "coarray/local/direction.h"
 #include "coarray/local/host_transfers.h"
 #include "coarray/local/place.h"
 
@@ -75,10 +76,10 @@ class Transfers {
   void copy_here(const Operand& to, const Operand& from);
   void by_host(const Operand& to, const Operand& from);
   // `here` is dense.
-  void remote(const Operand& there, const Operand& here, bool put, Through through);
-  void by_courier(const Operand& there, const Operand& here, bool put);
-  void by_window(Operand there, const Operand& here, bool put, Through through);
-  void by_host_window(const Operand& there, const Operand& here, bool put);
+  void remote(const Operand& there, const Operand& here, Direction direction, Through through);
+  void by_courier(const Operand& there, const Operand& here, Direction direction);
+  void by_window(Operand there, const Operand& here, Direction direction, Through through);
+  void by_host_window(const Operand& there, const Operand& here, Direction direction);
 
   Memory& memory_;
   HostTransfers& host_;

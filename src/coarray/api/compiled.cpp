@@ -88,19 +88,16 @@ bool copy_piece(const tasuki_xmp_section& to, const tasuki_xmp_section& from, un
   Runtime& r = runtime();
   char *target = static_cast<char*>(to.base) + there.first,
        *source = static_cast<char*>(from.base) + here.first;
-  const bool put = (to.flags & TASUKI_XMP_REMOTE) != 0;
-  const Place place =
-      put ? r.place(target, there.bytes, to.image, where) : r.place(source, there.bytes, from.image, where);
-  if (put)
-    r.transfers.put(place, source, there.bytes, through(flags));
+  if ((to.flags & TASUKI_XMP_REMOTE) != 0)
+    r.transfers.put(r.place(target, there.bytes, to.image, where), source, there.bytes, through(flags));
   else
-    r.transfers.get(target, place, there.bytes, through(flags));
+    r.transfers.get(target, r.place(source, there.bytes, from.image, where), there.bytes, through(flags));
   return true;
 }
 
 // A put or get that names device memory at one end or both.
-void transfer_by_flags(void* local, const void* coarray, size_t bytes, int image, unsigned flags, bool put,
-                       Where where) {
+void transfer_by_flags(void* local, const void* coarray, size_t bytes, int image, unsigned flags,
+                       Direction direction, Where where) {
   Runtime& r = runtime();
   Operand here, there;
   for (Operand* operand : {&here, &there}) {
@@ -112,7 +109,10 @@ void transfer_by_flags(void* local, const void* coarray, size_t bytes, int image
   if ((flags & TASUKI_XMP_DEVICE) != 0) r.coarrays.to_device(&there.place, coarray, where);
   here.place.direct = static_cast<char*>(local);
   if ((flags & TASUKI_XMP_DEVICE_LOCAL) != 0) local_on_device(&here.place, where);
-  r.transfers.copy(put ? there : here, put ? here : there, through(flags));
+  if (direction == Direction::put)
+    r.transfers.copy(there, here, through(flags));
+  else
+    r.transfers.copy(here, there, through(flags));
 }
 
 }  // namespace
@@ -178,7 +178,7 @@ EXPORT void tasuki_xmp_put(void* to, const void* from, size_t bytes, int image, 
                            const char* file, int line) {
   const Where where = {file, line};
   if ((flags & kDeviceFlags) != 0) [[unlikely]]
-    return transfer_by_flags(const_cast<void*>(from), to, bytes, image, flags, true, where);
+    return transfer_by_flags(const_cast<void*>(from), to, bytes, image, flags, Direction::put, where);
   Runtime& r = runtime();
   const Place place = r.place(to, bytes, image, where);
   r.transfers.put(place, from, bytes, through(flags));
@@ -188,7 +188,7 @@ EXPORT void* tasuki_xmp_get(void* to, const void* from, size_t bytes, int image,
                             const char* file, int line) {
   const Where where = {file, line};
   if ((flags & kDeviceFlags) != 0) [[unlikely]] {
-    transfer_by_flags(to, from, bytes, image, flags, false, where);
+    transfer_by_flags(to, from, bytes, image, flags, Direction::get, where);
     return to;
   }
   Runtime& r = runtime();

@@ -15,7 +15,7 @@ namespace tasuki::coarray {
 struct Courier::Order {
   uint64_t address, span, bytes;  // of the host, there
   Shape shape;
-  bool put;
+  Direction direction;
 };
 
 // Each word is written by one side only, but for the lock.
@@ -74,7 +74,7 @@ bool Courier::serve_once() {
            "directive have on their devices must stand in #pragma acc declare create(name)");
     const Bytes there = {address, true}, here = {box.bytes, false};
     const Shape dense = dense_shape(order.bytes);
-    if (order.put)
+    if (order.direction == Direction::put)
       device_.copy(there, order.shape, here, dense);
     else
       device_.copy(here, dense, there, order.shape);
@@ -85,7 +85,7 @@ bool Courier::serve_once() {
   return any;
 }
 
-void Courier::part(const Place& place, const Shape& shape, Bytes here, bool put) {
+void Courier::part(const Place& place, const Shape& shape, Bytes here, Direction direction) {
   Open& open = open_[turn_];
   turn_ ^= 1;
   finish(&open);
@@ -105,8 +105,8 @@ void Courier::part(const Place& place, const Shape& shape, Bytes here, bool put)
   for (int i = 0; i < shape.depth; i++)
     order.span += static_cast<uint64_t>((shape.levels[i].count - 1) * shape.levels[i].stride);
   order.shape = shape;
-  order.put = put;
-  if (put) {
+  order.direction = direction;
+  if (direction == Direction::put) {
     const char* bytes = here.at;
     if (here.device) {
       char* staged = device_.pinned(2 * kPart) + (&open - open_) * kPart;
@@ -118,7 +118,8 @@ void Courier::part(const Place& place, const Shape& shape, Bytes here, bool put)
   }
   transfers_.put(at(&box->order), &order, sizeof order, Through::at_return);
   if (boxes_->outstanding != nullptr) boxes_->outstanding->flush(place.target);
-  open = {box, place.target, word(at(&box->done), TASUKI_XMP_ATOMIC_REF, 0) + 1, here, order.bytes, put};
+  open = {box,  place.target, word(at(&box->done), TASUKI_XMP_ATOMIC_REF, 0) + 1,
+          here, order.bytes,  direction};
   __atomic_thread_fence(__ATOMIC_SEQ_CST);  // stores that went past the caches
   word(at(&box->wanted), TASUKI_XMP_ATOMIC_DEFINE, open.number);
 }
@@ -128,7 +129,7 @@ void Courier::finish(Open* open) {
   const auto at = [&](const void* p) { return place_of(boxes_, open->target, p); };
   Waiter waiter(&patience_);
   while (word(at(&open->box->done), TASUKI_XMP_ATOMIC_REF, 0) != open->number) waiter.turn();
-  if (!open->put) {
+  if (open->direction == Direction::get) {
     char* bytes = open->here.device ? device_.pinned(2 * kPart) : open->here.at;
     transfers_.get(bytes, at(open->box->bytes), open->bytes, Through::at_return);
     if (open->here.device) {

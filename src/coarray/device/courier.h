@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "coarray/device/device.h"
+#include "coarray/local/direction.h"
 #include "coarray/local/host_transfers.h"
 #include "coarray/local/memory.h"
 #include "coarray/local/place.h"
@@ -36,7 +37,7 @@ class Courier {
   // Bytes that lie densely, in parts of kPart at most: part() for each in order, then end(). `place` is of
   // device memory, with the shape in ascending order; `here` is on the host or on the device. A put's bytes
   // may be changed when part() returns; a get's are there after end().
-  void part(const Place& place, const Shape& shape, Bytes here, bool put);
+  void part(const Place& place, const Shape& shape, Bytes here, Direction direction);
   void end();
 
  private:
@@ -49,7 +50,7 @@ class Courier {
     int32_t number = 0;
     Bytes here{};
     uint64_t bytes = 0;
-    bool put = false;
+    Direction direction = Direction::put;
   };
   void finish(Open* open);
   void serve();

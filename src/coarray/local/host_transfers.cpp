@@ -175,7 +175,7 @@ void HostTransfers::put_by_window(const Place& to, const void* from, uint64_t by
   Outstanding& window = *to.segment->outstanding;
   const Outstanding::Buffer buffer{static_cast<int>(bytes), MPI_BYTE};
   const bool keep = through == Through::at_complete;
-  window.announce(to.target, to.offset, to.offset + bytes, true);
+  window.announce(to.target, to.offset, to.offset + bytes, Direction::put);
   if (char* room = keep ? nullptr : stage(to, bytes)) {
     memcpy(room, from, bytes);
     return window.put(to.target, room, buffer, to.offset, buffer);
@@ -193,7 +193,7 @@ void HostTransfers::get_by_window(void* to, const Place& from, uint64_t bytes, T
   }
   Outstanding& window = *from.segment->outstanding;
   const Outstanding::Buffer buffer{static_cast<int>(bytes), MPI_BYTE};
-  window.announce(from.target, from.offset, from.offset + bytes, false);
+  window.announce(from.target, from.offset, from.offset + bytes, Direction::get);
   window.get(from.target, to, buffer, from.offset, buffer);
   if (through == Through::at_return) window.local(from.target);
 }
@@ -220,7 +220,7 @@ void HostTransfers::put_shape(const Operand& to, const char* from, const Shape& 
   const int target = to.place.target;
   const bool keep = through == Through::at_complete;
   const Shape& there = to.extent.shape;
-  window.announce(target, begin_of(to), end_of(to), true);
+  window.announce(target, begin_of(to), end_of(to), Direction::put);
   char* room = keep ? nullptr : stage(to.place, bytes);
   const Shape dense = dense_shape(bytes);
   if (room != nullptr) layout::pack(room, region(const_cast<char*>(from), shape), 0, bytes);
@@ -258,7 +258,7 @@ void HostTransfers::get_shape(char* to, const Shape& shape, const Operand& from,
   Outstanding& window = *from.place.segment->outstanding;
   const int target = from.place.target;
   const Shape& there = from.extent.shape;
-  window.announce(target, begin_of(from), end_of(from), false);
+  window.announce(target, begin_of(from), end_of(from), Direction::get);
   if (in_blocks(from.place, shape, there)) {
     for (Blocks b(shape, there); !b.done(); b.advance()) {
       const Outstanding::Buffer block{static_cast<int>(b.bytes()), MPI_BYTE};

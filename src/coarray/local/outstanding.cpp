@@ -32,11 +32,12 @@ void Outstanding::settle(int target, uint64_t from, uint64_t to) {
     if (from < t.ranges[i].end && t.ranges[i].begin < to) return flush(target);
 }
 
-void Outstanding::announce(int target, uint64_t from, uint64_t to, bool put) {
+void Outstanding::announce(int target, uint64_t from, uint64_t to, Direction direction) {
   Target& t = targets_[static_cast<size_t>(target)];
   for (int i = 0; i < t.count; i++) {
     const Range& range = t.ranges[i];
-    if ((put || range.put) && from < range.end && range.begin < to) {
+    const bool both_get = direction == Direction::get && range.direction == Direction::get;
+    if (!both_get && from < range.end && range.begin < to) {
       flush(target);
       break;
     }
@@ -48,16 +49,18 @@ void Outstanding::announce(int target, uint64_t from, uint64_t to, bool put) {
   t.local = true;
   for (int i = 0; i < t.count; i++) {
     Range& range = t.ranges[i];
-    if (range.put == put && from <= range.end && range.begin <= to) {
-      range = {std::min(range.begin, from), std::max(range.end, to), put};
+    if (range.direction == direction && from <= range.end && range.begin <= to) {
+      range = {std::min(range.begin, from), std::max(range.end, to), direction};
       return;
     }
   }
   if (t.count < kRanges) {
-    t.ranges[t.count++] = {from, to, put};
+    t.ranges[t.count++] = {from, to, direction};
   } else {
     Range& last = t.ranges[kRanges - 1];
-    last = {std::min(last.begin, from), std::max(last.end, to), last.put || put};
+    // A put and a get together are as a put, for which everything waits.
+    if (direction == Direction::put) last.direction = direction;
+    last = {std::min(last.begin, from), std::max(last.end, to), last.direction};
   }
 }
 
@@ -78,8 +81,10 @@ void Outstanding::local(int target) {
   PMPI_Win_flush_local(target, segment_.window);
   t.local = false;
   // A get that is complete here is complete.
-  t.count = static_cast<int>(
-      std::remove_if(t.ranges, t.ranges + t.count, [](const Range& range) { return !range.put; }) - t.ranges);
+  t.count =
+      static_cast<int>(std::remove_if(t.ranges, t.ranges + t.count,
+                                      [](const Range& range) { return range.direction == Direction::get; }) -
+                       t.ranges);
   if (t.count > 0) return;
   t.open = false;
   std::erase(open_, target);

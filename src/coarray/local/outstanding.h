@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coarray/index/shape.h"
+#include "coarray/local/direction.h"
 
 namespace tasuki::coarray {
 
@@ -27,7 +28,7 @@ class Outstanding {
   };
 
   // To be called before a put or get of bytes of [begin, end) of the segment.
-  void announce(int target, uint64_t begin, uint64_t end, bool put);
+  void announce(int target, uint64_t begin, uint64_t end, Direction direction);
   // After a put the source is still in use until local().
   void put(int target, const void* from, Buffer origin, uint64_t to, Buffer remote);
   void get(int target, void* to, Buffer origin, uint64_t from, Buffer remote);
@@ -44,7 +45,7 @@ class Outstanding {
  private:
   struct Range {
     uint64_t begin, end;
-    bool put;
+    Direction direction;
   };
   static constexpr int kRanges = 8;  // more are joined with the last
   struct Target {

@@ -131,10 +131,11 @@ Gmoves::Ground Gmoves::ground_of(const tasuki_xmp_global_section& section, unsig
 }
 
 const Plan& Gmoves::plan_for(const tasuki_xmp_global_section& to, const tasuki_xmp_global_section& from,
-                             bool pulls, bool same_memory, bool transposed, Where where) {
+                             unsigned flags, Way way, bool same_memory, Where where) {
+  const bool transposed = (flags & TASUKI_XMP_TRANSPOSED) != 0;
   const Team& current = teams_.current();
   Key key;
-  key.add(pulls ? 1 : 0);
+  key.add(way == Way::pull ? 1 : 0);
   key.add(same_memory ? 1 : 0);
   key.add(transposed ? 1 : 0);
   key.add(&current);
@@ -147,7 +148,7 @@ const Plan& Gmoves::plan_for(const tasuki_xmp_global_section& to, const tasuki_x
   if (transposed) std::reverse(right.paired.begin(), right.paired.end());
   check(left, right, where);
   entry = std::make_unique<Known>(
-      Known{key, plan_of(left, right, pulls, same_memory, current.ranks, teams_.world().own_rank())});
+      Known{key, plan_of(left, right, way, same_memory, current.ranks, teams_.world().own_rank())});
   return entry->plan;
 }
 
@@ -229,8 +230,8 @@ void Gmoves::move(const tasuki_xmp_global_section& to, const tasuki_xmp_global_s
   const bool out =
       (flags & TASUKI_XMP_OUT) != 0 && left.distributed && !left.held.geometry->space->everywhere;
   const bool in = (flags & TASUKI_XMP_IN) != 0;
-  const bool transposed = (flags & TASUKI_XMP_TRANSPOSED) != 0;
-  const Plan& plan = plan_for(to, from, !out, left.shares_memory(right), transposed, where);
+  const Way way = out ? Way::push : Way::pull;
+  const Plan& plan = plan_for(to, from, flags, way, left.shares_memory(right), where);
   Move move(&transfers_, plan, left, right, where);
   // Collective: what is read is ready when all are here, and may be changed when all have read it. With in
   // and out the nodes outside do not take part; the program sees to it that what they have is ready. Where

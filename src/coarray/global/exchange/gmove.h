@@ -36,8 +36,9 @@ class Gmoves {
 
   void add(Key* key, const tasuki_xmp_global_section& section, Where where);
   Ground ground_of(const tasuki_xmp_global_section& section, unsigned flags, Where where);
-  const Plan& plan_for(const tasuki_xmp_global_section& to, const tasuki_xmp_global_section& from, bool pulls,
-                       bool same_memory, bool transposed, Where where);
+  // With TASUKI_XMP_TRANSPOSED in `flags`.
+  const Plan& plan_for(const tasuki_xmp_global_section& to, const tasuki_xmp_global_section& from,
+                       unsigned flags, Way way, bool same_memory, Where where);
   void together(Where where);
 
   const Teams& teams_;

@@ -21,9 +21,14 @@ bool contains(const std::vector<int>& all, int rank) {
 // The near side is this node's part of one operand, the far side all of the other operand.
 class Planner {
  public:
-  Planner(const Side& near, const Side& far, bool pulls, bool single, const std::vector<int>& executing,
+  Planner(const Side& near, const Side& far, Way way, bool single, const std::vector<int>& executing,
           int own_rank)
-      : near_(near), far_(far), pulls_(pulls), single_(single), executing_(executing), own_rank_(own_rank) {}
+      : near_(near),
+        far_(far),
+        pulls_(way == Way::pull),
+        single_(single),
+        executing_(executing),
+        own_rank_(own_rank) {}
 
   std::vector<Link> links() {
     if (near_.geometry != nullptr && !near_.geometry->mine) return {};
@@ -257,15 +262,15 @@ Side side_of(const tasuki_xmp_global_section& section, Arrays* arrays, Where whe
   return side;
 }
 
-Plan plan_of(const Side& to, const Side& from, bool pulls, bool same_memory,
-             const std::vector<int>& executing, int own_rank) {
+Plan plan_of(const Side& to, const Side& from, Way way, bool same_memory, const std::vector<int>& executing,
+             int own_rank) {
   Plan plan;
-  plan.pulls = pulls;
   plan.single = from.elements == 1 && to.elements > 1;
   plan.remote = from.geometry != nullptr && !is_whole_on(executing, *from.geometry);
   plan.staged = same_memory && overlap(to, from);
   if (to.elements == 0) return plan;
-  plan.links = Planner(pulls ? to : from, pulls ? from : to, pulls, plan.single, executing, own_rank).links();
+  const Side &near = way == Way::pull ? to : from, &far = way == Way::pull ? from : to;
+  plan.links = Planner(near, far, way, plan.single, executing, own_rank).links();
   for (const Link& link : plan.links) plan.bytes += link.from.extent.shape.bytes();
   return plan;
 }

@@ -3,7 +3,7 @@
 //
 //   side       one operand: a section of a distributed array, or of memory that each node has for itself
 //   position   index in a dimension of the assignment, from 0: dimensions of more than one element are paired in their order
-//   pull       the nodes that have the left side fetch their elements; push: those with the right side store them
+//   way        pull: the nodes that have the left side fetch their elements; push: those with the right side store them
 #pragma once
 
 #include <string>
@@ -29,8 +29,9 @@ struct Side {
 
 Side side_of(const tasuki_xmp_global_section& section, Arrays* arrays, Where where);
 
+enum class Way { pull, push };
+
 struct Plan {
-  bool pulls = true;
   bool single = false;  // one element goes to all of the left side
   bool remote = false;  // some node reads memory of others
   bool staged = false;  // elements are overwritten that others, or this node, still have to read
@@ -40,7 +41,7 @@ struct Plan {
 
 // `executing`: ranks of the nodes that execute the assignment, `own_rank` among them. `same_memory`: both
 // sides are the same array.
-Plan plan_of(const Side& to, const Side& from, bool pulls, bool same_memory,
-             const std::vector<int>& executing, int own_rank);
+Plan plan_of(const Side& to, const Side& from, Way way, bool same_memory, const std::vector<int>& executing,
+             int own_rank);
 
 }  // namespace tasuki::coarray
