@@ -140,14 +140,14 @@ Segment* Memory::allocate(const Team& team, uint64_t bytes, uint64_t alignment) 
   const auto count = static_cast<size_t>(team.size());
   const bool got = reach_ == Reach::space ? map_plainly(segment.get(), alignment, true)
                                           : make_window(segment.get(), alignment);
-  struct Part {
+  struct Offer {
     uint64_t got, space, address, displacement;
   };
-  const Part mine = {got, space_, reinterpret_cast<uint64_t>(segment->begin),
-                     static_cast<uint64_t>(segment->begin - static_cast<char*>(segment->mapping))};
-  std::vector<Part> parts(count);
+  const Offer mine = {got, space_, reinterpret_cast<uint64_t>(segment->begin),
+                      static_cast<uint64_t>(segment->begin - static_cast<char*>(segment->mapping))};
+  std::vector<Offer> parts(count);
   PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, parts.data(), sizeof mine, MPI_BYTE, team.comm);
-  if (std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.got == 0; })) {
+  if (std::any_of(parts.begin(), parts.end(), [](const Offer& part) { return part.got == 0; })) {
     // A window is left to the end of the job, which is near.
     if (segment->mapped != 0 && segment->mapping != nullptr) os::unmap(segment->mapping, segment->mapped);
     return nullptr;

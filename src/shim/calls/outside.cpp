@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
