@@ -18,7 +18,8 @@ constexpr Setting kSettings[] = {
     {"TASUKI_STATS", SettingKind::flag, "off", nullptr,
      "on: each rank prints in MPI_Finalize how many messages Tasuki moved, and how."},
     {"TASUKI_PROTOCOL", SettingKind::choice, "auto", "auto|eager|direct|pipelined",
-     "How typed and large messages inside the node are copied; auto chooses by layout and size."},
+     "How typed and large messages inside the node are copied; auto chooses by layout and size; eager: all "
+     "through a buffer of the sender's, as far as its credit goes."},
     {"TASUKI_TUNE", SettingKind::text, "auto", nullptr,
      "The file with this machine's constants of the cost model, made by `tasuki tune`; auto: "
      "~/.config/tasuki/tune.toml, if it is there; off: the built-in constants."},
@@ -26,7 +27,8 @@ constexpr Setting kSettings[] = {
      "The constants themselves, as `tasuki run` hands them to the ranks. If this is set, Tasuki reads no "
      "file."},
     {"TASUKI_EAGER", SettingKind::bytes, "64KiB", nullptr,
-     "A standard-mode send of at most this size completes without waiting for its receive."},
+     "A standard-mode send of at most this size completes without waiting for its receive, as long as the messages "
+     "that one rank has waiting for another do not exceed 2 MiB."},
     {"TASUKI_CHUNK", SettingKind::bytes, "64KiB", nullptr,
      "How much of a message a rank claims and copies at a time; the peer and helper threads claim the other "
      "parts."},

@@ -7,6 +7,9 @@
 
 #include "message/shared/queues.h"
 #include "message/shared/ring.h"
+#include "os/clock.h"
+#include "os/process/process.h"
+#include "os/process/self.h"
 
 namespace tasuki::message {
 namespace {
@@ -59,14 +62,21 @@ void Request::reset() {
 }
 
 void SpinLock::lock() {
-  for (uint32_t i = 1; word_.exchange(1, std::memory_order_acquire) != 0; i++) {
+  constexpr int kAside = 32;  // looks: longer than a free lock takes to reach another core
+  for (int i = 0; i < kAside && __builtin_expect(waiters_.load(std::memory_order_relaxed) != 0, 0); i++)
+    os::cpu_relax();
+  if (__builtin_expect(word_.exchange(1, std::memory_order_acquire) == 0, 1)) return;
+  waiters_.fetch_add(1, std::memory_order_relaxed);
+  uint32_t looks = 0;
+  do {
     while (word_.load(std::memory_order_relaxed) != 0) {
-      if (i++ % 64 == 0)
+      if (++looks % 64 == 0)
         os::cpu_yield();
       else
         os::cpu_relax();
     }
-  }
+  } while (word_.exchange(1, std::memory_order_acquire) != 0);
+  waiters_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 class Engine::PoolGuard {
@@ -94,6 +104,7 @@ Endpoint* Engine::make_endpoint(Board* board, int32_t slot) {
   // memory.
   self_ = static_cast<Endpoint*>(memory);
   self_->slot = slot;
+  self_->process = os::pid_of_self();
   self_->staging = staging;
   self_->senders = reinterpret_cast<uint16_t*>(static_cast<char*>(memory) + size);
   return self_;
@@ -117,9 +128,16 @@ void Engine::give_request(Request* r) {
   requests_.give(r);
 }
 
-Cell* Engine::take_cell(uint64_t bytes) {
+Cell* Engine::take_cell(uint64_t bytes, Ring* debtor) {
   PoolGuard guard(*this);
-  return cells_.take(bytes, self_);
+  return cells_.take(bytes, self_, debtor);
+}
+
+// Takes back cells that have come home, so that their memory can leave after a burst.
+void Engine::tidy() {
+  if (self_->returned.load(std::memory_order_relaxed) == nullptr) return;
+  PoolGuard guard(*this);
+  cells_.collect(self_);
 }
 
 uint64_t Engine::take_released() {
@@ -135,7 +153,7 @@ uint32_t Engine::next_attachment() {
 
 Cell* Engine::packed_cell(const Request* r) {
   const uint64_t n = layout::bytes(r->region);
-  Cell* cell = take_cell(n);
+  Cell* cell = take_cell(n, r->charged == 0 ? ring_to(r->queue) : nullptr);
   if (cell == nullptr) return nullptr;
   layout::pack(cell->data(), r->region, 0, n);
   Envelope& m = cell->envelope;
@@ -162,15 +180,46 @@ void Engine::announce(Endpoint* destination, Ring* ring) {
   ring->announced.store(1, std::memory_order_release);
 }
 
+// Under the pool lock.
+bool Engine::has_credit(Ring* ring) {
+  if (__builtin_expect(ring->outstanding <= kCredit, 1)) return true;
+  cells_.collect(self_);
+  return ring->outstanding <= kCredit;
+}
+
+bool Engine::credit_left(Endpoint* destination) {
+  PoolGuard guard(*this);
+  return has_credit(ring_to(destination));
+}
+
+// May a message of this size be kept for its receiver although there is no credit? To be asked again and again
+// while the message is held.
+bool Engine::may_exceed(const Endpoint* destination, uint64_t bytes, Held* held) const {
+  constexpr int64_t kUnseenCall = 1'000'000;  // ns
+  if (bytes > options_.library_eager_bytes) return false;
+  if (destination->waiting.load(std::memory_order_relaxed) != 0) return true;
+  const uint32_t calls = destination->calls.load(std::memory_order_relaxed);
+  const int64_t now = os::monotonic_ns();
+  if (held->since == 0) {
+    *held = {now, calls};
+    return false;
+  }
+  if (calls != held->calls) return true;
+  if (now - held->since < kUnseenCall) return false;
+  held->since = now;
+  return os::runs(destination->process);
+}
+
 // Puts one message of `slots` slots into the ring to `destination`; `fill` writes it, given the ring and the
-// position.
+// position. False, with nothing done: there is no credit.
 template <typename Fill>
-void Engine::push(Endpoint* destination, uint32_t slots, Fill fill) {
+bool Engine::push(Endpoint* destination, uint32_t slots, Beyond beyond, Fill fill) {
   Ring* ring = ring_to(destination);
   if (__builtin_expect(ring->announced.load(std::memory_order_acquire) == 0, 0)) announce(destination, ring);
   for (;;) {
     {
       PoolGuard guard(*this);
+      if (beyond == Beyond::no && !has_credit(ring)) return false;
       const uint32_t tail = ring->tail;
       if (tail + slots - ring->seen_head > kRingSlots)
         ring->seen_head = ring->head.load(std::memory_order_acquire);
@@ -187,12 +236,12 @@ void Engine::push(Endpoint* destination, uint32_t slots, Fill fill) {
     drain(destination, self_->slot);
   }
   wake(destination);
+  return true;
 }
 
-void Engine::send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
-                         uint32_t bytes) {
-  count_call();
-  push(endpoint(slot), slots_for(bytes), [&](Ring& ring, uint32_t at) {
+bool Engine::push_inline(Endpoint* destination, uint32_t context, int32_t tag, int32_t source_rank,
+                         const char* data, uint32_t bytes, Beyond beyond) {
+  const bool sent = push(destination, slots_for(bytes), beyond, [&](Ring& ring, uint32_t at) {
     auto& head = ring.slots[at % kRingSlots].head;
     head.context = context;
     head.tag = tag;
@@ -200,13 +249,28 @@ void Engine::send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t so
     head.bytes = bytes;
     write_inline(ring, at, data, bytes);
   });
+  if (!sent) return false;
   count(stats_.sent);
   count(stats_.sent_bytes, bytes);
   count(stats_.inlined);
+  return true;
+}
+
+void Engine::send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
+                         uint32_t bytes) {
+  count_call();
+  Endpoint* e = endpoint(slot);
+  if (__builtin_expect(push_inline(e, context, tag, source_rank, data, bytes, Beyond::no), 1)) return;
+  count(stats_.without_credit);
+  Held held{};
+  wait_for([&] {
+    const Beyond beyond = may_exceed(e, bytes, &held) ? Beyond::yes : Beyond::no;
+    return push_inline(e, context, tag, source_rank, data, bytes, beyond);
+  });
 }
 
 void Engine::send_cell(const Request* r, Cell* cell) {
-  push(r->queue, 1, [&](Ring& ring, uint32_t at) {
+  push(r->queue, 1, Beyond::yes, [&](Ring& ring, uint32_t at) {
     auto& head = ring.slots[at % kRingSlots].head;
     head.context = r->context;
     head.tag = r->tag;
@@ -223,7 +287,7 @@ void Engine::send_cell(const Request* r, Cell* cell) {
 bool Engine::keep_inline(Endpoint* e, int32_t sender, uint32_t at) {
   const Ring& ring = e->peer(sender).ring;
   const auto& head = ring.slots[at % kRingSlots].head;
-  Cell* cell = take_cell(head.bytes);
+  Cell* cell = take_cell(head.bytes, e == self_ ? nullptr : &e->peer(sender).ring);
   if (cell == nullptr) return false;
   cell->charged = 0;
   read_inline(ring, at, cell->data(), head.bytes);
@@ -298,19 +362,26 @@ bool Engine::start_send(Request* r, SendMode mode) {
   const uint64_t n = layout::bytes(r->region);
   r->kind = RequestKind::send;
   r->queue = endpoint(r->peer);
+  r->held = {};
   r->state.store(RequestState::pending, std::memory_order_relaxed);
   char* start = nullptr;
-  const bool may_buffer = mode != SendMode::synchronous && options_.eager_bytes >= n;
+  const bool always = options_.transfer.protocol == Protocol::eager;
+  const bool may_buffer = mode != SendMode::synchronous && (options_.eager_bytes >= n || always);
+  bool held = false;
   if (may_buffer && n <= kInlineBytes && r->charged == 0) {
     char packed[kInlineBytes];
     if (!layout::is_dense(r->region, &start)) layout::pack(start = packed, r->region, 0, n);
-    send_inline(r->peer, r->context, r->tag, r->envelope.source_rank, start, static_cast<uint32_t>(n));
-    r->state.store(RequestState::done, std::memory_order_relaxed);
-    return true;
+    if (push_inline(r->queue, r->context, r->tag, r->envelope.source_rank, start, static_cast<uint32_t>(n),
+                    Beyond::no)) {
+      r->state.store(RequestState::done, std::memory_order_relaxed);
+      return true;
+    }
+    held = true;
   }
   if (mode == SendMode::buffered ||
-      (may_buffer && n <= options_.transfer.from.buffer_up_to && buffer_at_once(r))) {
-    Cell* cell = packed_cell(r);
+      (may_buffer && !held && (always || (n <= options_.transfer.from.buffer_up_to && buffer_at_once(r))))) {
+    held = mode != SendMode::buffered && !credit_left(r->queue);
+    Cell* cell = held ? nullptr : packed_cell(r);
     if (cell != nullptr) {
       send_cell(r, cell);
       r->state.store(RequestState::done, std::memory_order_relaxed);
@@ -318,9 +389,13 @@ bool Engine::start_send(Request* r, SendMode mode) {
     }
     if (mode == SendMode::buffered) return false;
   }
+  if (held) {
+    count(stats_.without_credit);
+    may_exceed(r->queue, n, &r->held);  // from now on
+  }
   count(stats_.sent);
   count(stats_.sent_bytes, n);
-  r->bufferable = may_buffer && mode == SendMode::standard ? Buffering::soon : Buffering::never;
+  r->bufferable = may_buffer && mode == SendMode::standard ? Buffering::within_credit : Buffering::never;
   match_or_queue(r, mode);
   return true;
 }
@@ -377,6 +452,9 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
 // The message keeps its place in the order. Returns false if it has been matched meanwhile, or there is no
 // memory.
 bool Engine::buffer_queued_send(Request* r) {
+  if (r->bufferable == Buffering::within_credit && !credit_left(r->queue) &&
+      !may_exceed(r->queue, layout::bytes(r->region), &r->held))
+    return false;
   Cell* cell = packed_cell(r);
   if (cell == nullptr) return false;
   bool moved = false;
@@ -393,7 +471,7 @@ bool Engine::buffer_queued_send(Request* r) {
   }
   r->polls = 0;
   if (!moved) {
-    if (r->bufferable == Buffering::soon) r->bufferable = Buffering::never;
+    if (r->bufferable != Buffering::late) r->bufferable = Buffering::never;
     PoolGuard guard(*this);
     cells_.give(cell);
     return false;
@@ -565,6 +643,7 @@ void Engine::receive_message(Request* r, Envelope* message) {
 // ---- completion
 
 bool Engine::poll(Request* r, bool stay) {
+  if (!stay) note_call();
   if (r->kind == RequestKind::pair) {
     bool done = true;
     for (Request* part : r->part) done = poll(part, stay) && done;
@@ -582,7 +661,7 @@ bool Engine::poll(Request* r, bool stay) {
     case RequestState::pending:
       if (r->kind == RequestKind::receive)
         look_into_rings(r->peer);
-      else if (r->bufferable != Buffering::never && ++r->polls > patience(r))
+      else if (r->bufferable != Buffering::never && (r->held.since != 0 || ++r->polls > patience(r)))
         buffer_queued_send(r);
       break;
   }

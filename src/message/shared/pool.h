@@ -1,6 +1,9 @@
-// Memory of one task for its own requests, cells and endpoint. Mapped in slabs and never unmapped: other
-// tasks may hold pointers into it until the space ends. Allocation is a free-list pop; when the program has
-// several threads the caller holds the engine's pool lock.
+// Memory of one task for its own requests, cells and endpoint. Allocation is a free-list pop; when the program
+// has several threads the caller holds the engine's pool lock.
+//
+// Requests and endpoints are mapped in slabs and never unmapped: other tasks may hold pointers into them until
+// the space ends. A cell is nobody else's once it is back, so slabs of cells go back to the system after a
+// burst, when more than kMostIdle of them lies idle.
 #pragma once
 
 #include "message/shared/shared.h"
@@ -19,10 +22,19 @@ class RequestPool {
   Request* free_ = nullptr;
 };
 
+// What cells of one size are cut from; they follow the structure.
+struct alignas(kLine) Slab {
+  uint64_t bytes;
+  uint32_t used;  // cells that are not free
+  uint32_t leaving;
+  Slab* next;  // of those that leave
+};
+
 class CellPool {
  public:
-  // A cell for `bytes`; nullptr when memory is exhausted. `self` is where consumers return it.
-  Cell* take(uint64_t bytes, Endpoint* self);
+  // A cell for `bytes`; nullptr when memory is exhausted. `self` is where consumers return it. It counts
+  // against the credit of `debtor`, unless that is nullptr.
+  Cell* take(uint64_t bytes, Endpoint* self, Ring* debtor);
   // Called by the owner.
   void give(Cell* cell);
   // Takes back what others returned.
@@ -33,6 +45,8 @@ class CellPool {
     released_ = 0;
     return n;
   }
+  // Bytes of cells, in use or idle.
+  uint64_t mapped() const { return mapped_; }
   // The user's buffer is detached: what is under way was charged to that one, not to the next. Returns the
   // next one's number.
   uint32_t next_attachment() {
@@ -44,7 +58,14 @@ class CellPool {
   static constexpr uint32_t kClasses =
       11;  // 64 B ... 64 KiB; larger cells are mapped one by one and reused by size
   static constexpr uint32_t kLarge = kClasses;
+  static constexpr uint64_t kMostIdle = 4 << 20;
+  bool map(uint32_t size_class, uint64_t bytes, Endpoint* self);
+  void trim();
+
   Cell* free_[kClasses + 1] = {};
+  uint64_t mapped_ = 0;
+  uint64_t idle_ = 0;                // bytes of free cells
+  uint64_t trim_above_ = kMostIdle;  // idle bytes; more if the last time found little to give back
   uint64_t released_ = 0;
   uint32_t attachment_ = 0;
 };

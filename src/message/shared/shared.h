@@ -39,7 +39,9 @@ struct Cell;
 struct Barrier;
 
 // Test-and-set lock for critical sections of some ten to some hundred nanoseconds. Yields its core when the
-// holder does not run (more ranks than cores is normal).
+// holder does not run (more ranks than cores is normal). Who comes while another waits lets that one go first:
+// a rank that probes in a loop would else get its own lock back before anybody else sees it free, for
+// milliseconds.
 class SpinLock {
  public:
   void lock();
@@ -47,6 +49,7 @@ class SpinLock {
 
  private:
   std::atomic<uint32_t> word_{0};
+  std::atomic<uint32_t> waiters_{0};
 };
 
 class Locked {
@@ -83,6 +86,8 @@ struct alignas(kLine) Cell {
   uint32_t size_class;
   uint32_t attachment;  // which of the user's attached buffers, counted,
   uint64_t charged;     //   it stands for, and for how many bytes of it (MPI_Bsend)
+  struct Slab* slab;    // that it was cut from; nullptr: it is a mapping of its own
+  struct Ring* debtor;  // where it is counted as `outstanding`; nullptr: nowhere
   char* data() { return reinterpret_cast<char*>(this + 1); }  // `capacity` bytes follow the structure
 };
 
@@ -132,6 +137,9 @@ struct Ring {
   alignas(kLine) uint32_t tail;
   uint32_t seen_head;
   std::atomic<uint32_t> announced;  // the receiver knows that this ring is in use
+  // Bytes of the sender's cells that hold messages to this receiver: what its credit is counted against
+  // (engine.h).
+  uint64_t outstanding;
   // Receiver's line; moved under the receiver's endpoint lock (by the receiver, or by the sender that finds
   // it full).
   alignas(kLine) std::atomic<uint32_t> head;
@@ -215,8 +223,15 @@ enum class RequestKind : uint8_t {
 // When a send that waits for its receive is completed by packing it.
 enum class Buffering : uint8_t {
   never,
-  soon,  // as soon as waiting has cost about as much
-  late,  // when nothing else has helped for long
+  within_credit,  // as soon as waiting has cost about as much, if there is credit
+  soon,           // the same, credit or not
+  late,           // when nothing else has helped for long
+};
+
+// What a sender without credit knows of its receiver.
+struct Held {
+  int64_t since;   // ns; 0: not held
+  uint32_t calls;  // of the receiver, then
 };
 
 struct Operation {
@@ -241,6 +256,7 @@ struct Operation {
   uint64_t posted_at;      // order among the endpoint's posted receives
   Request *newer, *older;  // posted receives of one source, or of any source
   uint32_t polls;          // unsuccessful looks so far
+  Held held;               // a send without credit
   uint64_t charged;        // bytes of the user's attached buffer that a buffered send takes
   uint32_t attachment;     //   and which of the attached buffers, counted
   Envelope envelope;       // of a send; of a truncated receive only the bytes of the message
@@ -298,10 +314,14 @@ struct alignas(kLine) Endpoint {
   // own, which small messages never touch.
   alignas(kLine) std::atomic<uint32_t> waiting;
 
+  // Calls of MPI that the layer has seen: a rough count. Senders without credit look at it; a line of its own.
+  alignas(kLine) std::atomic<uint32_t> calls;
+
   // Cells that others have consumed; the owner takes them all at once.
   alignas(kLine) std::atomic<Cell*> returned;
 
   int32_t slot;
+  int32_t process;     // its pid
   int32_t world_rank;  // set after MPI_Init
   int32_t world_size;
   uint32_t several_threads;     // its program may call from several threads at once

@@ -26,6 +26,7 @@ class World {
       engines_.push_back(std::make_unique<Engine>());
       Engine::Options o{};
       o.eager_bytes = eager;
+      o.library_eager_bytes = 4 << 10;
       o.transfer = {protocol, chunk};
       o.wait = {256, oversubscribed, nullptr};
       engines_.back()->set_options(o);

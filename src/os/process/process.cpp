@@ -49,6 +49,12 @@ std::string stat_field(pid_t pid, int index) {
   return text.substr(at, text.find(' ', at) - at);
 }
 
+// Field 3 of a stat file, R: it runs or waits for a core.
+bool is_running(const std::string& stat) {
+  const size_t at = stat.rfind(')');
+  return at == std::string::npos || at + 2 >= stat.size() || stat[at + 2] == 'R';
+}
+
 pid_t clone_to(void (*entry)(void*), void* arg, void* stack_top, unsigned long flags, void* pid) {
   long result;
   register long r10 asm("r10") = 0;
@@ -285,6 +291,17 @@ void kill_groups(pid_t session, uint64_t latest, const int32_t* groups, size_t c
 
 int process_descriptor(pid_t pid) {
   return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+}
+
+bool runs(pid_t pid) {
+  const std::string threads = "/proc/" + std::to_string(pid) + "/task/";
+  DIR* dir = opendir(threads.c_str());
+  if (dir == nullptr) return true;
+  bool running = false;
+  while (const dirent* entry = running ? nullptr : readdir(dir))
+    running = entry->d_name[0] != '.' && is_running(file_or_empty(threads + entry->d_name + "/stat"));
+  closedir(dir);
+  return running;
 }
 
 pid_t parent_of(pid_t pid) {

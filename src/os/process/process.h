@@ -98,6 +98,9 @@ void kill_groups(pid_t session, uint64_t latest, const int32_t* groups, size_t c
 // Readable once the process has ended; -1 if there is none.
 int process_descriptor(pid_t pid);
 
+// Whether one of its threads runs or could run at this moment; true when that cannot be read.
+bool runs(pid_t pid);
+
 // From /proc; empty or 0 when it cannot be read.
 pid_t parent_of(pid_t pid);
 uint64_t start_time_of(pid_t pid);

@@ -1,0 +1,190 @@
+// Credit: how much a receiver that receives nothing costs its senders, and what a sender without credit does.
+#include <atomic>
+#include <chrono>
+
+#include "message/shared/pool.h"
+#include "message/test/world.h"
+
+namespace tasuki::message {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr uint64_t kSome = 512 << 10;  // what rounding of sizes and one full ring may cost beyond the credit
+
+// Sends with nobody receiving: pending requests, in order.
+std::vector<Request*> flood(Engine& e, const std::vector<std::vector<char>>& messages, int to) {
+  std::vector<Request*> sent;
+  for (const std::vector<char>& m : messages)
+    sent.push_back(isend(e, bytes_of(const_cast<std::vector<char>&>(m)), to, 3));
+  return sent;
+}
+
+std::vector<std::vector<char>> messages_of(const std::vector<size_t>& sizes, int count) {
+  std::vector<std::vector<char>> all;
+  for (int i = 0; i < count; i++)
+    all.push_back(pattern(sizes[static_cast<size_t>(i) % sizes.size()], static_cast<unsigned>(i)));
+  return all;
+}
+
+void receive_all(World& w, const std::vector<std::vector<char>>& messages, std::vector<Request*>& sent) {
+  std::thread receiver([&] {
+    for (const std::vector<char>& m : messages) {
+      std::vector<char> in(m.size());
+      Request* r = irecv(w[1], bytes_of(in), 0, 3);
+      w[1].wait(r);
+      ASSERT_EQ(r->status_bytes, m.size());
+      w[1].give_request(r);
+      ASSERT_EQ(in, m);
+    }
+  });
+  for (Request* r : sent) finish(w[0], r);
+  receiver.join();
+}
+
+TEST(Credit, BoundsWhatWaitsForAReceiverThatMakesNoCall) {
+  for (const auto& sizes : std::vector<std::vector<size_t>>{{8}, {300}, {500, 8}, {3000}, {4096, 16, 1000}}) {
+    World w(2);
+    const auto messages = messages_of(sizes, 20'000);
+    auto sent = flood(w[0], messages, 1);
+    EXPECT_LT(w[0].cell_bytes(), Engine::kCredit + kSome) << sizes[0];
+    EXPECT_GT(w[0].stats().without_credit, 0u) << sizes[0];
+    receive_all(w, messages, sent);
+  }
+}
+
+TEST(Credit, LargerOnesAreNotPackedWithoutCreditEither) {
+  World w(2);
+  const auto messages = messages_of({8000}, 2000);
+  auto sent = flood(w[0], messages, 1);
+  // The sender looks at each often enough to lose patience.
+  for (int look = 0; look < 500; look++)
+    for (Request* r : sent) w[0].poll(r, false);
+  EXPECT_LT(w[0].cell_bytes(), Engine::kCredit + kSome);
+  EXPECT_GT(w[0].cell_bytes(), Engine::kCredit / 2);
+  receive_all(w, messages, sent);
+}
+
+// Plain MPI libraries take small messages whenever the receiver is in a call, and programs count on it.
+TEST(Credit, IsExceededBySmallMessagesWhenTheReceiverWaitsForAnother) {
+  World w(2);
+  const auto messages = messages_of({2000, 100}, 4000);
+  std::thread receiver([&] {
+    int last = 0;
+    Request* r = irecv(w[1], {reinterpret_cast<char*>(&last), sizeof last, layout::byte_layout()}, 0, 9);
+    finish(w[1], r);
+    EXPECT_EQ(last, 17);
+    for (const auto& m : messages) {
+      std::vector<char> in(m.size());
+      finish(w[1], irecv(w[1], bytes_of(in), 0, 3));
+      ASSERT_EQ(in, m);
+    }
+  });
+  for (const auto& m : messages) finish(w[0], isend(w[0], bytes_of(const_cast<std::vector<char>&>(m)), 1, 3));
+  int last = 17;
+  finish(w[0], isend(w[0], {reinterpret_cast<char*>(&last), sizeof last, layout::byte_layout()}, 1, 9));
+  receiver.join();
+  EXPECT_GT(w[0].stats().without_credit, 0u);
+}
+
+// The receiver polls, but never waits in a call.
+TEST(Credit, IsExceededWhenTheReceiverMakesCalls) {
+  World w(2);
+  const auto messages = messages_of({4096}, 700);
+  std::atomic<bool> all_sent{false};
+  std::thread receiver([&] {
+    Engine::Found found;
+    while (!all_sent.load()) w[1].probe(kContext, 0, 9, &found);
+    for (const auto& m : messages) {
+      std::vector<char> in(m.size());
+      finish(w[1], irecv(w[1], bytes_of(in), 0, 3));
+      ASSERT_EQ(in, m);
+    }
+  });
+  for (const auto& m : messages) finish(w[0], isend(w[0], bytes_of(const_cast<std::vector<char>&>(m)), 1, 3));
+  all_sent.store(true);
+  receiver.join();
+}
+
+// It may be in a call of the library that is not seen here: it runs, and nothing else is known.
+TEST(Credit, IsExceededInTimeByARunningReceiver) {
+  World w(2);
+  const auto messages = messages_of({4096}, 540);
+  std::atomic<bool> all_sent{false};
+  std::thread receiver([&] {
+    while (!all_sent.load()) os::cpu_relax();
+    for (const auto& m : messages) {
+      std::vector<char> in(m.size());
+      finish(w[1], irecv(w[1], bytes_of(in), 0, 3));
+      ASSERT_EQ(in, m);
+    }
+  });
+  for (const auto& m : messages) finish(w[0], isend(w[0], bytes_of(const_cast<std::vector<char>&>(m)), 1, 3));
+  all_sent.store(true);
+  receiver.join();
+}
+
+// A blocking send of few bytes has no request: it waits for room.
+TEST(Credit, InlineSendsWaitForAReceiverThatSleeps) {
+  World w(2);
+  constexpr int kCount = 60'000;
+  std::atomic<int> sent{0};
+  std::thread receiver([&] {
+    std::this_thread::sleep_for(300ms);
+    for (int i = 0; i < kCount; i++) {
+      int in[16] = {};
+      finish(w[1], irecv(w[1], {reinterpret_cast<char*>(in), sizeof in, layout::byte_layout()}, 0, 3));
+      ASSERT_EQ(in[0], i);
+      ASSERT_EQ(in[15], ~i);
+    }
+  });
+  for (int i = 0; i < kCount; i++) {
+    int out[16] = {i};
+    out[15] = ~i;
+    w[0].send_inline(1, kContext, 3, 0, reinterpret_cast<const char*>(out), sizeof out);
+    sent.store(i + 1);
+  }
+  receiver.join();
+}
+
+TEST(Credit, MemoryOfABurstGoesBackToTheSystem) {
+  World w(9);
+  const auto messages = messages_of({2000, 30'000}, 2 * 130);
+  std::vector<std::vector<Request*>> sent;
+  for (int to = 1; to < 9; to++) {
+    sent.push_back(flood(w[0], messages, to));
+    for (int look = 0; look < 2000; look++)
+      for (Request* r : sent.back()) w[0].poll(r, false);
+  }
+  EXPECT_GT(w[0].cell_bytes(), 7 * Engine::kCredit);
+  for (int to = 1; to < 9; to++) {
+    std::thread receiver([&] {
+      for (const auto& m : messages) {
+        std::vector<char> in(m.size());
+        finish(w[to], irecv(w[to], bytes_of(in), 0, 3));
+        ASSERT_EQ(in, m);
+      }
+    });
+    for (Request* r : sent[static_cast<size_t>(to - 1)]) finish(w[0], r);
+    receiver.join();
+  }
+  for (int i = 0; i < 3000; i++) w[0].count_call();
+  EXPECT_LT(w[0].cell_bytes(), (4 << 20) + kSome);
+}
+
+// The protocol that the paper compares with: through a buffer, whatever the size.
+TEST(Credit, TheEagerProtocolBuffersLargeMessages) {
+  World w(2, Protocol::eager);
+  const auto messages = messages_of({1 << 20}, 2);
+  for (const auto& m : messages) {
+    Request* r = isend(w[0], bytes_of(const_cast<std::vector<char>&>(m)), 1, 3);
+    EXPECT_EQ(r->state.load(), RequestState::done);
+    w[0].give_request(r);
+  }
+  EXPECT_EQ(w[0].stats().buffered, 2u);
+  std::vector<Request*> none;
+  receive_all(w, messages, none);
+}
+
+}  // namespace
+}  // namespace tasuki::message

@@ -1,0 +1,165 @@
+// More small messages than a receiver has credit for. One that makes no call costs its senders a bounded amount of
+// memory; one that is in any call, of whatever kind, gets all of them, as with the plain libraries.
+#include <stdint.h>
+
+#include "check.h"
+
+enum { kMessage = 2, kDone = 3, kMany = 5000, kSome = 1200 };
+
+static char* out;
+static char* in;
+enum { kMost = 4000 };
+
+static void write_message(char* p, int n, int i) {
+  for (int k = 0; k < n; k += 251) p[k] = (char)(i * 31 + k);
+}
+static void check_message(const char* p, int n, int i) {
+  for (int k = 0; k < n; k += 251) CHECK_EQ(p[k], (char)(i * 31 + k));
+}
+
+// Of the address space, in bytes: all ranks' and their buffers.
+static long resident(void) {
+  long pages = 0;
+  FILE* f = fopen("/proc/self/statm", "r");
+  CHECK(f != NULL && fscanf(f, "%*d %ld", &pages) == 1);
+  fclose(f);
+  return pages * 4096;
+}
+
+static void send_all(int count, int bytes) {
+  for (int i = 0; i < count; i++) {
+    write_message(out, bytes, i);
+    MPI_Send(out, bytes, MPI_CHAR, 1, kMessage, MPI_COMM_WORLD);
+  }
+}
+
+static void receive_all(int count, int bytes) {
+  MPI_Status s;
+  for (int i = 0; i < count; i++) {
+    MPI_Recv(in, kMost, MPI_CHAR, 0, kMessage, MPI_COMM_WORLD, &s);
+    int n;
+    MPI_Get_count(&s, MPI_CHAR, &n);
+    CHECK_EQ(n, bytes);
+    check_message(in, bytes, i);
+  }
+}
+
+// What rank 0 has sent while rank 1 was away takes little room.
+static void absent(int bytes) {
+  STEP("absent");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) send_all(kMany, bytes);
+  if (rank == 1) {
+    const long before = resident();
+    usleep(400000);
+    CHECK(resident() - before < 8 << 20);
+    receive_all(kMany, bytes);
+  }
+}
+
+// Nonblocking ones need not wait, and keep their order.
+static void absent_nonblocking(int bytes) {
+  STEP("absent, nonblocking");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    MPI_Request* r = malloc(sizeof(MPI_Request) * kMany);
+    char* all = malloc((size_t)kMany * (size_t)bytes);
+    for (int i = 0; i < kMany; i++) {
+      write_message(all + (size_t)i * (size_t)bytes, bytes, i);
+      MPI_Isend(all + (size_t)i * (size_t)bytes, bytes, MPI_CHAR, 1, kMessage, MPI_COMM_WORLD, &r[i]);
+    }
+    MPI_Waitall(kMany, r, MPI_STATUSES_IGNORE);
+    free(all);
+    free(r);
+  }
+  if (rank == 1) {
+    usleep(200000);
+    receive_all(kMany, bytes);
+  }
+}
+
+static void waits_for_another(int count, int bytes) {
+  STEP("receive of another tag");
+  int done = 0;
+  if (rank == 0) {
+    send_all(count, bytes);
+    MPI_Send(&done, 1, MPI_INT, 1, kDone, MPI_COMM_WORLD);
+  }
+  if (rank == 1) {
+    MPI_Recv(&done, 1, MPI_INT, 0, kDone, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    receive_all(count, bytes);
+  }
+}
+
+static void probes_for_another(int count, int bytes) {
+  STEP("probes of another tag");
+  int done = 0;
+  if (rank == 0) {
+    send_all(count, bytes);
+    MPI_Send(&done, 1, MPI_INT, 1, kDone, MPI_COMM_WORLD);
+  }
+  if (rank == 1) {
+    for (int flag = 0; !flag;) MPI_Iprobe(0, kDone, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    MPI_Recv(&done, 1, MPI_INT, 0, kDone, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    receive_all(count, bytes);
+  }
+}
+
+static void tests_for_another(int count, int bytes) {
+  STEP("tests of another receive");
+  int done = 0;
+  if (rank == 0) {
+    send_all(count, bytes);
+    MPI_Send(&done, 1, MPI_INT, 1, kDone, MPI_COMM_WORLD);
+  }
+  if (rank == 1) {
+    MPI_Request r;
+    MPI_Irecv(&done, 1, MPI_INT, 0, kDone, MPI_COMM_WORLD, &r);
+    for (int flag = 0; !flag;) MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+    receive_all(count, bytes);
+  }
+}
+
+// Both send before either receives.
+static void each_other(int count, int bytes) {
+  STEP("each other");
+  const int other = 1 - rank;
+  if (rank > 1) return;
+  for (int i = 0; i < count; i++) {
+    write_message(out, bytes, i);
+    MPI_Send(out, bytes, MPI_CHAR, other, kMessage, MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < count; i++) {
+    MPI_Recv(in, kMost, MPI_CHAR, other, kMessage, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check_message(in, bytes, i);
+  }
+}
+
+// A call that the library carries out by itself.
+static void reduces(int count, int bytes) {
+  STEP("a reduction");
+  if (rank == 0) send_all(count, bytes);
+  int one = 1, sum = 0;
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK_EQ(sum, ranks);
+  if (rank == 1) receive_all(count, bytes);
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  out = malloc(kMost);
+  in = malloc(kMost);
+  static const int kSizes[] = {40, 400, 1000, 4000};
+  for (int k = 0; k < 4; k++) {
+    const int bytes = kSizes[k], beyond = bytes < 1000 ? kMany : bytes == 4000 ? kSome : 2600;
+    absent(bytes);
+    absent_nonblocking(bytes);
+    waits_for_another(kMany, bytes);
+    probes_for_another(kSome, bytes);
+    tests_for_another(kSome, bytes);
+    each_other(kMany, bytes);
+    reduces(beyond, bytes);
+  }
+  MPI_Finalize();
+  return 0;
+}
