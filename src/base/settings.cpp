@@ -27,7 +27,8 @@ constexpr Setting kSettings[] = {
      "The constants themselves, as `tasuki run` hands them to the ranks. If this is set, Tasuki reads no "
      "file."},
     {"TASUKI_EAGER", SettingKind::bytes, "64KiB", nullptr,
-     "A standard-mode send of at most this size completes without waiting for its receive, as long as the messages "
+     "A standard-mode send of at most this size completes without waiting for its receive, as long as the "
+     "messages "
      "that one rank has waiting for another do not exceed 2 MiB."},
     {"TASUKI_CHUNK", SettingKind::bytes, "64KiB", nullptr,
      "How much of a message a rank claims and copies at a time; the peer and helper threads claim the other "
@@ -59,9 +60,9 @@ constexpr Setting kSettings[] = {
      "cannot share the address space is an error; off: no."},
     {"TASUKI_JOIN_TIMEOUT", SettingKind::count, "5", nullptr,
      "How many seconds the ranks of a node wait for each other at the start."},
-    {"TASUKI_MAPPINGS", SettingKind::count, "400", nullptr,
+    {"TASUKI_MAPPINGS", SettingKind::count_or_auto, "auto", nullptr,
      "Number of memory mappings that a rank is expected to need; it decides how many ranks share an address "
-     "space."},
+     "space; auto: 400, and 2 for each rank of the node."},
     {"TASUKI_LAYOUT_SEED", SettingKind::count, "0", nullptr,
      "If not 0, tasks are loaded at random addresses derived from this number."},
     {"TASUKI_FAULTS", SettingKind::flag, "off", nullptr,

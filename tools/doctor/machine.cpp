@@ -19,15 +19,12 @@
 #include "os/process/self.h"
 #include "pager/pager.h"
 #include "task/examine/preload.h"
+#include "task/meet/host.h"
 #include "tools/command_line.h"
 #include "tools/doctor/doctor.h"
 
 namespace tasuki::tool {
 namespace {
-
-// Mappings that one task costs, measured with Debian's MPICH (fewest) and Open MPI (most).
-constexpr uint64_t kMappingsLow = 180;
-constexpr uint64_t kMappingsHigh = 390;
 
 uint64_t number_in(const std::string& path, uint64_t otherwise) {
   const std::string text = os::first_line(path);
@@ -115,15 +112,19 @@ void examine_kernel(Report* report) {
 void examine_limits(Report* report, int cores) {
   const char* section = "limits";
   const uint64_t maps = number_in("/proc/sys/vm/max_map_count", 65530);
-  const uint64_t fewest = maps / kMappingsHigh;
-  const bool enough = fewest >= static_cast<uint64_t>(cores);
-  // Room for twice as many tasks as cores, on a round number.
-  const uint64_t wish = std::max<uint64_t>(262144, (2 * cores * kMappingsHigh + 65535) / 65536 * 65536);
-  report->push_back({section, "vm.max_map_count", enough ? Verdict::ok : Verdict::note,
-                     std::to_string(maps) + ": " + std::to_string(fewest) + " to " +
-                         std::to_string(maps / kMappingsLow) +
-                         " tasks in one address space (180-390 mappings each)",
-                     enough ? "" : "sysctl -w vm.max_map_count=" + std::to_string(wish) + " (as root)"});
+  const auto needed = [](size_t ranks) {
+    return ranks * task::expected_mappings(ranks) + task::kSpareMappings;
+  };
+  size_t most = 0;
+  while (needed(most + 1) <= maps) most++;
+  const bool enough = most >= static_cast<size_t>(cores);
+  // Room for twice as many ranks as cores, on a round number.
+  const uint64_t wish =
+      std::max<uint64_t>(262144, (needed(2 * static_cast<size_t>(cores)) + 65535) / 65536 * 65536);
+  report->push_back(
+      {section, "vm.max_map_count", enough ? Verdict::ok : Verdict::note,
+       std::to_string(maps) + ": up to " + std::to_string(most) + " ranks of a node in one address space",
+       enough ? "" : "sysctl -w vm.max_map_count=" + std::to_string(wish) + " (as root)"});
 
   const std::string overcommit = os::first_line("/proc/sys/vm/overcommit_memory");
   if (overcommit == "2") {

@@ -133,7 +133,8 @@ int run(const RunOptions& options) {
   host.library_dir = os::own_prefix() + "/lib/tasuki";
   host.join_timeout_ms = static_cast<int>(setting_count("TASUKI_JOIN_TIMEOUT")) * 1000;
   host.layout_seed = options.layout_seed != 0 ? options.layout_seed : setting_count("TASUKI_LAYOUT_SEED");
-  host.mappings_per_task = setting_count("TASUKI_MAPPINGS");
+  host.mappings_per_task =
+      static_cast<size_t>(std::max<int64_t>(setting_count_or_auto("TASUKI_MAPPINGS"), 0));
   if (job.launcher != nullptr) {
     Result<task::TaskRequest> request = task::capture_request(program, job, os::environment_block());
     Status status =

@@ -433,20 +433,19 @@ int Host::supervise() {
   return result_;
 }
 
-// Mappings that stay free: of the host, and for tasks that need a few more than expected.
-constexpr size_t kSpareMappings = 1000;
-
-size_t tasks_per_space(const HostOptions& options) {
+size_t tasks_per_space(size_t mappings_per_task) {
   const size_t limit = os::mapping_limit();
   const size_t usable = limit > kSpareMappings ? limit - kSpareMappings : 0;
-  return std::max<size_t>(usable / std::max<size_t>(options.mappings_per_task, 1), 1);
+  return std::max<size_t>(usable / mappings_per_task, 1);
 }
 
 // The kernel limits the mappings of one address space (vm.max_map_count). When the ranks of the node need
 // more, they get several spaces, one host each: this process goes on as one of the hosts, with the members of
 // its space. The ranks of a node are dealt out in equal blocks.
 std::vector<Member> deal_out(std::vector<Member> members, const HostOptions& options) {
-  const size_t capacity = tasks_per_space(options);
+  const size_t each =
+      options.mappings_per_task != 0 ? options.mappings_per_task : expected_mappings(members.size());
+  const size_t capacity = tasks_per_space(each);
   const size_t spaces = (members.size() + capacity - 1) / capacity;
   if (spaces <= 1) return members;
   char text[320];
@@ -454,8 +453,7 @@ std::vector<Member> deal_out(std::vector<Member> members, const HostOptions& opt
            "%zu ranks of this node share %zu address spaces (the MPI library carries messages between them): "
            "the kernel "
            "allows %zu mappings per address space; to have one, sysctl -w vm.max_map_count=%zu",
-           members.size(), spaces, os::mapping_limit(),
-           members.size() * options.mappings_per_task + kSpareMappings);
+           members.size(), spaces, os::mapping_limit(), members.size() * each + kSpareMappings);
   send_text(members[0].connection.get(), Say::notice, text);
   for (size_t s = 0; s < spaces; s++) {
     // The last block is this process's own.
