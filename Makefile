@@ -15,7 +15,7 @@ BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 # Tests wait more than they compute: for launchers, for time limits, for peers.
-TEST_JOBS ?= $(shell n=$$((3 * $(JOBS))); echo $$((n < 6 ? 6 : n)))
+TEST_JOBS ?= $(shell n=$$((4 * $(JOBS))); echo $$((n < 8 ? 8 : n)))
 SECONDS_PER_MPI ?= 55
 MINUTES ?= 10
 

@@ -19,7 +19,7 @@
 # tasuki_mpi_run(NAME n COMMAND prog args ... MPI openmpi RANKS 2 4 [the options above]) adds the runs of a program that
 # is already there: a Fortran test, an interpreter, an installed third-party program.
 #
-# `make test` gives ctest two slots a core. A test under a launcher takes two of them, as does every test that keeps more than one
+# `make test` gives ctest four slots a core. A test under a launcher takes two of them, as does every test that keeps more than one
 # process busy (PROCESSORS 2). With three it has no other launcher beside it: ranks of MPICH that wait do not give their core away, so
 # jobs with more of them than there are cores are slow enough alone; and some tests are about who comes in time. COST is about how
 # many seconds a long test takes: those start first, so that none runs alone at the end.

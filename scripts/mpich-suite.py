@@ -99,7 +99,7 @@ def run_once(test, tasuki, options):
     env = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI")}
     if os.getuid() == 0:
         env["OMPI_ALLOW_RUN_AS_ROOT"] = env["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-    env.update(pair.partition("=")[::2] for pair in test.environment)
+    env.update(pair.partition("=")[::2] for pair in test.environment + (options.set if tasuki else []))
     process = subprocess.Popen(command_of(test, tasuki, options), env=env, cwd=os.path.dirname(program),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     try:
@@ -148,6 +148,8 @@ def main():
     parser.add_argument("--mpirun", help="default: /usr/bin/mpirun.<mpi>")
     parser.add_argument("--mpi-version", type=version, help="the MPI standard that the library has, as 4.0")
     parser.add_argument("--tasuki", default=os.path.join(ROOT, "build", "bin", "tasuki"))
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="for the runs behind Tasuki, e.g. TASUKI_MAPPINGS=30000: two ranks in an address space")
     parser.add_argument("--folders", nargs="+", default=FOLDERS)
     parser.add_argument("--only", type=re.compile, help="tests whose name matches, e.g. 'pt2pt/send'")
     parser.add_argument("--skip", type=re.compile, help="leave out tests whose name matches")

@@ -320,8 +320,13 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, in
 
 int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
                      int recvtag, MPI_Comm comm, MPI_Status* status, Pass pass) {
+  // The one that packs reads the buffer before the other one writes to it, whichever of the two does.
+  const auto by_library = [&] {
+    return g_process.remote.sendrecv(buf, count, type, dest, sendtag, buf, count, type, source, recvtag, comm,
+                                     status, pass);
+  };
   return start_replace(side(buf, count, type, dest, sendtag), side(buf, count, type, source, recvtag), comm)
-      .answer(pass, [&](const Exchange& x) { return finish_exchange(x, status); });
+      .answer(by_library, [&](const Exchange& x) { return finish_exchange(x, status); });
 }
 
 int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,

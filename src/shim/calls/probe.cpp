@@ -161,7 +161,7 @@ int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status*
 int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status,
           Pass pass) {
   const Matched* matched = g_process.messages.find(message);
-  if (matched == nullptr) return pass();
+  if (matched == nullptr) return g_process.remote.mrecv(buf, count, type, message, status, pass);
   return receive_matched(buf, count, type, message, *matched).answer(pass, [&](Request* r) {
     g_process.engine.wait(r);
     const MPI_Comm comm = mine(r).comm->comm;
@@ -173,7 +173,8 @@ int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, M
 int imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request,
            Pass pass) {
   const Matched* matched = g_process.messages.find(message);
-  if (matched == nullptr || request == nullptr) return pass();
+  if (matched == nullptr || request == nullptr)
+    return g_process.remote.imrecv(buf, count, type, message, request, pass);
   return receive_matched(buf, count, type, message, *matched).answer(pass, [&](Request* r) {
     *request = g_process.requests.handle_for(r);
     return MPI_SUCCESS;

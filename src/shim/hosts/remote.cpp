@@ -1,5 +1,6 @@
 #include "shim/hosts/remote.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 
@@ -101,6 +102,22 @@ bool Remote::pays(Direction direction, const layout::Region& r) {
 #endif
 }
 
+bool Remote::packs(Direction direction, const layout::Region& r) const {
+  return policy_ == RemotePolicy::always || (policy_ == RemotePolicy::on && pays(direction, r));
+}
+
+char* Remote::packed_for(const layout::Region& region) {
+  char* start = nullptr;
+  const uint64_t bytes = layout::bytes(region);
+  if (bytes == 0 || bytes > kMost || layout::is_dense(region, &start)) return nullptr;
+  return packs(Direction::receive, region) ? take_block(bytes) : nullptr;
+}
+
+void Remote::unpack(Request* r, uint64_t bytes) {
+  const uint64_t n = std::min(bytes, layout::bytes(r->region));
+  if (n > 0) move(r->region, dense(mine(r).packed, n), n);
+}
+
 void Remote::move(const layout::Region& to, const layout::Region& from, uint64_t bytes) {
   if (bytes >= kShareFrom)
     engine_.copy(to, from, bytes);
@@ -116,6 +133,8 @@ class Remote::Packed {
   // user's own arguments, or error() is a code to return, raised already.
   Packed(Remote& remote, Direction direction, const void* buf, MPI_Count count, MPI_Datatype type, int peer,
          MPI_Comm comm);
+  // To receive a message that is matched already. Types that are not known here are the library's.
+  Packed(Remote& remote, void* buf, MPI_Count count, MPI_Datatype type);
   ~Packed() { give_back(); }
   Packed(const Packed&) = delete;
   Packed& operator=(const Packed&) = delete;
@@ -168,12 +187,17 @@ Remote::Packed::Packed(Remote& remote, Direction direction, const void* buf, MPI
                        });
 }
 
+Remote::Packed::Packed(Remote& remote, void* buf, MPI_Count count, MPI_Datatype type) : remote_(remote) {
+  if (remote.policy_ == RemotePolicy::off || count <= 0) return;
+  if (TypeInfo* t = remote.types_.known(type); t != nullptr) use(Direction::receive, buf, count, t);
+}
+
 void Remote::Packed::use(Direction direction, const void* buf, MPI_Count count, TypeInfo* t) {
   if (t->dense || t->opaque || t->size == 0) return;
   if (static_cast<uint64_t>(count) > kMost / t->size) return;
   bytes_ = static_cast<uint64_t>(count) * t->size;
   region_ = {static_cast<char*>(const_cast<void*>(buf)), static_cast<uint64_t>(count), t->layout};
-  if (remote_.policy_ == RemotePolicy::on && !pays(direction, region_)) return;
+  if (!remote_.packs(direction, region_)) return;
   if ((data_ = take_block(bytes_)) == nullptr) return;
   type_ = t;
   TypeTable::retain(t);
@@ -201,6 +225,8 @@ int Remote::Packed::send(int dest, int tag, MPI_Comm comm, SendMode mode) const 
       return pmpi().Ssend(data(), bytes(), MPI_PACKED, dest, tag, comm);
     case SendMode::ready:
       return pmpi().Rsend(data(), bytes(), MPI_PACKED, dest, tag, comm);
+    case SendMode::buffered:
+      return pmpi().Bsend(data(), bytes(), MPI_PACKED, dest, tag, comm);
     default:
       return pmpi().Send(data(), bytes(), MPI_PACKED, dest, tag, comm);
   }
@@ -237,7 +263,6 @@ void Remote::unpack_carried(Request* r, const MPI_Status& status) {
 
 int Remote::send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                  SendMode mode, Pass pass) {
-  if (mode == SendMode::buffered) return pass();
   const Packed p(*this, Direction::send, buf, count, type, dest, comm);
   return p.answer(pass, [&] {
     p.pack();
@@ -285,7 +310,7 @@ int Remote::sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
 
 int Remote::isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                   MPI_Request* request, SendMode mode, Pass pass) {
-  if (mode == SendMode::buffered || request == nullptr) return pass();
+  if (request == nullptr) return pass();
   Packed p(*this, Direction::send, buf, count, type, dest, comm);
   return p.answer(pass, [&] {
     Request* r = requests_.take();
@@ -297,6 +322,8 @@ int Remote::isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest,
       rc = pmpi().Issend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
     else if (mode == SendMode::ready)
       rc = pmpi().Irsend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
+    else if (mode == SendMode::buffered)
+      rc = pmpi().Ibsend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
     else
       rc = pmpi().Isend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
     return carry(p, r, sent, rc, request);
@@ -313,6 +340,33 @@ int Remote::irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int
     mine(r).unpacks = 1;
     MPI_Request posted = MPI_REQUEST_NULL;
     const int rc = pmpi().Irecv(p.data(), p.bytes(), MPI_PACKED, source, tag, comm, &posted);
+    return carry(p, r, posted, rc, request);
+  });
+}
+
+int Remote::mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status,
+                  Pass pass) {
+  if (message == nullptr) return pass();
+  const Packed p(*this, buf, count, type);
+  return p.answer(pass, [&] {
+    MPI_Status own_status;
+    if (status == MPI_STATUS_IGNORE) status = &own_status;
+    const int rc = pmpi().Mrecv(p.data(), p.bytes(), MPI_PACKED, message, status);
+    if (rc == MPI_SUCCESS) p.unpack(*status);
+    return rc;
+  });
+}
+
+int Remote::imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request,
+                   Pass pass) {
+  if (message == nullptr || request == nullptr) return pass();
+  Packed p(*this, buf, count, type);
+  return p.answer(pass, [&] {
+    Request* r = requests_.take();
+    if (r == nullptr) return pass();
+    mine(r).unpacks = 1;
+    MPI_Request posted = MPI_REQUEST_NULL;
+    const int rc = pmpi().Imrecv(p.data(), p.bytes(), MPI_PACKED, message, &posted);
     return carry(p, r, posted, rc, request);
   });
 }

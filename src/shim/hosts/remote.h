@@ -37,6 +37,15 @@ class Remote final : public Carrier {
             MPI_Request* request, SendMode mode, Pass pass);
   int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
             MPI_Request* request, Pass pass);
+  // Of messages that the library has matched.
+  int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status,
+            Pass pass);
+  int imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request,
+             Pass pass);
+
+  // For the library's side of receives from any source.
+  char* packed_for(const layout::Region& region) override;
+  void unpack(Request* r, uint64_t bytes) override;
 
   // ---- carried requests. The library completes its own request, and raises errors as it would for the
   // user's.
@@ -55,6 +64,7 @@ class Remote final : public Carrier {
   class Packed;
 
   static bool pays(Direction direction, const layout::Region& r);
+  bool packs(Direction direction, const layout::Region& r) const;
   void move(const layout::Region& to, const layout::Region& from, uint64_t bytes);
   int carry(Packed& p, Request* r, MPI_Request library, int rc, MPI_Request* request);
   void unpack_carried(Request* r, const MPI_Status& status);

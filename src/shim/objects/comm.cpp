@@ -85,6 +85,7 @@ CommInfo* CommTable::remember(MPI_Comm comm, const Agreed& agreed, int rank, boo
   c->slots = slots;
   c->mixed = std::find(slots, slots + peer_count, kElsewhere) != slots + peer_count;
   c->probed_source = kNobody;
+  c->from_any = 0;
   c->users.store(1, std::memory_order_relaxed);
   if (map_.insert(key_of(comm), c)) return c;
   free(c);

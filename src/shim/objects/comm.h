@@ -41,6 +41,7 @@ struct CommInfo {
   bool mixed;      // some peers are elsewhere
   // What the last MPI_Probe from any source found elsewhere; kNobody: nothing.
   int probed_source, probed_tag;
+  uint32_t from_any;            // receives from any source so far
   Barrier* barrier;             // nullptr: barriers are the library's
   uint64_t attached_bytes;      // MPI_Comm_attach_buffer
   std::atomic<uint32_t> users;  // operations in progress, plus one while the communicator exists

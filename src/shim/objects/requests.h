@@ -31,8 +31,8 @@ struct OwnerPart {
   uint8_t detached;     // freed by the user while active: recycled when done
   SendMode mode;        // of a persistent send
   uintptr_t library;    // carried, or with a twin: the library's MPI_Request,
-  char* packed;         //   carried: the packed bytes that it sends or receives,
-  uint8_t unpacks;      //   and whether they are still to be unpacked
+  char* packed;         //   the packed bytes that it sends or receives,
+  uint8_t unpacks;      //   carried: and whether they are still to be unpacked
   uint8_t from_nobody;  // a send whose status tells of a receive from MPI_PROC_NULL (MPI_Isendrecv)
   Twin twin;
   uint8_t by_library;  // the library has completed it
@@ -75,6 +75,10 @@ class Carrier {
  public:
   // As MPI_Test: the request is gone if *done says so.
   virtual int test(Request* r, int* done, MPI_Status* status) = 0;
+  // Memory of blocks.h to receive packed bytes for this region in; nullptr: the library does better.
+  virtual char* packed_for(const layout::Region& region) = 0;
+  // The first `bytes` of mine(r).packed to where they belong.
+  virtual void unpack(Request* r, uint64_t bytes) = 0;
 
  protected:
   ~Carrier() = default;
@@ -86,7 +90,10 @@ class Requests {
   Requests(Engine& engine, TypeTable& types, AttachedBuffers& attached)
       : engine_(engine), types_(types), attached_(attached) {}
   void open(int world_rank, bool threads);
-  void set_carrier(Carrier* carrier) { carrier_ = carrier; }
+  void set_carrier(Carrier* carrier) {
+    carrier_ = carrier;
+    twins_.set_carrier(carrier);
+  }
   // At the end: the library completes in MPI_Finalize what it still carries; its bytes stay.
   void close();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generated/pmpi.h"
+#include "shim/objects/blocks.h"
 #include "shim/objects/handle_map.h"
 #include "shim/objects/requests.h"
 #include "shim/objects/status.h"
@@ -37,6 +38,13 @@ void Twins::settle(Request* r, const MPI_Status& status, int code) {
   const Twin was = mine(r).twin;
   mine(r).twin = Twin::none;
   mine(r).library = 0;
+  struct Block {
+    Request* r;
+    ~Block() {
+      if (mine(r).packed != nullptr) give_block(mine(r).packed);
+      mine(r).packed = nullptr;
+    }
+  } const block{r};
   if (was != Twin::only) {
     pending_.erase(std::find(pending_.begin(), pending_.end(), r));
     int cancelled = 0;
@@ -51,6 +59,7 @@ void Twins::settle(Request* r, const MPI_Status& status, int code) {
   r->status_source = status.MPI_SOURCE;
   r->status_tag = status.MPI_TAG;
   r->status_bytes = count_in(status);
+  if (mine(r).packed != nullptr) carrier_->unpack(r, r->status_bytes);
   mine(r).by_library = 1;
   mine(r).code = code;
   r->state.store(RequestState::done, std::memory_order_release);
