@@ -192,8 +192,8 @@ bool Engine::credit_left(Endpoint* destination) {
   return has_credit(ring_to(destination));
 }
 
-// May a message of this size be kept for its receiver although there is no credit? To be asked again and again
-// while the message is held.
+// May a message of this size be kept for its receiver although there is no credit? To be asked again and
+// again while the message is held.
 bool Engine::may_exceed(const Endpoint* destination, uint64_t bytes, Held* held) const {
   constexpr int64_t kUnseenCall = 1'000'000;  // ns
   if (bytes > options_.library_eager_bytes) return false;

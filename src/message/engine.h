@@ -5,15 +5,15 @@
 // Thread-safe when Options::threads is set. A request is waited for, tested or cancelled by one thread at a
 // time.
 //
-// Credit: what a receiver has not received yet waits in memory of its senders (cells), at most kCredit bytes of
-// it for each pair. A sender without credit leaves the message where it is and waits for the receive, as a
+// Credit: what a receiver has not received yet waits in memory of its senders (cells), at most kCredit bytes
+// of it for each pair. A sender without credit leaves the message where it is and waits for the receive, as a
 // large message does. But the MPI library takes small messages from their sender, however many, whenever the
 // receiver is in any call of MPI, and programs count on that without knowing it. So up to
 // library_eager_bytes a message exceeds the credit as soon as the receiver is seen in a call: it waits in one
-// of this layer's, has made one since, or, as it may be in a call of the library that this layer does not see,
-// runs all the time for kUnseenCall. Measured with plain Open MPI 4.1.4 and MPICH 4.0.2 and 20,000 messages: to a
-// receiver that sleeps, 0 to 63 are sent; to one that waits for something else, all of up to 4,032 and 8,200
-// bytes.
+// of this layer's, has made one since, or, as it may be in a call of the library that this layer does not
+// see, runs all the time for kUnseenCall. Measured with plain Open MPI 4.1.4 and MPICH 4.0.2 and 20,000
+// messages: to a receiver that sleeps, 0 to 63 are sent; to one that waits for something else, all of up to
+// 4,032 and 8,200 bytes.
 //
 // Performance budget: an inline send is one cache line written in the receiver's ring, no lock, no
 // allocation, no system call; its receive takes the receiver's own uncontended lock. A rendezvous takes the

@@ -1,9 +1,9 @@
-// Memory of one task for its own requests, cells and endpoint. Allocation is a free-list pop; when the program
-// has several threads the caller holds the engine's pool lock.
+// Memory of one task for its own requests, cells and endpoint. Allocation is a free-list pop; when the
+// program has several threads the caller holds the engine's pool lock.
 //
-// Requests and endpoints are mapped in slabs and never unmapped: other tasks may hold pointers into them until
-// the space ends. A cell is nobody else's once it is back, so slabs of cells go back to the system after a
-// burst, when more than kMostIdle of them lies idle.
+// Requests and endpoints are mapped in slabs and never unmapped: other tasks may hold pointers into them
+// until the space ends. A cell is nobody else's once it is back, so slabs of cells go back to the system
+// after a burst, when more than kMostIdle of them lies idle.
 #pragma once
 
 #include "message/shared/shared.h"

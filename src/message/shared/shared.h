@@ -39,8 +39,8 @@ struct Cell;
 struct Barrier;
 
 // Test-and-set lock for critical sections of some ten to some hundred nanoseconds. Yields its core when the
-// holder does not run (more ranks than cores is normal). Who comes while another waits lets that one go first:
-// a rank that probes in a loop would else get its own lock back before anybody else sees it free, for
+// holder does not run (more ranks than cores is normal). Who comes while another waits lets that one go
+// first: a rank that probes in a loop would else get its own lock back before anybody else sees it free, for
 // milliseconds.
 class SpinLock {
  public:
@@ -314,7 +314,8 @@ struct alignas(kLine) Endpoint {
   // own, which small messages never touch.
   alignas(kLine) std::atomic<uint32_t> waiting;
 
-  // Calls of MPI that the layer has seen: a rough count. Senders without credit look at it; a line of its own.
+  // Calls of MPI that the layer has seen: a rough count. Senders without credit look at it; a line of its
+  // own.
   alignas(kLine) std::atomic<uint32_t> calls;
 
   // Cells that others have consumed; the owner takes them all at once.

@@ -157,8 +157,8 @@ int probed(CommInfo* c, int tag) {
 }
 
 // Messages of this space come first, since they are found at once; so that a flood of them does not keep
-// others waiting for ever, every so many receives ask the library first. No receive that is pending would match
-// what it has.
+// others waiting for ever, every so many receives ask the library first. No receive that is pending would
+// match what it has.
 int in_turn(CommInfo* c, int tag) {
   constexpr uint32_t kElsewhereFirst = 8;  // a look costs up to a microsecond
   if (++c->from_any % kElsewhereFirst != 0) return MPI_ANY_SOURCE;

@@ -16,14 +16,14 @@ struct HostOptions {
   std::string library_dir;     // <prefix>/lib/tasuki
   int join_timeout_ms = 5000;  // how long it waits for ranks that do not come
   uint64_t layout_seed = 0;
-  // What a task is expected to need of the kernel's limit per address space. 0: as measured of MPI libraries, by
-  // the number of ranks of the node (expected_mappings).
+  // What a task is expected to need of the kernel's limit per address space. 0: as measured of MPI libraries,
+  // by the number of ranks of the node (expected_mappings).
   size_t mappings_per_task = 0;
 };
 
 // Mappings that a rank needs beside `local_size - 1` others: MPI libraries map something of each of them.
-// Measured at 2, 64 and 128 ranks, of a program with nothing else: Open MPI 4.1.4 283, 449 and 513, MPICH 4.0.2 245,
-// 371 and 499; under Tasuki 20 more.
+// Measured at 2, 64 and 128 ranks, of a program with nothing else: Open MPI 4.1.4 283, 449 and 513,
+// MPICH 4.0.2 245, 371 and 499; under Tasuki 20 more.
 constexpr size_t expected_mappings(size_t local_size) {
   return 400 + 2 * local_size;
 }
