@@ -104,12 +104,12 @@ def programs_fail():
             text = (himeno / f"himeno_{version}.c").read_text()
             check(old in text, f"nothing to spoil in {version}: {old}")
             (himeno / f"himeno_{version}.c").write_text(text.replace(old, new))
-        text = bench("coarray", "--mpi", args.mpi, *PROGRAMS, "--timeout", "8", "--programs", "himeno:XS", "--sources", sources, "--pattern", "(plain|get, .*)$",
+        text = bench("coarray", "--mpi", args.mpi, *PROGRAMS, "--timeout", "25", "--programs", "himeno:XS", "--sources", sources, "--pattern", "(plain|get, .*)$",
                      "--json", a, code=1)
         rows = {(r["version"], r["way"]): r for r in json.loads(pathlib.Path(a).read_text())["rows"]}
         check(rows["mpi", "plain"]["verified"] and rows["seq", "plain"]["verified"], "the others are not measured", text)
         for version, why in (("mpi_get", "himeno_mpi_get.c"), ("global", "himeno_global.c:"), ("local", "NOT VERIFIED"),
-                             ("nonblock", "not finished after 8 s")):
+                             ("nonblock", "not finished after 25 s")):
             r = rows[version, "plain"]
             check(not r["verified"] and "seconds" not in r and why in r["failure"], f"{version}: another reason than {why}", r)
             check(r["finished"] == (version == "local"), "it did finish, or did not", r)
