@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   static int out[kCount], in[kCount];
   for (int round = 0; round < kRounds; round++) {
     STEP("round");
-    // Once all around the host, then farther and farther.
+    // Neighbours, then ranks of other spaces.
     const int distance = round < 3 ? round + 1 : ranks / (round - 1);
     const int to = (rank + distance) % ranks, from = (rank - distance + ranks) % ranks;
     for (int i = 0; i < kCount; i++) {

@@ -1,11 +1,12 @@
 #include "shim/hosts/remote.h"
 
-#include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <optional>
 
 #include "generated/pmpi.h"
 #include "shim/objects/blocks.h"
+#include "shim/objects/landing.h"
 
 namespace tasuki::shim {
 namespace {
@@ -102,20 +103,18 @@ bool Remote::pays(Direction direction, const layout::Region& r) {
 #endif
 }
 
-bool Remote::packs(Direction direction, const layout::Region& r) const {
-  return policy_ == RemotePolicy::always || (policy_ == RemotePolicy::on && pays(direction, r));
+// nullptr: the library does better, or there is no memory.
+char* Remote::room_for(Direction direction, const layout::Region& r) const {
+  const bool packs = policy_ == RemotePolicy::always || (policy_ == RemotePolicy::on && pays(direction, r));
+  const uint64_t bytes = layout::bytes(r);
+  return packs && bytes > 1 ? take_block(Landing::room(bytes)) : nullptr;
 }
 
 char* Remote::packed_for(const layout::Region& region) {
   char* start = nullptr;
   const uint64_t bytes = layout::bytes(region);
   if (bytes == 0 || bytes > kMost || layout::is_dense(region, &start)) return nullptr;
-  return packs(Direction::receive, region) ? take_block(bytes) : nullptr;
-}
-
-void Remote::unpack(Request* r, uint64_t bytes) {
-  const uint64_t n = std::min(bytes, layout::bytes(r->region));
-  if (n > 0) move(r->region, dense(mine(r).packed, n), n);
+  return room_for(Direction::receive, region);
 }
 
 void Remote::move(const layout::Region& to, const layout::Region& from, uint64_t bytes) {
@@ -197,8 +196,7 @@ void Remote::Packed::use(Direction direction, const void* buf, MPI_Count count, 
   if (static_cast<uint64_t>(count) > kMost / t->size) return;
   bytes_ = static_cast<uint64_t>(count) * t->size;
   region_ = {static_cast<char*>(const_cast<void*>(buf)), static_cast<uint64_t>(count), t->layout};
-  if (!remote_.packs(direction, region_)) return;
-  if ((data_ = take_block(bytes_)) == nullptr) return;
+  if ((data_ = remote_.room_for(direction, region_)) == nullptr) return;
   type_ = t;
   TypeTable::retain(t);
 }
@@ -209,7 +207,9 @@ void Remote::Packed::pack() const {
 
 void Remote::Packed::unpack(const MPI_Status& status) const {
   const uint64_t n = arrived(status);
-  if (n > 0 && n <= bytes_) remote_.move(region_, dense(data_, n), n);
+  if (n == 0 || n > bytes_) return;
+  Landing::order(data_, bytes_, n);
+  remote_.move(region_, dense(data_, n), n);
 }
 
 void Remote::Packed::give_back() {
@@ -252,13 +252,36 @@ int Remote::carry(Packed& p, Request* r, MPI_Request library, int rc, MPI_Reques
   return MPI_SUCCESS;
 }
 
-void Remote::unpack_carried(Request* r, const MPI_Status& status) {
+void Remote::unpack(Request* r, const MPI_Status& status) {
   if (mine(r).unpacks == 0) return;
   mine(r).unpacks = 0;
   int cancelled = 0;
   pmpi().Test_cancelled(&status, &cancelled);
   const uint64_t n = cancelled != 0 ? 0 : arrived(status);
-  if (n > 0 && n <= layout::bytes(r->region)) move(r->region, dense(mine(r).packed, n), n);
+  const uint64_t room = layout::bytes(r->region);
+  if (n == 0 || n > room) return;
+  Landing::order(mine(r).packed, room, n);
+  move(r->region, dense(mine(r).packed, n), n);
+}
+
+// `receive` is the library's call, for bytes that land in the block.
+template <typename Receive>
+int Remote::receive(const Packed& p, MPI_Status* status, Receive receive) {
+  MPI_Status own_status;
+  if (status == MPI_STATUS_IGNORE) status = &own_status;
+  const int rc = receive(Landing(static_cast<uint64_t>(p.bytes())), status);
+  if (rc == MPI_SUCCESS) p.unpack(*status);
+  return rc;
+}
+
+template <typename Receive>
+int Remote::start_receive(Packed& p, MPI_Request* request, Pass pass, Receive receive) {
+  Request* r = requests_.take();
+  if (r == nullptr) return pass();
+  mine(r).unpacks = 1;
+  MPI_Request posted = MPI_REQUEST_NULL;
+  const int rc = receive(Landing(static_cast<uint64_t>(p.bytes())), &posted);
+  return carry(p, r, posted, rc, request);
 }
 
 int Remote::send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
@@ -274,11 +297,9 @@ int Remote::recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int 
                  MPI_Status* status, Pass pass) {
   const Packed p(*this, Direction::receive, buf, count, type, source, comm);
   return p.answer(pass, [&] {
-    MPI_Status own_status;
-    if (status == MPI_STATUS_IGNORE) status = &own_status;
-    const int rc = pmpi().Recv(p.data(), p.bytes(), MPI_PACKED, source, tag, comm, status);
-    if (rc == MPI_SUCCESS) p.unpack(*status);
-    return rc;
+    return receive(p, status, [&](const Landing& in, MPI_Status* s) {
+      return pmpi().Recv(p.data(), in.count(), in.type(), source, tag, comm, s);
+    });
   });
 }
 
@@ -297,14 +318,18 @@ int Remote::sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
     sendcount = out.bytes();
     sendtype = MPI_PACKED;
   }
+  std::optional<Landing> landing;
+  if (in.used()) {
+    landing.emplace(static_cast<uint64_t>(in.bytes()));
+    recvbuf = in.data();
+    recvcount = landing->count();
+    recvtype = landing->type();
+  }
   MPI_Status own_status;
   if (status == MPI_STATUS_IGNORE) status = &own_status;
-  const bool packed = in.used();
-  const int rc =
-      pmpi().Sendrecv(sendbuf, static_cast<int>(sendcount), sendtype, dest, sendtag,
-                      packed ? in.data() : recvbuf, packed ? in.bytes() : static_cast<int>(recvcount),
-                      packed ? MPI_PACKED : recvtype, source, recvtag, comm, status);
-  if (rc == MPI_SUCCESS && packed) in.unpack(*status);
+  const int rc = pmpi().Sendrecv(sendbuf, static_cast<int>(sendcount), sendtype, dest, sendtag, recvbuf,
+                                 static_cast<int>(recvcount), recvtype, source, recvtag, comm, status);
+  if (rc == MPI_SUCCESS && in.used()) in.unpack(*status);
   return rc;
 }
 
@@ -335,12 +360,9 @@ int Remote::irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int
   if (request == nullptr) return pass();
   Packed p(*this, Direction::receive, buf, count, type, source, comm);
   return p.answer(pass, [&] {
-    Request* r = requests_.take();
-    if (r == nullptr) return pass();
-    mine(r).unpacks = 1;
-    MPI_Request posted = MPI_REQUEST_NULL;
-    const int rc = pmpi().Irecv(p.data(), p.bytes(), MPI_PACKED, source, tag, comm, &posted);
-    return carry(p, r, posted, rc, request);
+    return start_receive(p, request, pass, [&](const Landing& in, MPI_Request* posted) {
+      return pmpi().Irecv(p.data(), in.count(), in.type(), source, tag, comm, posted);
+    });
   });
 }
 
@@ -349,11 +371,9 @@ int Remote::mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* me
   if (message == nullptr) return pass();
   const Packed p(*this, buf, count, type);
   return p.answer(pass, [&] {
-    MPI_Status own_status;
-    if (status == MPI_STATUS_IGNORE) status = &own_status;
-    const int rc = pmpi().Mrecv(p.data(), p.bytes(), MPI_PACKED, message, status);
-    if (rc == MPI_SUCCESS) p.unpack(*status);
-    return rc;
+    return receive(p, status, [&](const Landing& in, MPI_Status* s) {
+      return pmpi().Mrecv(p.data(), in.count(), in.type(), message, s);
+    });
   });
 }
 
@@ -362,19 +382,16 @@ int Remote::imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* m
   if (message == nullptr || request == nullptr) return pass();
   Packed p(*this, buf, count, type);
   return p.answer(pass, [&] {
-    Request* r = requests_.take();
-    if (r == nullptr) return pass();
-    mine(r).unpacks = 1;
-    MPI_Request posted = MPI_REQUEST_NULL;
-    const int rc = pmpi().Imrecv(p.data(), p.bytes(), MPI_PACKED, message, &posted);
-    return carry(p, r, posted, rc, request);
+    return start_receive(p, request, pass, [&](const Landing& in, MPI_Request* posted) {
+      return pmpi().Imrecv(p.data(), in.count(), in.type(), message, posted);
+    });
   });
 }
 
 // ---- carried requests
 
 void Remote::arrive(Request* r, const MPI_Status& status, int code) {
-  if (code == MPI_SUCCESS) unpack_carried(r, status);
+  if (code == MPI_SUCCESS) unpack(r, status);
   requests_.discard(r);
 }
 
@@ -403,7 +420,7 @@ int Remote::get_status(Request* r, int* flag, MPI_Status* status) {
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   status->MPI_ERROR = MPI_SUCCESS;
   const int rc = pmpi().Request_get_status(handle_of<MPI_Request>(mine(r).library), flag, status);
-  if (rc == MPI_SUCCESS && *flag != 0 && status->MPI_ERROR == MPI_SUCCESS) unpack_carried(r, *status);
+  if (rc == MPI_SUCCESS && *flag != 0 && status->MPI_ERROR == MPI_SUCCESS) unpack(r, *status);
   return rc;
 }
 

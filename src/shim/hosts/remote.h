@@ -3,7 +3,8 @@
 // The library still sends and receives; what changes is who packs. MPI lets what is sent as MPI_PACKED be
 // received with any type of the same signature, and what is sent with any type be received as MPI_PACKED
 // (MPI-4.0, 4.2). So each side decides for itself, message by message: the peer may decide otherwise, and
-// need not run Tasuki at all. The same licence forbids to cut a message into several.
+// need not run Tasuki at all. The same licence forbids to cut a message into several. What is received packed
+// lands in a block of memory as objects/landing.h says.
 //
 // Cost for what is not handled here (dense types, small messages, MPI_PROC_NULL): two look-ups and compares.
 #pragma once
@@ -45,7 +46,7 @@ class Remote final : public Carrier {
 
   // For the library's side of receives from any source.
   char* packed_for(const layout::Region& region) override;
-  void unpack(Request* r, uint64_t bytes) override;
+  void unpack(Request* r, const MPI_Status& status) override;
 
   // ---- carried requests. The library completes its own request, and raises errors as it would for the
   // user's.
@@ -64,10 +65,13 @@ class Remote final : public Carrier {
   class Packed;
 
   static bool pays(Direction direction, const layout::Region& r);
-  bool packs(Direction direction, const layout::Region& r) const;
   void move(const layout::Region& to, const layout::Region& from, uint64_t bytes);
   int carry(Packed& p, Request* r, MPI_Request library, int rc, MPI_Request* request);
-  void unpack_carried(Request* r, const MPI_Status& status);
+  char* room_for(Direction direction, const layout::Region& r) const;
+  template <typename Receive>
+  static int receive(const Packed& p, MPI_Status* status, Receive receive);
+  template <typename Receive>
+  int start_receive(Packed& p, MPI_Request* request, Pass pass, Receive receive);
 
   Engine& engine_;
   CommTable& comms_;

@@ -6,6 +6,7 @@
 #include "shim/entry/stand_in.h"
 #include "shim/errors.h"
 #include "shim/objects/blocks.h"
+#include "shim/objects/landing.h"
 #include "shim/objects/status.h"
 
 namespace tasuki::shim {
@@ -180,9 +181,14 @@ int Requests::launch_twin(Request* r, void* buf, MPI_Count count, MPI_Datatype t
   MPI_Request twin = MPI_REQUEST_NULL;
   char* const packed = mine(r).opaque == 0 ? carrier_->packed_for(r->region) : nullptr;
   mine(r).packed = packed;
-  const int rc = packed != nullptr ? pmpi().Irecv(packed, static_cast<int>(layout::bytes(r->region)),
-                                                  MPI_PACKED, source, tag, c->comm, &twin)
-                                   : pmpi().Irecv(buf, in.count(), in.type(), source, tag, c->comm, &twin);
+  mine(r).unpacks = packed != nullptr ? 1 : 0;
+  int rc;
+  if (packed != nullptr) {
+    const Landing landing(layout::bytes(r->region));
+    rc = pmpi().Irecv(packed, landing.count(), landing.type(), source, tag, c->comm, &twin);
+  } else {
+    rc = pmpi().Irecv(buf, in.count(), in.type(), source, tag, c->comm, &twin);
+  }
   if (rc == MPI_SUCCESS) {
     if (only)
       twins_.add_only(r, twin);
@@ -191,6 +197,8 @@ int Requests::launch_twin(Request* r, void* buf, MPI_Count count, MPI_Datatype t
     return rc;
   }
   if (!only) engine_.withdraw(r);
+  if (packed != nullptr) give_block(packed);
+  mine(r).packed = nullptr;
   give_up(r);
   return rc;
 }

@@ -31,8 +31,8 @@ struct OwnerPart {
   uint8_t detached;     // freed by the user while active: recycled when done
   SendMode mode;        // of a persistent send
   uintptr_t library;    // carried, or with a twin: the library's MPI_Request,
-  char* packed;         //   the packed bytes that it sends or receives,
-  uint8_t unpacks;      //   carried: and whether they are still to be unpacked
+  char* packed;         //   the packed bytes that it sends or receives, nullptr: none,
+  uint8_t unpacks;      //   and whether they are still to be unpacked
   uint8_t from_nobody;  // a send whose status tells of a receive from MPI_PROC_NULL (MPI_Isendrecv)
   Twin twin;
   uint8_t by_library;  // the library has completed it
@@ -77,8 +77,8 @@ class Carrier {
   virtual int test(Request* r, int* done, MPI_Status* status) = 0;
   // Memory of blocks.h to receive packed bytes for this region in; nullptr: the library does better.
   virtual char* packed_for(const layout::Region& region) = 0;
-  // The first `bytes` of mine(r).packed to where they belong.
-  virtual void unpack(Request* r, uint64_t bytes) = 0;
+  // Once, if mine(r).unpacks: what the library has received, with this status, to where it belongs.
+  virtual void unpack(Request* r, const MPI_Status& status) = 0;
 
  protected:
   ~Carrier() = default;

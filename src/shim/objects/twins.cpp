@@ -38,13 +38,9 @@ void Twins::settle(Request* r, const MPI_Status& status, int code) {
   const Twin was = mine(r).twin;
   mine(r).twin = Twin::none;
   mine(r).library = 0;
-  struct Block {
-    Request* r;
-    ~Block() {
-      if (mine(r).packed != nullptr) give_block(mine(r).packed);
-      mine(r).packed = nullptr;
-    }
-  } const block{r};
+  if (code == MPI_SUCCESS) carrier_->unpack(r, status);
+  if (mine(r).packed != nullptr) give_block(mine(r).packed);
+  mine(r).packed = nullptr;
   if (was != Twin::only) {
     pending_.erase(std::find(pending_.begin(), pending_.end(), r));
     int cancelled = 0;
@@ -59,7 +55,6 @@ void Twins::settle(Request* r, const MPI_Status& status, int code) {
   r->status_source = status.MPI_SOURCE;
   r->status_tag = status.MPI_TAG;
   r->status_bytes = count_in(status);
-  if (mine(r).packed != nullptr) carrier_->unpack(r, r->status_bytes);
   mine(r).by_library = 1;
   mine(r).code = code;
   r->state.store(RequestState::done, std::memory_order_release);
