@@ -20,8 +20,8 @@
 # is already there: a Fortran test, an interpreter, an installed third-party program.
 #
 # `make test` gives ctest four slots a core. A test under a launcher takes two of them, as does every test that keeps more than one
-# process busy (PROCESSORS 2). With three it has no other launcher beside it: ranks of MPICH that wait do not give their core away, so
-# jobs with more of them than there are cores are slow enough alone; and some tests are about who comes in time. COST is about how
+# process busy (PROCESSORS 2). With three it has at most two launchers beside it on two cores: ranks of MPICH that wait do not give their
+# core away, so jobs with more of them than there are cores are slow enough; and some tests are about who comes in time. COST is about how
 # many seconds a long test takes: those start first, so that none runs alone at the end.
 set(TASUKI_MPI_HARNESS ${PROJECT_SOURCE_DIR}/test/mpi_run.py)
 set(TASUKI_MPI_FLAGS NO_TRAFFIC NO_STATS PLAIN_ONLY TASUKI_ONLY COMPARE)

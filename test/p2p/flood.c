@@ -1,14 +1,10 @@
 // More small messages than a receiver has credit for. One that makes no call costs its senders a bounded amount of
 // memory; one that is in any call, of whatever kind, gets all of them, as with the plain libraries.
-#include <stdint.h>
-
 #include "check.h"
 
-enum { kMessage = 2, kDone = 3, kMany = 5000, kSome = 1200 };
+enum { kMessage = 2, kDone = 3, kMany = 5000, kSome = 1200, kMost = 4000 };
 
-static char* out;
-static char* in;
-enum { kMost = 4000 };
+static char *out, *in;
 
 static void write_message(char* p, int n, int i) {
   for (int k = 0; k < n; k += 251) p[k] = (char)(i * 31 + k);
@@ -78,44 +74,28 @@ static void absent_nonblocking(int bytes) {
   }
 }
 
-static void waits_for_another(int count, int bytes) {
-  STEP("receive of another tag");
-  int done = 0;
-  if (rank == 0) {
-    send_all(count, bytes);
-    MPI_Send(&done, 1, MPI_INT, 1, kDone, MPI_COMM_WORLD);
-  }
-  if (rank == 1) {
-    MPI_Recv(&done, 1, MPI_INT, 0, kDone, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    receive_all(count, bytes);
-  }
+// Rank 1 looks for a later message of another tag first.
+static void wait_for_it(int* done) {
+  MPI_Recv(done, 1, MPI_INT, 0, kDone, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
-
-static void probes_for_another(int count, int bytes) {
-  STEP("probes of another tag");
-  int done = 0;
-  if (rank == 0) {
-    send_all(count, bytes);
-    MPI_Send(&done, 1, MPI_INT, 1, kDone, MPI_COMM_WORLD);
-  }
-  if (rank == 1) {
-    for (int flag = 0; !flag;) MPI_Iprobe(0, kDone, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-    MPI_Recv(&done, 1, MPI_INT, 0, kDone, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    receive_all(count, bytes);
-  }
+static void probe_for_it(int* done) {
+  for (int flag = 0; !flag;) MPI_Iprobe(0, kDone, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  wait_for_it(done);
 }
-
-static void tests_for_another(int count, int bytes) {
-  STEP("tests of another receive");
+static void test_for_it(int* done) {
+  MPI_Request r;
+  MPI_Irecv(done, 1, MPI_INT, 0, kDone, MPI_COMM_WORLD, &r);
+  for (int flag = 0; !flag;) MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+}
+static void behind_another(const char* how, void (*look)(int* done), int count, int bytes) {
+  STEP(how);
   int done = 0;
   if (rank == 0) {
     send_all(count, bytes);
     MPI_Send(&done, 1, MPI_INT, 1, kDone, MPI_COMM_WORLD);
   }
   if (rank == 1) {
-    MPI_Request r;
-    MPI_Irecv(&done, 1, MPI_INT, 0, kDone, MPI_COMM_WORLD, &r);
-    for (int flag = 0; !flag;) MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+    look(&done);
     receive_all(count, bytes);
   }
 }
@@ -154,9 +134,9 @@ int main(int argc, char** argv) {
     const int bytes = kSizes[k], beyond = bytes < 1000 ? kMany : bytes == 4000 ? kSome : 2600;
     absent(bytes);
     absent_nonblocking(bytes);
-    waits_for_another(kMany, bytes);
-    probes_for_another(kSome, bytes);
-    tests_for_another(kSome, bytes);
+    behind_another("receive of another tag", wait_for_it, kMany, bytes);
+    behind_another("probes of another tag", probe_for_it, kSome, bytes);
+    behind_another("tests of another receive", test_for_it, kSome, bytes);
     each_other(kMany, bytes);
     reduces(beyond, bytes);
   }

@@ -2,7 +2,6 @@
 #include <atomic>
 #include <chrono>
 
-#include "message/shared/pool.h"
 #include "message/test/world.h"
 
 namespace tasuki::message {
@@ -27,18 +26,39 @@ std::vector<std::vector<char>> messages_of(const std::vector<size_t>& sizes, int
   return all;
 }
 
-void receive_all(World& w, const std::vector<std::vector<char>>& messages, std::vector<Request*>& sent) {
-  std::thread receiver([&] {
-    for (const std::vector<char>& m : messages) {
-      std::vector<char> in(m.size());
-      Request* r = irecv(w[1], bytes_of(in), 0, 3);
-      w[1].wait(r);
-      ASSERT_EQ(r->status_bytes, m.size());
-      w[1].give_request(r);
-      ASSERT_EQ(in, m);
-    }
-  });
+void send_each(Engine& e, const std::vector<std::vector<char>>& messages) {
+  for (const std::vector<char>& m : messages)
+    finish(e, isend(e, bytes_of(const_cast<std::vector<char>&>(m)), 1, 3));
+}
+
+void receive_each(Engine& e, const std::vector<std::vector<char>>& messages) {
+  for (const std::vector<char>& m : messages) {
+    std::vector<char> in(m.size());
+    Request* r = irecv(e, bytes_of(in), 0, 3);
+    e.wait(r);
+    ASSERT_EQ(r->status_bytes, m.size());
+    e.give_request(r);
+    ASSERT_EQ(in, m);
+  }
+}
+
+void receive_all(World& w, const std::vector<std::vector<char>>& messages, const std::vector<Request*>& sent,
+                 int to = 1) {
+  std::thread receiver([&] { receive_each(w[to], messages); });
   for (Request* r : sent) finish(w[0], r);
+  receiver.join();
+}
+
+// Task 1 does `first` until all is sent, and receives then.
+void send_before_it_receives(World& w, const std::vector<std::vector<char>>& messages,
+                             const std::function<void()>& first) {
+  std::atomic<bool> all_sent{false};
+  std::thread receiver([&] {
+    while (!all_sent.load()) first();
+    receive_each(w[1], messages);
+  });
+  send_each(w[0], messages);
+  all_sent.store(true);
   receiver.join();
 }
 
@@ -74,13 +94,9 @@ TEST(Credit, IsExceededBySmallMessagesWhenTheReceiverWaitsForAnother) {
     Request* r = irecv(w[1], {reinterpret_cast<char*>(&last), sizeof last, layout::byte_layout()}, 0, 9);
     finish(w[1], r);
     EXPECT_EQ(last, 17);
-    for (const auto& m : messages) {
-      std::vector<char> in(m.size());
-      finish(w[1], irecv(w[1], bytes_of(in), 0, 3));
-      ASSERT_EQ(in, m);
-    }
+    receive_each(w[1], messages);
   });
-  for (const auto& m : messages) finish(w[0], isend(w[0], bytes_of(const_cast<std::vector<char>&>(m)), 1, 3));
+  send_each(w[0], messages);
   int last = 17;
   finish(w[0], isend(w[0], {reinterpret_cast<char*>(&last), sizeof last, layout::byte_layout()}, 1, 9));
   receiver.join();
@@ -90,38 +106,14 @@ TEST(Credit, IsExceededBySmallMessagesWhenTheReceiverWaitsForAnother) {
 // The receiver polls, but never waits in a call.
 TEST(Credit, IsExceededWhenTheReceiverMakesCalls) {
   World w(2);
-  const auto messages = messages_of({4096}, 700);
-  std::atomic<bool> all_sent{false};
-  std::thread receiver([&] {
-    Engine::Found found;
-    while (!all_sent.load()) w[1].probe(kContext, 0, 9, &found);
-    for (const auto& m : messages) {
-      std::vector<char> in(m.size());
-      finish(w[1], irecv(w[1], bytes_of(in), 0, 3));
-      ASSERT_EQ(in, m);
-    }
-  });
-  for (const auto& m : messages) finish(w[0], isend(w[0], bytes_of(const_cast<std::vector<char>&>(m)), 1, 3));
-  all_sent.store(true);
-  receiver.join();
+  Engine::Found found;
+  send_before_it_receives(w, messages_of({4096}, 700), [&] { w[1].probe(kContext, 0, 9, &found); });
 }
 
 // It may be in a call of the library that is not seen here: it runs, and nothing else is known.
 TEST(Credit, IsExceededInTimeByARunningReceiver) {
   World w(2);
-  const auto messages = messages_of({4096}, 540);
-  std::atomic<bool> all_sent{false};
-  std::thread receiver([&] {
-    while (!all_sent.load()) os::cpu_relax();
-    for (const auto& m : messages) {
-      std::vector<char> in(m.size());
-      finish(w[1], irecv(w[1], bytes_of(in), 0, 3));
-      ASSERT_EQ(in, m);
-    }
-  });
-  for (const auto& m : messages) finish(w[0], isend(w[0], bytes_of(const_cast<std::vector<char>&>(m)), 1, 3));
-  all_sent.store(true);
-  receiver.join();
+  send_before_it_receives(w, messages_of({4096}, 540), os::cpu_relax);
 }
 
 // A blocking send of few bytes has no request: it waits for room.
@@ -131,6 +123,7 @@ TEST(Credit, InlineSendsWaitForAReceiverThatSleeps) {
   std::atomic<int> sent{0};
   std::thread receiver([&] {
     std::this_thread::sleep_for(300ms);
+    EXPECT_LT(sent.load(), kCount) << "nothing was held";
     for (int i = 0; i < kCount; i++) {
       int in[16] = {};
       finish(w[1], irecv(w[1], {reinterpret_cast<char*>(in), sizeof in, layout::byte_layout()}, 0, 3));
@@ -157,17 +150,7 @@ TEST(Credit, MemoryOfABurstGoesBackToTheSystem) {
       for (Request* r : sent.back()) w[0].poll(r, false);
   }
   EXPECT_GT(w[0].cell_bytes(), 7 * Engine::kCredit);
-  for (int to = 1; to < 9; to++) {
-    std::thread receiver([&] {
-      for (const auto& m : messages) {
-        std::vector<char> in(m.size());
-        finish(w[to], irecv(w[to], bytes_of(in), 0, 3));
-        ASSERT_EQ(in, m);
-      }
-    });
-    for (Request* r : sent[static_cast<size_t>(to - 1)]) finish(w[0], r);
-    receiver.join();
-  }
+  for (int to = 1; to < 9; to++) receive_all(w, messages, sent[static_cast<size_t>(to - 1)], to);
   for (int i = 0; i < 3000; i++) w[0].count_call();
   EXPECT_LT(w[0].cell_bytes(), (4 << 20) + kSome);
 }
@@ -182,8 +165,7 @@ TEST(Credit, TheEagerProtocolBuffersLargeMessages) {
     w[0].give_request(r);
   }
   EXPECT_EQ(w[0].stats().buffered, 2u);
-  std::vector<Request*> none;
-  receive_all(w, messages, none);
+  receive_all(w, messages, {});
 }
 
 }  // namespace

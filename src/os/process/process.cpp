@@ -35,9 +35,8 @@ std::string read_proc(pid_t pid, const char* file) {
   return file_or_empty("/proc/" + std::to_string(pid) + "/" + file);
 }
 
-// Field `index` of /proc/PID/stat, counted as in proc(5) from 1; fields after the name only.
-std::string stat_field(pid_t pid, int index) {
-  const std::string text = read_proc(pid, "stat");
+// Field `index` of a stat file, counted as in proc(5) from 1; fields after the name only.
+std::string field_of(const std::string& text, int index) {
   size_t at = text.rfind(')');  // the name may hold blanks and parentheses
   if (at == std::string::npos) return {};
   at += 2;
@@ -49,10 +48,8 @@ std::string stat_field(pid_t pid, int index) {
   return text.substr(at, text.find(' ', at) - at);
 }
 
-// Field 3 of a stat file, R: it runs or waits for a core.
-bool is_running(const std::string& stat) {
-  const size_t at = stat.rfind(')');
-  return at == std::string::npos || at + 2 >= stat.size() || stat[at + 2] == 'R';
+std::string stat_field(pid_t pid, int index) {
+  return field_of(read_proc(pid, "stat"), index);
 }
 
 pid_t clone_to(void (*entry)(void*), void* arg, void* stack_top, unsigned long flags, void* pid) {
@@ -298,8 +295,11 @@ bool runs(pid_t pid) {
   DIR* dir = opendir(threads.c_str());
   if (dir == nullptr) return true;
   bool running = false;
-  while (const dirent* entry = running ? nullptr : readdir(dir))
-    running = entry->d_name[0] != '.' && is_running(file_or_empty(threads + entry->d_name + "/stat"));
+  while (const dirent* entry = running ? nullptr : readdir(dir)) {
+    if (entry->d_name[0] == '.') continue;
+    const std::string state = field_of(file_or_empty(threads + entry->d_name + "/stat"), 3);
+    running = state.empty() || state == "R";
+  }
   closedir(dir);
   return running;
 }

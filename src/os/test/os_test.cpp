@@ -151,6 +151,21 @@ TEST(Process, StartTimeAndParentComeFromProc) {
   EXPECT_NE(namespaces_of_self().find("mnt:["), std::string::npos);
 }
 
+TEST(Process, RunsOrSleeps) {
+  EXPECT_TRUE(runs(getpid()));
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  ASSERT_GT(child, 0);
+  // It runs until it has come to sleep.
+  for (int i = 0; i < 1000 && runs(child); i++) usleep(10'000);
+  EXPECT_FALSE(runs(child));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(runs(child)) << "cannot be read: who is gone holds nobody up";
+}
+
 TEST(Process, EndsLikeAnother) {
   for (const int wanted : {0, 3 << 8, 255 << 8, SIGKILL, SIGTERM, SIGSEGV, SIGABRT, SIGUSR1}) {
     const pid_t pid = fork();

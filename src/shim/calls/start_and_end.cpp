@@ -242,8 +242,8 @@ void print_statistics() {
       line, sizeof line,
       "tasuki: rank %d: sent=%lu sent_bytes=%lu received=%lu received_bytes=%lu inline=%lu "
       "buffered=%lu rendezvous=%lu found_receive=%lu ring_full=%lu without_credit=%lu alone_bytes=%lu "
-      "direct_bytes=%lu "
-      "pipelined_bytes=%lu claims_helped=%lu others_bytes=%lu thread_bytes=%lu broadcasts=%lu "
+      "direct_bytes=%lu pipelined_bytes=%lu claims_helped=%lu others_bytes=%lu thread_bytes=%lu "
+      "broadcasts=%lu "
       "broadcast_bytes=%lu spanning=%lu remote_bytes=%lu external_bytes=%lu barriers=%lu\n",
       p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered, s.rendezvous,
       s.found_receive, s.ring_full, s.without_credit, s.transfer.alone_bytes, s.transfer.direct_bytes,
