@@ -1,5 +1,5 @@
-// A flood of messages from the own address space does not keep one from elsewhere waiting. Ranks 1 and 2 share a space,
-// rank 0 has another one.
+// A flood of messages from the own address space does not keep one from elsewhere waiting. Ranks 1 and 2
+// share a space, rank 0 has another one.
 #include "../p2p/check.h"
 
 enum { kFlood = 20000, kSoon = 1000 };

@@ -1,6 +1,6 @@
-// Typed receives, from any source and from a named one, of messages from elsewhere: one that is cancelled or gets too long a message leaves
-// its buffer as it was, one that gets a short message leaves the rest and the gaps. Ranks 1 and 2 share a space, rank 0 has
-// another one.
+// Typed receives, from any source and from a named one, of messages from elsewhere: one that is cancelled or
+// gets too long a message leaves its buffer as it was, one that gets a short message leaves the rest and the
+// gaps. Ranks 1 and 2 share a space, rank 0 has another one.
 #include "../p2p/check.h"
 
 enum { kCount = 3000, kSpan = 2 * kCount };

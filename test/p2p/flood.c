@@ -1,5 +1,5 @@
-// More small messages than a receiver has credit for. One that makes no call costs its senders a bounded amount of
-// memory; one that is in any call, of whatever kind, gets all of them, as with the plain libraries.
+// More small messages than a receiver has credit for. One that makes no call costs its senders a bounded
+// amount of memory; one that is in any call, of whatever kind, gets all of them, as with the plain libraries.
 #include "check.h"
 
 enum { kMessage = 2, kDone = 3, kMany = 5000, kSome = 1200, kMost = 4000 };

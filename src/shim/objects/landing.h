@@ -1,9 +1,9 @@
 // How the library receives packed bytes into a block (blocks.h).
 //
-// Plain Open MPI 4.1.4 writes a message that is too long beyond a contiguous buffer, all of it: 24,000 bytes into
-// 12,000 through shared memory, 96,000 through TCP; MPICH 4.0.2 does not. With the user's own datatype, which has
-// gaps, it does not either. So the first bytes of a message land behind the others, which makes the block anything
-// but contiguous, and are put in front of them when the message is there.
+// Plain Open MPI 4.1.4 writes a message that is too long beyond a contiguous buffer, all of it: 24,000 bytes
+// into 12,000 through shared memory, 96,000 through TCP; MPICH 4.0.2 does not. With the user's own datatype,
+// which has gaps, it does not either. So the first bytes of a message land behind the others, which makes the
+// block anything but contiguous, and are put in front of them when the message is there.
 #pragma once
 
 #include <mpi.h>
