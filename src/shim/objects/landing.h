@@ -19,7 +19,7 @@ class Landing {
   // After the message, or a shorter one of `arrived` bytes, has come: packed bytes from `block` on.
   static void order(char* block, uint64_t bytes, uint64_t arrived);
 
-  // For a receive of at most INT_MAX bytes. The type may be freed when the receive is posted.
+  // For a receive of at most INT_MAX bytes; needed until it is posted.
   explicit Landing(uint64_t bytes);
   ~Landing();
   Landing(const Landing&) = delete;
@@ -30,6 +30,7 @@ class Landing {
  private:
   MPI_Datatype type_;
   int count_;
+  bool own_;  // the type goes with it
 };
 
 }  // namespace tasuki::shim
