@@ -380,7 +380,7 @@ def status_md(api):
             if f.large:
                 continue
             delegate = api.delegates.get(f.base)
-            observed = delegate and re.match(r"comm_new|type_commit|win_test|init|finalize", delegate)
+            observed = delegate and re.match(r"comm_new|type_commit|init|finalize", delegate)
             by = "*library*" if not delegate else "**Tasuki (observed)**" if observed else "**Tasuki**"
             lines.append(f"| `MPI_{f.name}` | {f.since} | {'`_c`' if f.has_twin else ''} | {by} |")
     return "\n".join(lines) + "\n"

@@ -28,6 +28,15 @@
 
 namespace tasuki::message {
 
+// The context of what a communicator's members say to each other in collective calls, which no receive or
+// probe of the user ever sees, from the communicator's own; and what they say: the tag.
+constexpr uint32_t collective(uint32_t context) {
+  return context | 1u << 31;
+}
+inline constexpr int32_t kBroadcastData = 0;
+inline constexpr int32_t kBroadcastAddress = 1;
+inline constexpr int32_t kPart = 2;  // windows/window.h
+
 struct Stats {
   uint64_t sent, sent_bytes;               // messages issued through the layer
   uint64_t received, received_bytes;       // receives completed; counted by the caller
@@ -38,6 +47,7 @@ struct Stats {
   uint64_t broadcasts, broadcast_bytes;  // taken part in, as root or receiver
   uint64_t spanning;                     // broadcasts between hosts
   uint64_t barriers;
+  uint64_t one_sided, one_sided_bytes;  // puts, gets and updates by this task
   TransferStats transfer;
 };
 
@@ -114,6 +124,18 @@ class Engine {
   template <typename Done>
   void wait_for(Done done) {
     wait_for(done, options_.wait);
+  }
+  // The same for what other tasks do without a message to this one: looks into the rings now and then, so
+  // that nobody waits for it meanwhile.
+  template <typename Done>
+  void wait_for_tasks(Done done) {
+    constexpr uint32_t kProgressEvery = 32;  // polls between two looks
+    uint32_t polls = 0;
+    wait_for([&] {
+      if (done()) return true;
+      if (++polls % kProgressEvery == 0) progress();
+      return false;
+    });
   }
   // The same where the MPI library, too, may bring what is waited for: short sleeps.
   template <typename Done>

@@ -112,7 +112,49 @@ int barrier(MPI_Comm comm, Pass pass);
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass);
 
 // ---- one-sided communication
-int win_test(const int* flag, Pass pass);
+int win_create(void* base, MPI_Aint displacement_unit, MPI_Comm comm, const MPI_Win* win, Pass pass);
+int win_allocate(const void* base_address, MPI_Aint displacement_unit, MPI_Comm comm, const MPI_Win* win,
+                 Pass pass);  // also MPI_Win_allocate_shared
+int win_create_dynamic(MPI_Comm comm, const MPI_Win* win, Pass pass);
+int win_free(const MPI_Win* win, Pass pass);
+int win_fence(int assertion, MPI_Win win, Pass pass);
+int win_post(MPI_Group group, MPI_Win win, Pass pass);
+int win_start(MPI_Group group, MPI_Win win, Pass pass);
+int win_complete(MPI_Win win, Pass pass);
+int win_wait(MPI_Win win, Pass pass);
+int win_test(MPI_Win win, int* flag, Pass pass);
+int win_lock(int type, int rank, int assertion, MPI_Win win, Pass pass);
+int win_unlock(int rank, MPI_Win win, Pass pass);
+int win_lock_all(int assertion, MPI_Win win, Pass pass);
+int win_unlock_all(MPI_Win win, Pass pass);
+int win_flush(int rank, MPI_Win win, Pass pass);  // also MPI_Win_flush_local
+int win_flush_all(MPI_Win win, Pass pass);        // also MPI_Win_flush_local_all
+int win_sync(MPI_Win win, Pass pass);
+
+int put(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+        MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, Pass pass);
+int get(void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+        MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, Pass pass);
+int accumulate(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+               MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, Pass pass);
+int get_accumulate(const void* origin, MPI_Count count, MPI_Datatype type, void* result,
+                   MPI_Count result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
+                   MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, Pass pass);
+int rput(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+         MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request, Pass pass);
+int rget(void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+         MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request, Pass pass);
+int raccumulate(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+                MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
+                MPI_Request* request, Pass pass);
+int rget_accumulate(const void* origin, MPI_Count count, MPI_Datatype type, void* result,
+                    MPI_Count result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
+                    MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
+                    MPI_Request* request, Pass pass);
+int fetch_and_op(const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement,
+                 MPI_Op op, MPI_Win win, Pass pass);
+int compare_and_swap(const void* origin, const void* compare, void* result, MPI_Datatype type, int rank,
+                     MPI_Aint displacement, MPI_Win win, Pass pass);
 
 // ---- datatypes and communicators
 int type_commit(MPI_Datatype* type, Pass pass);

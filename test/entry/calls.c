@@ -314,6 +314,74 @@ static void communicators(void) {
   MPI_Comm_free(&inter);
 }
 
+/* Window memory of the peer: `mine` is sent there, and comes back. */
+static void one_sided(void) {
+  int *memory, fetched[4], mine[4] = {g_rank + 10, g_rank + 20, g_rank + 30, g_rank + 40};
+  MPI_Win win, other;
+  MPI_Group world, peer;
+  MPI_Request requests[4];
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, 1, &g_peer, &peer);
+  F(Win_allocate)(8 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  memset(memory, 0, 8 * sizeof(int));
+  F(Win_fence)(0, win);
+  C(Put)(mine, 4, MPI_INT, g_peer, 1, 4 * (int)sizeof(int), MPI_BYTE, win);
+  F(Win_fence)(MPI_MODE_NOSUCCEED, win);
+  CHECK(memory[0] == 0 && memory[1] == g_peer + 10 && memory[4] == g_peer + 40 && memory[5] == 0);
+
+  F(Win_post)(peer, 0, win);
+  F(Win_start)(peer, 0, win);
+  C(Get)(fetched, 2 * (int)sizeof(int), MPI_BYTE, g_peer, 3, 2, MPI_INT, win);
+  F(Win_complete)(win);
+  F(Win_wait)(win);
+  CHECK(fetched[0] == g_rank + 30 && fetched[1] == g_rank + 40);
+  F(Win_post)(peer, 0, win);
+  F(Win_start)(peer, 0, win);
+  C(Accumulate)(mine, 2, MPI_INT, g_peer, 2, 2, MPI_INT, MPI_SUM, win);
+  F(Win_complete)(win);
+  for (int done = 0; !done;) F(Win_test)(win, &done);
+  CHECK(memory[2] == 2 * g_peer + 30 && memory[3] == 2 * g_peer + 50);
+  F(Barrier)(MPI_COMM_WORLD);
+
+  F(Win_lock)(MPI_LOCK_EXCLUSIVE, g_peer, 0, win);
+  C(Get_accumulate)(mine, 1, MPI_INT, fetched, 1, MPI_INT, g_peer, 5, 1, MPI_INT, MPI_REPLACE, win);
+  F(Win_flush)(g_peer, win);
+  F(Fetch_and_op)(mine, fetched + 1, MPI_INT, g_peer, 5, MPI_MAX, win);
+  F(Win_flush_local)(g_peer, win);
+  F(Win_unlock)(g_peer, win);
+  CHECK(fetched[0] == 0 && fetched[1] == g_rank + 10);
+  F(Win_lock)(MPI_LOCK_SHARED, g_peer, 0, win);
+  F(Compare_and_swap)(mine + 3, mine, fetched, MPI_INT, g_peer, 5, win);
+  F(Win_flush_all)(win);
+  F(Win_flush_local_all)(win);
+  F(Win_unlock)(g_peer, win);
+  CHECK(fetched[0] == g_rank + 10);
+
+  F(Win_lock_all)(0, win);
+  C(Rget)(fetched, 1, MPI_INT, g_peer, 5, 1, MPI_INT, win, &requests[0]);
+  C(Rput)(mine, 1, MPI_INT, g_peer, 6, 1, MPI_INT, win, &requests[1]);
+  F(Waitall)(2, requests, MPI_STATUSES_IGNORE);
+  CHECK(fetched[0] == g_rank + 40);
+  F(Win_flush)(g_peer, win);
+  C(Raccumulate)(mine, 1, MPI_INT, g_peer, 6, 1, MPI_INT, MPI_SUM, win, &requests[0]);
+  C(Rget_accumulate)
+  (NULL, 0, MPI_INT, fetched, 1, MPI_INT, g_peer, 6, 1, MPI_INT, MPI_NO_OP, win, &requests[1]);
+  F(Waitall)(2, requests, MPI_STATUSES_IGNORE);
+  F(Win_sync)(win);
+  F(Win_unlock_all)(win);
+  CHECK(fetched[0] == 2 * g_rank + 20);
+  F(Win_free)(&win);
+
+  F(Win_create)(mine, sizeof mine, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  F(Win_allocate_shared)(sizeof(int), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &other);
+  F(Win_free)(&other);
+  F(Win_create_dynamic)(MPI_INFO_NULL, MPI_COMM_WORLD, &other);
+  F(Win_free)(&other);
+  F(Win_free)(&win);
+  MPI_Group_free(&peer);
+  MPI_Group_free(&world);
+}
+
 int main(int argc, char** argv) {
 #ifdef LARGE
   int provided;
@@ -332,6 +400,7 @@ int main(int argc, char** argv) {
   external();
   collective();
   communicators();
+  one_sided();
   F(Finalize)();
   if (g_rank == 0) printf("ok\n");
   return 0;

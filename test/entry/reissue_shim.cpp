@@ -311,9 +311,186 @@ int barrier(MPI_Comm comm, Pass) {
   return pmpi().Barrier(comm);
 }
 
-int win_test(const int*, Pass pass) {
-  called("win_test");
+int win_create(void*, MPI_Aint, MPI_Comm, const MPI_Win*, Pass pass) {
+  called("win_create");
   return pass();
+}
+
+// The address of the window's memory comes back through the argument.
+int win_allocate(const void* base_address, MPI_Aint displacement_unit, MPI_Comm comm, const MPI_Win* win,
+                 Pass pass) {
+  called("win_allocate");
+  int error = pass(), same = MPI_UNEQUAL, found = 0, *unit = nullptr;
+  void* base = nullptr;
+  MPI_Group of_comm = MPI_GROUP_NULL, of_win = MPI_GROUP_NULL;
+  if (error != MPI_SUCCESS) return error;
+  pmpi().Win_get_attr(*win, MPI_WIN_BASE, &base, &found);
+  pmpi().Win_get_attr(*win, MPI_WIN_DISP_UNIT, &unit, &found);
+  pmpi().Win_get_group(*win, &of_win);
+  pmpi().Comm_group(comm, &of_comm);
+  pmpi().Group_compare(of_comm, of_win, &same);
+  pmpi().Group_free(&of_comm);
+  pmpi().Group_free(&of_win);
+  const bool right =
+      base == *static_cast<void* const*>(base_address) && *unit == displacement_unit && same == MPI_IDENT;
+  return right ? MPI_SUCCESS : MPI_ERR_ARG;
+}
+
+int win_create_dynamic(MPI_Comm, const MPI_Win*, Pass pass) {
+  called("win_create_dynamic");
+  return pass();
+}
+
+int win_free(const MPI_Win* win, Pass pass) {
+  called("win_free");
+  MPI_Group group = MPI_GROUP_NULL;
+  const int error = pmpi().Win_get_group(*win, &group);
+  if (error != MPI_SUCCESS) return error;
+  pmpi().Group_free(&group);
+  return pass();
+}
+
+int win_fence(int assertion, MPI_Win win, Pass) {
+  called("win_fence");
+  return pmpi().Win_fence(assertion, win);
+}
+
+int win_post(MPI_Group group, MPI_Win win, Pass) {
+  called("win_post");
+  return pmpi().Win_post(group, 0, win);
+}
+
+int win_start(MPI_Group group, MPI_Win win, Pass) {
+  called("win_start");
+  return pmpi().Win_start(group, 0, win);
+}
+
+int win_complete(MPI_Win win, Pass) {
+  called("win_complete");
+  return pmpi().Win_complete(win);
+}
+
+int win_wait(MPI_Win win, Pass) {
+  called("win_wait");
+  return pmpi().Win_wait(win);
+}
+
+int win_test(MPI_Win win, int* flag, Pass) {
+  called("win_test");
+  return pmpi().Win_test(win, flag);
+}
+
+int win_lock(int type, int rank, int assertion, MPI_Win win, Pass) {
+  called(type == MPI_LOCK_SHARED ? "win_lock/shared" : "win_lock/exclusive");
+  return pmpi().Win_lock(type, rank, assertion, win);
+}
+
+int win_unlock(int rank, MPI_Win win, Pass) {
+  called("win_unlock");
+  return pmpi().Win_unlock(rank, win);
+}
+
+int win_lock_all(int assertion, MPI_Win win, Pass) {
+  called("win_lock_all");
+  return pmpi().Win_lock_all(assertion, win);
+}
+
+int win_unlock_all(MPI_Win win, Pass) {
+  called("win_unlock_all");
+  return pmpi().Win_unlock_all(win);
+}
+
+int win_flush(int rank, MPI_Win win, Pass) {
+  called("win_flush");
+  return pmpi().Win_flush(rank, win);
+}
+
+int win_flush_all(MPI_Win win, Pass) {
+  called("win_flush_all");
+  return pmpi().Win_flush_all(win);
+}
+
+int win_sync(MPI_Win win, Pass) {
+  called("win_sync");
+  return pmpi().Win_sync(win);
+}
+
+int put(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+        MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, Pass pass) {
+  called("put");
+  if (!fits(count) || !fits(target_count)) return pass();
+  return pmpi().Put(origin, narrow(count), type, rank, displacement, narrow(target_count), target_type, win);
+}
+
+int get(void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+        MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, Pass pass) {
+  called("get");
+  if (!fits(count) || !fits(target_count)) return pass();
+  return pmpi().Get(origin, narrow(count), type, rank, displacement, narrow(target_count), target_type, win);
+}
+
+int accumulate(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+               MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, Pass pass) {
+  called("accumulate");
+  if (!fits(count) || !fits(target_count)) return pass();
+  return pmpi().Accumulate(origin, narrow(count), type, rank, displacement, narrow(target_count), target_type,
+                           op, win);
+}
+
+int get_accumulate(const void* origin, MPI_Count count, MPI_Datatype type, void* result,
+                   MPI_Count result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
+                   MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, Pass pass) {
+  called("get_accumulate");
+  if (!fits(count) || !fits(target_count)) return pass();
+  return pmpi().Get_accumulate(origin, narrow(count), type, result, narrow(result_count), result_type, rank,
+                               displacement, narrow(target_count), target_type, op, win);
+}
+
+int rput(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+         MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request, Pass pass) {
+  called("rput");
+  if (!fits(count) || !fits(target_count)) return pass();
+  return pmpi().Rput(origin, narrow(count), type, rank, displacement, narrow(target_count), target_type, win,
+                     request);
+}
+
+int rget(void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+         MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request, Pass pass) {
+  called("rget");
+  if (!fits(count) || !fits(target_count)) return pass();
+  return pmpi().Rget(origin, narrow(count), type, rank, displacement, narrow(target_count), target_type, win,
+                     request);
+}
+
+int raccumulate(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+                MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
+                MPI_Request* request, Pass pass) {
+  called("raccumulate");
+  if (!fits(count) || !fits(target_count)) return pass();
+  return pmpi().Raccumulate(origin, narrow(count), type, rank, displacement, narrow(target_count),
+                            target_type, op, win, request);
+}
+
+int rget_accumulate(const void* origin, MPI_Count count, MPI_Datatype type, void* result,
+                    MPI_Count result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
+                    MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
+                    MPI_Request* request, Pass pass) {
+  called("rget_accumulate");
+  if (!fits(count) || !fits(target_count)) return pass();
+  return pmpi().Rget_accumulate(origin, narrow(count), type, result, narrow(result_count), result_type, rank,
+                                displacement, narrow(target_count), target_type, op, win, request);
+}
+
+int fetch_and_op(const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement,
+                 MPI_Op op, MPI_Win win, Pass) {
+  called("fetch_and_op");
+  return pmpi().Fetch_and_op(origin, result, type, rank, displacement, op, win);
+}
+
+int compare_and_swap(const void* origin, const void* compare, void* result, MPI_Datatype type, int rank,
+                     MPI_Aint displacement, MPI_Win win, Pass) {
+  called("compare_and_swap");
+  return pmpi().Compare_and_swap(origin, compare, result, type, rank, displacement, win);
 }
 
 int type_commit(MPI_Datatype* type, Pass) {

@@ -100,6 +100,7 @@ program calls
   call addresses()
   call communicators()
   call topologies()
+  call one_sided()
 #ifdef HAVE_MPI4
   call exchange_requests()
 #endif
@@ -600,6 +601,80 @@ contains
                                         MPI_INFO_NULL, .false., graph, ierr)
     call ring(graph, 'dist_graph_create_adjacent')
     call MPI_Comm_free(graph, ierr)
+  end subroutine
+
+  ! Window memory of the partner.
+  subroutine one_sided()
+    integer, asynchronous, save :: memory(8) = 0, other(1)
+    integer, asynchronous :: mine(4), fetched(4)
+    integer(MPI_ADDRESS_KIND) :: at
+    logical :: done
+    HANDLE(MPI_Win) :: win, second
+    HANDLE(MPI_Group) :: world, peer
+    HANDLE(MPI_Request) :: requests(2)
+    mine = rank + [10, 20, 30, 40]
+    call MPI_Comm_group(MPI_COMM_WORLD, world, ierr)
+    call MPI_Group_incl(world, 1, [partner], peer, ierr)
+    call MPI_Win_create(memory, 32_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierr)
+    call MPI_Win_create(other, 4_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, second, ierr)
+    call MPI_Win_free(second, ierr)
+    call MPI_Win_fence(0, win, ierr)
+    at = 1
+    call MPI_Put(mine, 4, MPI_INTEGER, partner, at, 16, MPI_BYTE, win, ierr)
+    call MPI_Win_fence(MPI_MODE_NOSUCCEED, win, ierr)
+    call check(all(memory(2:5) == partner + [10, 20, 30, 40]) .and. memory(1) == 0 .and. memory(6) == 0, 'put and fence')
+
+    call MPI_Win_post(peer, 0, win, ierr)
+    call MPI_Win_start(peer, 0, win, ierr)
+    at = 3
+    call MPI_Get(fetched, 8, MPI_BYTE, partner, at, 2, MPI_INTEGER, win, ierr)
+    call MPI_Win_complete(win, ierr)
+    call MPI_Win_wait(win, ierr)
+    call check(all(fetched(1:2) == rank + [30, 40]), 'get, post and start')
+    call MPI_Win_post(peer, 0, win, ierr)
+    call MPI_Win_start(peer, 0, win, ierr)
+    at = 2
+    call MPI_Accumulate(mine, 2, MPI_INTEGER, partner, at, 2, MPI_INTEGER, MPI_SUM, win, ierr)
+    call MPI_Win_complete(win, ierr)
+    done = .false.
+    do while (.not. done)
+      call MPI_Win_test(win, done, ierr)
+    end do
+    call check(all(memory(3:4) == 2 * partner + [30, 50]), 'accumulate')
+    call barrier()
+
+    at = 5
+    call MPI_Win_lock(MPI_LOCK_EXCLUSIVE, partner, 0, win, ierr)
+    call MPI_Get_accumulate(mine, 1, MPI_INTEGER, fetched, 1, MPI_INTEGER, partner, at, 1, MPI_INTEGER, MPI_REPLACE, win, ierr)
+    call MPI_Win_flush(partner, win, ierr)
+    call MPI_Fetch_and_op(mine, fetched(2), MPI_INTEGER, partner, at, MPI_MAX, win, ierr)
+    call MPI_Win_flush_local(partner, win, ierr)
+    call MPI_Win_unlock(partner, win, ierr)
+    call check(fetched(1) == 0 .and. fetched(2) == rank + 10, 'get_accumulate, fetch_and_op')
+    call MPI_Win_lock(MPI_LOCK_SHARED, partner, 0, win, ierr)
+    call MPI_Compare_and_swap(mine(4), mine(1), fetched(1), MPI_INTEGER, partner, at, win, ierr)
+    call MPI_Win_flush_all(win, ierr)
+    call MPI_Win_flush_local_all(win, ierr)
+    call MPI_Win_unlock(partner, win, ierr)
+    call check(fetched(1) == rank + 10, 'compare_and_swap')
+
+    call MPI_Win_lock_all(0, win, ierr)
+    call MPI_Rget(fetched, 1, MPI_INTEGER, partner, at, 1, MPI_INTEGER, win, requests(1), ierr)
+    at = 6
+    call MPI_Rput(mine, 1, MPI_INTEGER, partner, at, 1, MPI_INTEGER, win, requests(2), ierr)
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierr)
+    call check(fetched(1) == rank + 40, 'rget')
+    call MPI_Win_flush(partner, win, ierr)
+    call MPI_Raccumulate(mine, 1, MPI_INTEGER, partner, at, 1, MPI_INTEGER, MPI_SUM, win, requests(1), ierr)
+    call MPI_Rget_accumulate(mine, 1, MPI_INTEGER, fetched, 1, MPI_INTEGER, partner, at, 1, MPI_INTEGER, MPI_NO_OP, &
+                             win, requests(2), ierr)
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierr)
+    call MPI_Win_sync(win, ierr)
+    call MPI_Win_unlock_all(win, ierr)
+    call check(fetched(1) == 2 * rank + 20, 'rput, raccumulate, rget_accumulate')
+    call MPI_Win_free(win, ierr)
+    call MPI_Group_free(peer, ierr)
+    call MPI_Group_free(world, ierr)
   end subroutine
 
 #ifdef HAVE_MPI4

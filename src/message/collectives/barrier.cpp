@@ -49,7 +49,6 @@ void BarrierPool::give(Barrier* b) {
 }
 
 void enter_barrier(Engine& engine, Barrier& b, int rank, int count, const int* slots) {
-  constexpr uint32_t kProgressEvery = 32;  // polls between two looks into the rings
   engine.count_call();
   // No task can complete this barrier before this one has arrived.
   const uint32_t generation = b.generation.load(std::memory_order_relaxed);
@@ -59,12 +58,7 @@ void enter_barrier(Engine& engine, Barrier& b, int rank, int count, const int* s
     const uint32_t in_group = std::min(kArity, members - group * kArity);
     std::atomic<uint32_t>& arrived = level[group].arrived;
     if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != in_group) {
-      uint32_t polls = 0;
-      engine.wait_for([&] {
-        if (b.generation.load(std::memory_order_acquire) != generation) return true;
-        if (++polls % kProgressEvery == 0) engine.progress();
-        return false;
-      });
+      engine.wait_for_tasks([&] { return b.generation.load(std::memory_order_acquire) != generation; });
       return;
     }
     arrived.store(0, std::memory_order_relaxed);  // for the next barrier, which nobody can enter yet

@@ -74,13 +74,6 @@ int barrier(MPI_Comm comm, Pass pass) {
   return MPI_SUCCESS;
 }
 
-// A library may look before it progresses (MPICH does): what has come while Tasuki waited, in a barrier that
-// would have seen it, is found by a second look.
-int win_test(const int* flag, Pass pass) {
-  const int rc = pass();
-  return rc == MPI_SUCCESS && flag != nullptr && *flag == 0 ? pass() : rc;
-}
-
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass) {
   CommInfo* c = g_process.comms.find(comm);
   if ((c == nullptr || c->mixed) && g_process.spans.on())

@@ -218,6 +218,7 @@ void activate(const task::TaskSlot* slot) {
   p.messages.open(p.quiet_comm, p.threads);
   p.never_done = generalized_request();
   p.types.open(p.threads);
+  p.windows.open(p.threads);
   // Open MPI 4.1 may call a receive cancelled that another thread has just matched: seen in a plain program
   // of three threads that receive and cancel, once in some 10^5 cancellations; the message was in the buffer.
   // Receives on mixed communicators depend on MPI_Cancel (twins.h).
@@ -244,11 +245,13 @@ void print_statistics() {
       "buffered=%lu rendezvous=%lu found_receive=%lu ring_full=%lu without_credit=%lu alone_bytes=%lu "
       "direct_bytes=%lu pipelined_bytes=%lu claims_helped=%lu others_bytes=%lu thread_bytes=%lu "
       "broadcasts=%lu "
-      "broadcast_bytes=%lu spanning=%lu remote_bytes=%lu external_bytes=%lu barriers=%lu\n",
+      "broadcast_bytes=%lu spanning=%lu remote_bytes=%lu external_bytes=%lu barriers=%lu one_sided=%lu "
+      "one_sided_bytes=%lu\n",
       p.world_rank, s.sent, s.sent_bytes, s.received, s.received_bytes, s.inlined, s.buffered, s.rendezvous,
       s.found_receive, s.ring_full, s.without_credit, s.transfer.alone_bytes, s.transfer.direct_bytes,
       s.transfer.pipelined_bytes, s.transfer.claims_helped, s.transfer.others_bytes, p.helpers.bytes(),
-      s.broadcasts, s.broadcast_bytes, s.spanning, p.remote.bytes(), p.external_bytes, s.barriers);
+      s.broadcasts, s.broadcast_bytes, s.spanning, p.remote.bytes(), p.external_bytes, s.barriers,
+      s.one_sided, s.one_sided_bytes);
   if (n > 0) fwrite(line, 1, static_cast<size_t>(n), stderr);
 }
 

@@ -17,6 +17,7 @@
 #include "shim/objects/messages.h"
 #include "shim/objects/requests.h"
 #include "shim/objects/targets.h"
+#include "shim/objects/windows.h"
 
 namespace tasuki::shim {
 
@@ -32,6 +33,7 @@ struct Process {
   Requests requests{engine, types, attached};
   Remote remote{engine, comms, types, requests};
   MessageTable messages;
+  WindowTable windows{engine, comms};
   Board* board = nullptr;
   int world_rank = 0, world_size = 0;
   bool threads = false;  // MPI_THREAD_MULTIPLE

@@ -20,9 +20,12 @@ struct TypeInfo {
   int64_t offset;                // dense: where the bytes of an element begin
   bool dense;                    // consecutive elements are contiguous bytes
   bool predefined;
+  std::atomic<uint8_t> number;  // of updates.h; 0: not asked for yet
   bool opaque;                  // not decodable: the library packs and unpacks it
   std::atomic<bool> committed;  // the library accepted it in a message; MPI_Pack asks for less
   std::atomic<uint32_t> users;  // operations in progress, plus one while the type exists
+  // The MPI_Datatype that predefined_type_of() says; 0: not asked for yet.
+  std::atomic<uintptr_t> element;
   // What "external32" needs to know; nullptr: not asked for yet; no runs: the library packs it.
   std::atomic<const layout::Elements*> elements;
 };
@@ -61,6 +64,10 @@ class TypeTable {
 // The layout of a datatype, or nullptr if its construction is not understood or memory is exhausted.
 // *predefined: the type is not the user's.
 const layout::Layout* decode(MPI_Datatype type, bool* predefined);
+
+// The predefined type of which all elements of a datatype are; MPI_DATATYPE_NULL: there are several, or none,
+// or its construction is not understood.
+MPI_Datatype predefined_type_of(MPI_Datatype type);
 
 // The elements of a datatype in packed order. `element_size` tells of a predefined type how many bytes each
 // of its equal elements has, or 0; then, and if the construction is not understood, this returns false.

@@ -261,6 +261,23 @@ const Layout* decode(MPI_Datatype type, bool* predefined) {
   return resized;
 }
 
+MPI_Datatype predefined_type_of(MPI_Datatype type) {
+  Contents c;
+  if (!read_contents(type, &c)) return MPI_DATATYPE_NULL;
+  if (c.combiner == MPI_COMBINER_NAMED || Contents::is_library_type(type)) return type;
+  MPI_Datatype found = MPI_DATATYPE_NULL;
+  for (MPI_Datatype t : c.types) {
+    MPI_Count size = 0;
+    pmpi().Type_size_x(t, &size);
+    if (size == 0) continue;
+    const MPI_Datatype of_part = predefined_type_of(t);
+    if (of_part == MPI_DATATYPE_NULL || (found != MPI_DATATYPE_NULL && found != of_part))
+      return MPI_DATATYPE_NULL;
+    found = of_part;
+  }
+  return found;
+}
+
 bool decode_elements(MPI_Datatype type, uint64_t (*element_size)(MPI_Datatype),
                      layout::ElementsBuilder* out) {
   MPI_Count size = 0;

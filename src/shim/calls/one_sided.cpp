@@ -1,0 +1,277 @@
+// MPI_Put, MPI_Get, MPI_Accumulate and their like on the memory of another task: the caller copies or
+// updates, and all is complete on return. So flushes and the ends of epochs only order (windows.cpp).
+//
+// Budget: a put of 8 bytes 30 ns: three look-ups, one copy, no lock, no allocation.
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "base/copy.h"
+#include "generated/pmpi.h"
+#include "shim/calls/task_state.h"
+#include "shim/objects/updates.h"
+#include "shim/objects/windows.h"
+
+namespace tasuki::shim::delegate {
+namespace {
+
+// From here on idle tasks help; below, one task is through before another has noticed.
+constexpr uint64_t kShareFrom = 64 << 10;
+
+struct Buffer {
+  void* base;
+  MPI_Count count;
+  MPI_Datatype handle;
+};
+
+Buffer buffer(const void* base, MPI_Count count, MPI_Datatype type) {
+  return {const_cast<void*>(base), count, type};
+}
+
+// Where an operation goes.
+struct Place {
+  int rank;
+  MPI_Aint displacement;
+  MPI_Count count;
+  MPI_Datatype handle;
+};
+
+// A buffer whose type has been looked up, as a region. Types that are not understood are packed and unpacked
+// by the library: the region is then a copy of the packed bytes.
+class Typed {
+ public:
+  Typed() = default;
+  ~Typed() { free(copy_); }
+  Typed(const Typed&) = delete;
+  Typed& operator=(const Typed&) = delete;
+
+  // False: the library knows better what is wrong with it.
+  bool open(const Buffer& b) {
+    if (b.count < 0) return false;
+    if (b.count == 0) return true;
+    type_ = g_process.types.find(b.handle, g_process.quiet_comm).value_or(nullptr);
+    if (type_ == nullptr) return false;
+    buffer_ = b;
+    region_ = region_of(b.base, b.count, type_);
+    return !type_->opaque || copy_packed();
+  }
+  // What was written to the copy, if there is one, to where it belongs.
+  void close() const {
+    if (copy_ == nullptr) return;
+    int position = 0;
+    pmpi().Unpack(copy_, static_cast<int>(region_.count), &position, buffer_.base,
+                  static_cast<int>(buffer_.count), buffer_.handle, g_process.quiet_comm);
+  }
+  const layout::Region& region() const { return region_; }
+  TypeInfo* type() const { return type_; }
+  uint64_t bytes() const { return type_ == nullptr ? 0 : layout::bytes(region_); }
+
+ private:
+  bool copy_packed() {
+    const uint64_t n = static_cast<uint64_t>(buffer_.count) * type_->size;
+    copy_ = static_cast<char*>(malloc(n + 1));
+    if (copy_ == nullptr) return false;
+    int position = 0;
+    pmpi().Pack(buffer_.base, static_cast<int>(buffer_.count), buffer_.handle, copy_, static_cast<int>(n),
+                &position, g_process.quiet_comm);
+    region_ = {copy_, n, layout::byte_layout()};
+    return true;
+  }
+
+  Buffer buffer_{};
+  layout::Region region_{nullptr, 0, layout::byte_layout()};
+  TypeInfo* type_ = nullptr;
+  char* copy_ = nullptr;
+};
+
+void move(const layout::Region& to, const layout::Region& from, uint64_t bytes) {
+  Process& p = g_process;
+  char *target = nullptr, *source = nullptr;
+  if (bytes >= kShareFrom)
+    p.engine.copy(to, from, bytes);
+  else if (layout::is_dense(to, &target) && layout::is_dense(from, &source))
+    copy_run(target, source, bytes);
+  else
+    layout::copy(to, from, 0, bytes);
+}
+
+void count_operation(uint64_t bytes) {
+  Engine& e = g_process.engine;
+  e.count_call();
+  e.count(e.stats().one_sided);
+  e.count(e.stats().one_sided_bytes, bytes);
+}
+
+// The window, if this process itself does what is asked of this target there. `updates`: those of members
+// elsewhere are the library's, and atomic with others of the library only.
+enum class What : bool { copies, updates };
+WindowInfo* direct(MPI_Win win, int rank, What what) {
+  WindowInfo* w = g_process.windows.find(win);
+  if (w == nullptr || (what == What::updates && w->mixed)) return nullptr;
+  if (rank == MPI_PROC_NULL) return w->mixed ? nullptr : w;
+  return rank >= 0 && rank < w->count && w->is_direct(rank) ? w : nullptr;
+}
+
+bool address(const WindowInfo* w, const Place& at, char** address) {
+  if (at.displacement < 0 && !w->dynamic) return false;
+  const WindowPart& part = w->part(at.rank);
+  *address = part.base + at.displacement * static_cast<MPI_Aint>(part.displacement_unit);
+  return true;
+}
+
+int raise_in(const WindowInfo* w, int code) {
+  pmpi().Win_call_errhandler(w->win, code);
+  return code;
+}
+
+// The MPI error code, raised, of what this process has done itself; nothing: the call is the library's.
+using Done = std::optional<int>;
+
+enum class Direction : bool { put, get };
+
+Done transfer(Direction direction, const Buffer& mine, const Place& at, MPI_Win win) {
+  const WindowInfo* w = direct(win, at.rank, What::copies);
+  if (w == nullptr) return {};
+  if (at.rank == MPI_PROC_NULL) return MPI_SUCCESS;
+  char* there = nullptr;
+  Typed here, theirs;
+  if (!address(w, at, &there) || !here.open(mine) || !theirs.open({there, at.count, at.handle})) return {};
+  const uint64_t bytes = std::min(here.bytes(), theirs.bytes());
+  const bool put = direction == Direction::put;
+  const Typed &to = put ? theirs : here, &from = put ? here : theirs;
+  move(to.region(), from.region(), bytes);
+  to.close();
+  count_operation(bytes);
+  return MPI_SUCCESS;
+}
+
+// `result`: nullptr, or what MPI_Get_accumulate fetches into.
+Done accumulate(const Buffer& mine, const Buffer* result, const Place& at, MPI_Op op, MPI_Win win) {
+  const WindowInfo* w = direct(win, at.rank, What::updates);
+  if (w == nullptr || !is_update(op)) return {};
+  if (at.rank == MPI_PROC_NULL) return MPI_SUCCESS;
+  char* there = nullptr;
+  Typed here, theirs, fetched;
+  const bool reads = op != MPI_NO_OP;
+  if (!address(w, at, &there) || !theirs.open({there, at.count, at.handle}) || (reads && !here.open(mine)) ||
+      (result != nullptr && !fetched.open(*result)))
+    return {};
+  uint64_t bytes = theirs.bytes();
+  if (reads) bytes = std::min(bytes, here.bytes());
+  if (result != nullptr) bytes = std::min(bytes, fetched.bytes());
+  if (bytes == 0) return MPI_SUCCESS;
+  const Element e = element_of(at.handle, theirs.type(), g_process.types, g_process.quiet_comm);
+  if (e.type == nullptr) return raise_in(w, MPI_ERR_TYPE);
+  update(w->part(at.rank), op, e, theirs.region(), here.region(),
+         result != nullptr ? &fetched.region() : nullptr, bytes);
+  theirs.close();
+  fetched.close();
+  count_operation(bytes);
+  return MPI_SUCCESS;
+}
+
+int answer(const Done& done, Pass pass) {
+  return done ? *done : pass();
+}
+
+// What is done already as an operation with a request.
+int answer(const Done& done, MPI_Win win, MPI_Request* request, Pass pass) {
+  if (!done) return pass();
+  if (*done != MPI_SUCCESS) return *done;
+  Request* r = g_process.requests.take();
+  if (r == nullptr) return raise_in(g_process.windows.find(win), MPI_ERR_NO_MEM);
+  r->kind = RequestKind::send;
+  r->state.store(RequestState::done, std::memory_order_relaxed);
+  *request = g_process.requests.handle_for(r);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int put(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+        MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, Pass pass) {
+  return answer(transfer(Direction::put, buffer(origin, count, type),
+                         {rank, displacement, target_count, target_type}, win),
+                pass);
+}
+
+int get(void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+        MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, Pass pass) {
+  return answer(transfer(Direction::get, buffer(origin, count, type),
+                         {rank, displacement, target_count, target_type}, win),
+                pass);
+}
+
+int accumulate(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+               MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, Pass pass) {
+  return answer(accumulate(buffer(origin, count, type), nullptr,
+                           {rank, displacement, target_count, target_type}, op, win),
+                pass);
+}
+
+int get_accumulate(const void* origin, MPI_Count count, MPI_Datatype type, void* result,
+                   MPI_Count result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
+                   MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, Pass pass) {
+  const Buffer fetched = buffer(result, result_count, result_type);
+  return answer(accumulate(buffer(origin, count, type), &fetched,
+                           {rank, displacement, target_count, target_type}, op, win),
+                pass);
+}
+
+int rput(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+         MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request, Pass pass) {
+  if (request == nullptr) return pass();
+  return answer(transfer(Direction::put, buffer(origin, count, type),
+                         {rank, displacement, target_count, target_type}, win),
+                win, request, pass);
+}
+
+int rget(void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+         MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request, Pass pass) {
+  if (request == nullptr) return pass();
+  return answer(transfer(Direction::get, buffer(origin, count, type),
+                         {rank, displacement, target_count, target_type}, win),
+                win, request, pass);
+}
+
+int raccumulate(const void* origin, MPI_Count count, MPI_Datatype type, int rank, MPI_Aint displacement,
+                MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
+                MPI_Request* request, Pass pass) {
+  if (request == nullptr) return pass();
+  return answer(accumulate(buffer(origin, count, type), nullptr,
+                           {rank, displacement, target_count, target_type}, op, win),
+                win, request, pass);
+}
+
+int rget_accumulate(const void* origin, MPI_Count count, MPI_Datatype type, void* result,
+                    MPI_Count result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
+                    MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
+                    MPI_Request* request, Pass pass) {
+  if (request == nullptr) return pass();
+  const Buffer fetched = buffer(result, result_count, result_type);
+  return answer(accumulate(buffer(origin, count, type), &fetched,
+                           {rank, displacement, target_count, target_type}, op, win),
+                win, request, pass);
+}
+
+int fetch_and_op(const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement,
+                 MPI_Op op, MPI_Win win, Pass pass) {
+  const Buffer fetched = buffer(result, 1, type);
+  return answer(accumulate(buffer(origin, 1, type), &fetched, {rank, displacement, 1, type}, op, win), pass);
+}
+
+int compare_and_swap(const void* origin, const void* compare, void* result, MPI_Datatype type, int rank,
+                     MPI_Aint displacement, MPI_Win win, Pass pass) {
+  const WindowInfo* w = direct(win, rank, What::updates);
+  if (w == nullptr) return pass();
+  if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
+  char* there = nullptr;
+  const TypeInfo* t = g_process.types.find(type, g_process.quiet_comm).value_or(nullptr);
+  if (t == nullptr || !t->predefined || !t->dense || !address(w, {rank, displacement, 1, type}, &there))
+    return pass();
+  shim::compare_and_swap(w->part(rank), there, origin, compare, result, t->size);
+  count_operation(t->size);
+  return MPI_SUCCESS;
+}
+
+}  // namespace tasuki::shim::delegate
