@@ -1,4 +1,4 @@
-"""Tests of `tasuki bench` pack, typed and bcast from outside: sweep_test.py CASE --mpi openmpi --tasuki PATH."""
+"""Tests of `tasuki bench` pack, typed, bcast and rma from outside: sweep_test.py CASE --mpi openmpi --tasuki PATH."""
 import math
 import sys
 
@@ -82,6 +82,17 @@ def bcast():
     found = {(r["operation"], r["size"], r["chunk"], r["ranks"]) for r in m["rows"]}
     check(found == {(o, s, c, n) for o in ("dense", "typed") for s in (1024, 65536) for c in (16384, 65536) for n in (2, 3)},
           "other cells", found)
+
+
+def rma():
+    m, text = measured_sweep("rma", "--sizes", "8,64KiB", "--threads", "0", *SHORT)
+    check("MPI_Get: the best plain MPI against Tasuki" in text, "no matrix", text)
+    found = {(r["operation"], r["size"], r["stride_ratio"]) for r in m["rows"]}
+    check(found == {(o, s, d) for o in ("put", "get", "accumulate") for s in (8, 65536) for d in (1, 2)} | {("fetch_and_op", 8, 1)},
+          "other cells", found)
+    for r in m["rows"]:
+        if "peers_us" in r:
+            check(r["plain_us"] == min(r["peers_us"].values()) == r["peers_us"][r["best_peer"]], "not the best peer", r)
 
 
 globals()[args.case]()

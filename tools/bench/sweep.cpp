@@ -1,4 +1,4 @@
-// `tasuki bench pack`, `typed`, `bcast`: sweeps of block size, number of blocks, stride, threads and
+// `tasuki bench pack`, `typed`, `bcast`, `rma`: sweeps of block size, number of blocks, stride, threads and
 // segments; and, with --ddt and --peers, the applications' patterns against every MPI library that is there.
 #include <algorithm>
 #include <cerrno>
@@ -55,6 +55,7 @@ int run_sweep(SweepCommand* c) {
   o.helpers.erase(std::unique(o.helpers.begin(), o.helpers.end()), o.helpers.end());
   if (c->patterns) return run_patterns(c, o.what == bench::Sweep::pack);
   if (Status s = prepare(c->common, "sweep", &o); !s.ok()) return fail(s);
+  if (o.what == bench::Sweep::rma) o.peers = other_mpis(o.mpi.name, "sweep");
   return measure_and_report(c->common, [&o](const auto& progress) { return bench::run_sweep(o, progress); });
 }
 
@@ -173,6 +174,16 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
       ->delimiter(',')
       ->check(CLI::Range(2, 1024))
       ->capture_default_str();
+
+  auto rma = add_sweep(
+      bench, exit_code, "rma",
+      "MPI_Put, MPI_Get, MPI_Accumulate and MPI_Fetch_and_op by size, contiguous and typed, inside the node: "
+      "the best of all MPI libraries and Tasuki.",
+      bench::Sweep::rma, &cmd);
+  rma->options.sizes = powers_of(8, 8, 4 << 20);
+  rma->options.sizes.push_back(4 << 20);
+  add_list(cmd, "--sizes", &rma->options.sizes,
+           "Bytes, multiples of 8 (default: powers of 8 from 8 to 2 MiB, and 4 MiB)");
 }
 
 }  // namespace tasuki::tool

@@ -34,7 +34,7 @@ int cores_each(const SweepOptions& options, int ranks) {
   return std::clamp(usable_cores() / ranks, 0, 1 + options.helpers.back());
 }
 
-// The jobs of one setting (a place, a number of ranks): plain MPI first, then the variants.
+// The jobs of one setting (a place, a number of ranks): plain MPI first, then the variants, then peers.
 class Stage {
  public:
   Stage(const SweepOptions& options, int ranks, const TwoHosts* hosts, std::vector<Variant> variants)
@@ -58,6 +58,14 @@ class Stage {
       }
       jobs_.emplace_back(spec);
     }
+    for (const Peer& p : options.peers)
+      jobs_.emplace_back(
+          JobSpec{p.mpi.name,
+                  bench::launch_command(p.mpi, ranks, cores_each(options, ranks), options.launch_args),
+                  {},
+                  p.program,
+                  environment,
+                  ranks});
   }
 
   Status start() {
@@ -77,7 +85,7 @@ class Stage {
     for (size_t i = 0; i < jobs_.size(); i++) {
       std::string rest;
       const double n = messages_sent(jobs_[i].output(), &rest);
-      if (i > 0) *sent += n;
+      if (i > 0 && i <= variants_.size()) *sent += n;
       note_output(jobs_[i].name(), rest, notes);
     }
     return Status();
@@ -130,9 +138,22 @@ class Stage {
     if (v.chunk != 0) r["chunk"] = v.chunk;
     if (!contest_->failure().empty()) r["failure"] = contest_->failure();
     if (plain.medians.empty() || tasuki.medians.empty()) return r;
-    r["plain_us"] = round4(plain.median_us());
+    double best = plain.median_us();
+    if (!options_.peers.empty()) {
+      r["best_peer"] = options_.mpi.name;
+      r["peers_us"][options_.mpi.name] = round4(best);
+    }
+    for (size_t i = variants_.size() + 1; i < jobs_.size(); i++) {
+      const Contestant& peer = contest_->contestant(i);
+      if (peer.medians.empty()) continue;
+      r["peers_us"][jobs_[i].name()] = round4(peer.median_us());
+      if (peer.median_us() >= best) continue;
+      best = peer.median_us();
+      r["best_peer"] = jobs_[i].name();
+    }
+    r["plain_us"] = round4(best);
     r["tasuki_us"] = round4(tasuki.median_us());
-    r["ratio"] = round4(plain.median_us() / tasuki.median_us());
+    r["ratio"] = round4(best / tasuki.median_us());
     r["plain_spread_us"] = plain.spread();
     r["tasuki_spread_us"] = tasuki.spread();
     r["noisy"] = plain.noisy() || tasuki.noisy();
@@ -167,6 +188,7 @@ class Runner {
   Status pack();
   Status typed();
   Status bcast();
+  Status rma();
   Status typed_at(const std::string& place, const TwoHosts* hosts);
   std::vector<Cell> cells() const;
   std::vector<Variant> helper_variants() const;
@@ -399,6 +421,45 @@ Status Runner::bcast() {
   return Status();
 }
 
+Status Runner::rma() {
+  const struct {
+    const char* operation;
+    const char* call;
+  } kOperations[] = {{"put", "MPI_Put"},
+                     {"get", "MPI_Get"},
+                     {"accumulate", "MPI_Accumulate (sum of doubles)"},
+                     {"fetch_and_op", "MPI_Fetch_and_op (sum of one double)"}};
+  plan(6 * options_.sizes.size() + 1);
+  Stage stage(options_, 2, nullptr, helper_variants());
+  if (Status s = stage.start(); !s.ok()) return s;
+  hello_ = stage.hello.values[0];
+  for (const auto& [operation, call] : kOperations) {
+    for (const uint64_t bytes : options_.sizes)
+      for (const int stride : {1, 2}) {  // doubles, contiguous or every other one
+        const bool one = std::string(operation) == "fetch_and_op";
+        if (one && (stride != 1 || bytes != options_.sizes[0])) continue;
+        const Cell cell = one           ? Cell{sizeof(double), 1, 1}
+                          : stride == 1 ? Cell{bytes, 1, 1}
+                                        : Cell{sizeof(double), bytes / sizeof(double), 2};
+        const std::string what = (stride == 1 ? "" : "typed ") + readable(cell.bytes());
+        const double seconds = begin_cell(std::string(operation) + ", " + what);
+        if (Status s = stage.measure(cell, operation, false, seconds); !s.ok()) return s;
+        for (size_t v = 0; v < stage.variants(); v++) {
+          json row = stage.row(cell, v);
+          row["size"] = cell.bytes();
+          add(std::move(row), operation, what + ", " + helpers_text(options_.helpers[v]));
+        }
+      }
+    for (const int n : options_.helpers)
+      figure(std::string(call) + ": the best plain MPI against Tasuki, " + helpers_text(n),
+             "Distance 1: contiguous; 2: every other double, on both sides. Each operation with a flush, the "
+             "target in a barrier.",
+             {{"operation", operation}, {"helpers", n}}, "ratio", {"plain_us", "tasuki_us"}, "size",
+             "stride_ratio");
+  }
+  return stage.stop(&sent_, &notes_);
+}
+
 Result<json> Runner::run() {
   Status status;
   switch (options_.what) {
@@ -411,9 +472,12 @@ Result<json> Runner::run() {
     case Sweep::bcast:
       status = bcast();
       break;
+    case Sweep::rma:
+      status = rma();
+      break;
   }
   if (!status.ok()) return status;
-  static constexpr const char* kNames[] = {"pack", "typed", "bcast"};
+  static constexpr const char* kNames[] = {"pack", "typed", "bcast", "rma"};
   std::vector<double> ratios;
   for (const json& r : rows_)
     if (r.contains("ratio") && r["operation"].get<std::string>().find("contiguous") == std::string::npos)

@@ -1,13 +1,14 @@
-// `tasuki bench pack`, `typed` and `bcast`: what MPI and Tasuki do with `count` blocks of `block` bytes at a
+// `tasuki bench pack`, `typed`, `bcast` and `rma`: what MPI and Tasuki do with `count` blocks of `block` bytes at a
 // distance, over ranges of all of these, the contestants in turns within one run (program: measure/sweep).
 //
 // The JSON has the head of run_ddt()'s (`benchmark`, `format`, `machine`, ...), `rows`, `figures`,
 // `verified`, `notes`. A row has
 //
 //   pattern, bytes     what tells it from others, for `tasuki bench compare`; packed bytes
-//   operation          "pack", "unpack", "node", "hosts", "dense", "typed"
+//   operation          "pack", "unpack", "node", "hosts", "dense", "typed"; "put", "get", ... (rma)
 //   block, count, stride_ratio, helpers, ranks, chunk       where it lies in the sweep
 //   plain_us, tasuki_us, ratio                              plain MPI, Tasuki, plain / Tasuki
+//   peers_us, best_peer    all MPI libraries' times, the best of which is plain_us (rma)
 //   single_us          Tasuki without helper threads, in the same run
 //   memcpy_us, memcpy2_us     limits: as many bytes by one thread and by two (pack)
 //   contiguous_us, contiguous_tasuki_us                     as many contiguous bytes (typed)
@@ -29,7 +30,7 @@
 
 namespace tasuki::bench {
 
-enum class Sweep { pack, typed, bcast };
+enum class Sweep { pack, typed, bcast, rma };
 
 struct SweepOptions {
   Sweep what = Sweep::pack;
@@ -45,9 +46,10 @@ struct SweepOptions {
   uint64_t max_bytes = 16 << 20;         // packed bytes of a row
   std::vector<std::string> where;        // typed: "node", "hosts"
   bool need_hosts = false;               // typed: not permitted is an error, not a note
-  std::vector<uint64_t> sizes;           // bcast: message bytes
+  std::vector<uint64_t> sizes;           // bcast, rma: message bytes
   std::vector<int> ranks;                // bcast
   std::vector<uint64_t> chunks;          // bcast: TASUKI_CHUNK
+  std::vector<Peer> peers;               // rma: further MPI libraries
   double seconds = 0;                    // for everything; 0: a quarter of a second a cell
   int rounds = 5;
 };

@@ -1,5 +1,6 @@
-// sweep-<mpi>: what MPI does with blocks of one size at a distance: packs, unpacks, sends, broadcasts. Told
-// by its driver (`tasuki bench pack`, `typed`, `bcast`), one line a command, and answers as ddt-<mpi> does:
+// sweep-<mpi>: what MPI does with blocks of one size at a distance: packs, unpacks, sends, broadcasts, puts.
+// Told by its driver (`tasuki bench pack`, `typed`, `bcast`, `rma`), one line a command, and answers as
+// ddt-<mpi> does:
 //
 //   shape <block> <count> <stride>        `count` blocks of `block` bytes, `stride` bytes apart; buffers and
 //   type verify <operation> <seed>             the operation once with fresh data, every byte checked, gaps
@@ -7,7 +8,8 @@
 //   <us>                           rank 0 alone: memcpy of as many bytes, by one thread and by two quit
 //
 // Operations: pack, unpack (rank 0 alone), pingpong (ranks 0 and 1; half round trips), bcast (all ranks, from
-// rank 0; a barrier after each makes it the time until the last rank has all).
+// rank 0; a barrier after each makes it the time until the last rank has all), and put, get, accumulate and
+// fetch_and_op (by rank 0 on the window of rank 1, which waits in a barrier; each with a flush).
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,16 +21,39 @@
 #include "measure/common/rank.h"
 
 enum { kTag = 7, kMaxBlocks = 100000, kMostRanks = 1024, kMargin = 64, kGap = 0xa5 };
-enum operation { kPack, kUnpack, kPingPong, kBcast, kOperations };
-static const char* const kNames[kOperations] = {"pack", "unpack", "pingpong", "bcast"};
+enum operation { kPack, kUnpack, kPingPong, kBcast, kPut, kGet, kAccumulate, kFetchAndOp, kOperations };
+static const char* const kNames[kOperations] = {"pack", "unpack", "pingpong",   "bcast",
+                                                "put",  "get",    "accumulate", "fetch_and_op"};
+static int is_one_sided(enum operation o) {
+  return o >= kPut && o < kOperations;
+}
 
 static size_t g_block, g_count, g_stride, g_bytes;
 static char *g_source, *g_target;  // typed buffers, kMargin bytes on either side
 static char *g_dense, *g_expected;
 static size_t g_span;  // of a typed buffer, without margins
 static MPI_Datatype g_type = MPI_DATATYPE_NULL;
+static char* g_memory;  // typed, of the window
+static MPI_Win g_window = MPI_WIN_NULL;
+
+// The window is made when an operation first needs it, of memory of the library's choice: that is where the
+// libraries are fastest. Whole pages: MPICH 4.0.2 puts and gets beside the memory of odd sizes (136 bytes).
+static void need_window(void) {
+  if (g_window != MPI_WIN_NULL) return;
+  MPI_Win_allocate((MPI_Aint)((g_span + 2 * kMargin + 4095) / 4096 * 4096), 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &g_memory, &g_window);
+  memset(g_memory, kGap, g_span + 2 * kMargin);
+  MPI_Win_lock_all(0, g_window);
+}
+
+static void drop_window(void) {
+  if (g_window == MPI_WIN_NULL) return;
+  MPI_Win_unlock_all(g_window);
+  MPI_Win_free(&g_window);
+}
 
 static void drop_shape(void) {
+  drop_window();
   if (g_type != MPI_DATATYPE_NULL) MPI_Type_free(&g_type);
   free(g_source);
   free(g_target);
@@ -87,9 +112,12 @@ static uint64_t mix(uint64_t z) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
-static void fill_expected(uint64_t seed) {
+// Numbers that can be added exactly, if `sums`.
+static void fill_expected(uint64_t seed, int sums) {
   for (size_t i = 0; i < g_bytes; i += 8) {
-    const uint64_t word = mix(seed * 0x9e3779b97f4a7c15u + i);
+    uint64_t word = mix(seed * 0x9e3779b97f4a7c15u + i);
+    const double small = (double)(word % 1000);
+    if (sums) memcpy(&word, &small, sizeof word);
     memcpy(g_expected + kMargin + i, &word, g_bytes - i < 8 ? g_bytes - i : 8);
   }
 }
@@ -142,6 +170,22 @@ static void run_operation(enum operation o) {
       MPI_Bcast((g_rank == 0 ? g_source : g_target) + kMargin, 1, g_type, 0, MPI_COMM_WORLD);
       MPI_Barrier(MPI_COMM_WORLD);
       break;
+    case kPut:
+      MPI_Put(g_source + kMargin, 1, g_type, 1, kMargin, 1, g_type, g_window);
+      MPI_Win_flush(1, g_window);
+      break;
+    case kGet:
+      MPI_Get(g_target + kMargin, 1, g_type, 1, kMargin, 1, g_type, g_window);
+      MPI_Win_flush(1, g_window);
+      break;
+    case kAccumulate:
+      MPI_Accumulate(g_source + kMargin, 1, g_type, 1, kMargin, 1, g_type, MPI_SUM, g_window);
+      MPI_Win_flush(1, g_window);
+      break;
+    case kFetchAndOp:
+      MPI_Fetch_and_op(g_source + kMargin, g_target + kMargin, MPI_DOUBLE, 1, kMargin, MPI_SUM, g_window);
+      MPI_Win_flush(1, g_window);
+      break;
     case kOperations:
       break;
   }
@@ -151,16 +195,43 @@ static int takes_part(enum operation o) {
   return o == kBcast || g_rank == 0 || (o == kPingPong && g_rank == 1);
 }
 
+// Rank 1's memory holds what rank 0 gets or adds to; then each rank looks at what has become of its part.
+static int run_one_sided(enum operation o, char* text, size_t room) {
+  need_window();
+  memset(g_memory, kGap, g_span + 2 * kMargin);
+  if (o == kGet) scatter(g_memory);
+  for (size_t i = 0; o == kAccumulate && i < g_count; i++)
+    memset(g_memory + kMargin + i * g_stride, 0, g_block);
+  const double before = 1234;
+  if (o == kFetchAndOp) memcpy(g_memory + kMargin, &before, sizeof before);
+  MPI_Win_sync(g_window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (g_rank == 0) run_operation(o);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_sync(g_window);
+  if (o == kFetchAndOp) {
+    double added, now_there;
+    memcpy(&added, g_expected + kMargin, sizeof added);
+    memcpy(&now_there, g_rank == 0 ? g_target + kMargin : g_memory + kMargin, sizeof now_there);
+    snprintf(text, room, "%.17g instead of %.17g", now_there, g_rank == 0 ? before : before + added);
+    return now_there == (g_rank == 0 ? before : before + added);
+  }
+  if ((o == kGet) != (g_rank == 0)) return 1;
+  return check_typed(o == kGet ? g_target : g_memory, text, room);
+}
+
 static void verify(enum operation o, uint64_t seed) {
   char text[200] = "";
-  fill_expected(seed);
+  fill_expected(seed, o == kAccumulate || o == kFetchAndOp);
   memset(g_source, kGap, g_span + 2 * kMargin);
   memset(g_target, kGap, g_span + 2 * kMargin);
   memset(g_dense, kGap, g_bytes + 2 * kMargin);
   scatter(g_source);
   if (o == kUnpack) memcpy(g_dense + kMargin, g_expected + kMargin, g_bytes);
   int right = 1;
-  if (takes_part(o)) {
+  if (is_one_sided(o)) {
+    right = run_one_sided(o, text, sizeof text);
+  } else if (takes_part(o)) {
     if (o == kPingPong || o == kBcast) MPI_Barrier(MPI_COMM_WORLD);
     run_operation(o);
     const char* typed = o == kBcast && g_rank == 0 ? g_source : g_target;
@@ -175,7 +246,9 @@ static void verify(enum operation o, uint64_t seed) {
 }
 
 static void measure(enum operation o, long warm, long n, int blocks) {
+  if (is_one_sided(o)) need_window();
   if (!takes_part(o)) {
+    if (is_one_sided(o)) MPI_Barrier(MPI_COMM_WORLD);
     answer("ok");
     return;
   }
@@ -187,6 +260,7 @@ static void measure(enum operation o, long warm, long n, int blocks) {
     for (long i = 0; i < n; i++) run_operation(o);
     samples[b] = (now() - start) / per * 1e6;
   }
+  if (is_one_sided(o)) MPI_Barrier(MPI_COMM_WORLD);
   answer_times(samples, blocks);
   free(samples);
 }

@@ -1,7 +1,8 @@
 // MPI_Put, MPI_Get, MPI_Accumulate and their like on the memory of another task: the caller copies or
 // updates, and all is complete on return. So flushes and the ends of epochs only order (windows.cpp).
 //
-// Budget: a put of 8 bytes 30 ns: three look-ups, one copy, no lock, no allocation.
+// Budget: a put of 8 bytes with its flush 28 ns, which is what Open MPI's osc/sm needs (MPICH 800): three
+// look-ups, one copy, no lock, no allocation; the memory fence of the flush is a third of it.
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -85,19 +86,15 @@ class Typed {
 };
 
 void move(const layout::Region& to, const layout::Region& from, uint64_t bytes) {
-  Process& p = g_process;
-  char *target = nullptr, *source = nullptr;
   if (bytes >= kShareFrom)
-    p.engine.copy(to, from, bytes);
-  else if (layout::is_dense(to, &target) && layout::is_dense(from, &source))
-    copy_run(target, source, bytes);
+    g_process.engine.copy(to, from, bytes);
   else
     layout::copy(to, from, 0, bytes);
 }
 
+// A flush counts the call (Engine::count_call): who only puts does not wait for anybody.
 void count_operation(uint64_t bytes) {
   Engine& e = g_process.engine;
-  e.count_call();
   e.count(e.stats().one_sided);
   e.count(e.stats().one_sided_bytes, bytes);
 }
@@ -129,13 +126,37 @@ using Done = std::optional<int>;
 
 enum class Direction : bool { put, get };
 
+// Between types that are known and understood: nearly all transfers. False: none of those.
+bool transfer_known(Direction direction, const Buffer& mine, const Place& at, char* there) {
+  const TypeInfo* here_type = g_process.types.usable(mine.handle);
+  const TypeInfo* there_type = at.handle == mine.handle ? here_type : g_process.types.usable(at.handle);
+  if (here_type == nullptr || there_type == nullptr || here_type->opaque || there_type->opaque) return false;
+  if (mine.count <= 0 || at.count <= 0) return false;
+  const uint64_t bytes = static_cast<uint64_t>(mine.count) * here_type->size;
+  if (bytes != static_cast<uint64_t>(at.count) * there_type->size) return false;
+  const bool put = direction == Direction::put;
+  if (here_type->dense && there_type->dense && bytes < kShareFrom) {
+    char* const here = static_cast<char*>(mine.base) + here_type->offset;
+    there += there_type->offset;
+    copy_run(put ? there : here, put ? here : there, bytes);
+  } else {
+    const layout::Region here_region = region_of(mine.base, mine.count, here_type);
+    const layout::Region there_region = region_of(there, at.count, there_type);
+    move(put ? there_region : here_region, put ? here_region : there_region, bytes);
+  }
+  count_operation(bytes);
+  return true;
+}
+
 Done transfer(Direction direction, const Buffer& mine, const Place& at, MPI_Win win) {
   const WindowInfo* w = direct(win, at.rank, What::copies);
   if (w == nullptr) return {};
   if (at.rank == MPI_PROC_NULL) return MPI_SUCCESS;
   char* there = nullptr;
+  if (!address(w, at, &there)) return {};
+  if (__builtin_expect(transfer_known(direction, mine, at, there), 1)) return MPI_SUCCESS;
   Typed here, theirs;
-  if (!address(w, at, &there) || !here.open(mine) || !theirs.open({there, at.count, at.handle})) return {};
+  if (!here.open(mine) || !theirs.open({there, at.count, at.handle})) return {};
   const uint64_t bytes = std::min(here.bytes(), theirs.bytes());
   const bool put = direction == Direction::put;
   const Typed &to = put ? theirs : here, &from = put ? here : theirs;
@@ -145,15 +166,32 @@ Done transfer(Direction direction, const Buffer& mine, const Place& at, MPI_Win 
   return MPI_SUCCESS;
 }
 
+// One number: the counters and locks of programs. False: something else.
+bool accumulate_number(const WindowInfo* w, const Buffer& mine, const Buffer* result, const Place& at,
+                       MPI_Op op, char* there) {
+  if (at.count != 1 || mine.handle != at.handle || mine.count != 1) return false;
+  if (result != nullptr && (result->handle != at.handle || result->count != 1)) return false;
+  TypeInfo* t = g_process.types.usable(at.handle);
+  if (t == nullptr || !t->predefined || !t->dense || t->size == 0) return false;
+  const Element e = element_of(at.handle, t, g_process.types, g_process.quiet_comm);
+  if (e.number == Number::none) return false;
+  update_number(w->part(at.rank), op, e, there, static_cast<const char*>(mine.base),
+                result != nullptr ? static_cast<char*>(result->base) : nullptr);
+  count_operation(t->size);
+  return true;
+}
+
 // `result`: nullptr, or what MPI_Get_accumulate fetches into.
 Done accumulate(const Buffer& mine, const Buffer* result, const Place& at, MPI_Op op, MPI_Win win) {
   const WindowInfo* w = direct(win, at.rank, What::updates);
   if (w == nullptr || !is_update(op)) return {};
   if (at.rank == MPI_PROC_NULL) return MPI_SUCCESS;
   char* there = nullptr;
+  if (!address(w, at, &there)) return {};
+  if (accumulate_number(w, mine, result, at, op, there)) return MPI_SUCCESS;
   Typed here, theirs, fetched;
   const bool reads = op != MPI_NO_OP;
-  if (!address(w, at, &there) || !theirs.open({there, at.count, at.handle}) || (reads && !here.open(mine)) ||
+  if (!theirs.open({there, at.count, at.handle}) || (reads && !here.open(mine)) ||
       (result != nullptr && !fetched.open(*result)))
     return {};
   uint64_t bytes = theirs.bytes();

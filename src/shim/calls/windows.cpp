@@ -26,10 +26,11 @@ void order() {
 // and lets messages and the library progress.
 void flushed() {
   constexpr uint32_t kYieldEvery = 64;
-  thread_local uint32_t flushes = 0;
   order();
   g_process.engine.count_call();
-  if (++flushes % kYieldEvery == 0 && g_process.engine.options().wait.oversubscribed) os::cpu_yield();
+  if (!g_process.engine.options().wait.oversubscribed) return;
+  static std::atomic<uint32_t> flushes{0};
+  if (flushes.fetch_add(1, std::memory_order_relaxed) % kYieldEvery == kYieldEvery - 1) os::cpu_yield();
 }
 
 bool is_rank(const WindowInfo* w, int rank) {

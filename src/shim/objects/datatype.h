@@ -41,6 +41,11 @@ class TypeTable {
     if (__builtin_expect(t != nullptr && t->committed.load(std::memory_order_relaxed), 1)) return t;
     return check_and_learn(type, comm);
   }
+  // The same without any check: nullptr where the type has not been met in a message, or not since its commit.
+  TypeInfo* usable(MPI_Datatype type) {
+    TypeInfo* t = map_.find(key_of(type));
+    return t != nullptr && t->committed.load(std::memory_order_relaxed) ? t : nullptr;
+  }
   // The same for a message of no elements, for which MPICH takes any type: then what is known of bytes.
   Resolved<TypeInfo*> find_for_none(MPI_Datatype type, MPI_Comm comm);
 

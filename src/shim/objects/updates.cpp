@@ -123,19 +123,58 @@ class Row {
   alignas(kLine) char packed_[kStagedPiece];
 };
 
-void reduce(MPI_Op op, const Element& e, const char* origin, char* target, uint64_t n) {
-  pmpi().Reduce_local(origin, target, static_cast<int>(n / e.type->size), e.handle, op);
+template <typename T>
+using Vector [[gnu::vector_size(32), gnu::aligned(1), gnu::may_alias]] = T;
+
+// MPICH's own sums are not vectorised: 32 KiB of doubles take 1.4 us instead of 0.7.
+template <typename T>
+[[gnu::always_inline]] inline void add_row(char* target, const char* origin, uint64_t bytes) {
+  constexpr uint64_t kUnrolled = 4 * sizeof(Vector<T>);
+  uint64_t at = 0;
+  for (; at + kUnrolled <= bytes; at += kUnrolled) {
+    auto* const t = reinterpret_cast<Vector<T>*>(target + at);
+    auto* const o = reinterpret_cast<const Vector<T>*>(origin + at);
+    for (int i = 0; i < 4; i++) t[i] = o[i] + t[i];
+  }
+  for (; at < bytes; at += sizeof(T)) apply<T>(MPI_SUM, target + at, origin + at);
 }
 
-void update_numbers(WindowPart& part, MPI_Op op, const Element& e, char* target, const char* origin,
-                    char* fetched, uint64_t bytes) {
-  Locked locked(part.updates);
-  if (fetched != nullptr) memcpy(fetched, target, bytes);
-  if (op == MPI_NO_OP) return;
-  if (op == MPI_REPLACE)
-    memcpy(target, origin, bytes);
-  else if (!apply(op, e.number, target, origin))
-    reduce(op, e, origin, target, bytes);
+[[gnu::always_inline]] inline bool add_numbers(Number number, char* target, const char* origin,
+                                               uint64_t bytes) {
+  switch (number) {
+    case Number::int32:
+    case Number::uint32:
+      add_row<uint32_t>(target, origin, bytes);
+      return true;
+    case Number::int64:
+    case Number::uint64:
+      add_row<uint64_t>(target, origin, bytes);
+      return true;
+    case Number::float32:
+      add_row<float>(target, origin, bytes);
+      return true;
+    case Number::float64:
+      add_row<double>(target, origin, bytes);
+      return true;
+    case Number::none:
+      break;
+  }
+  return false;
+}
+
+[[gnu::target("avx2")]] bool add_avx2(Number number, char* target, const char* origin, uint64_t bytes) {
+  return add_numbers(number, target, origin, bytes);
+}
+
+// False: not numbers.
+bool add(Number number, char* target, const char* origin, uint64_t bytes) {
+  if (__builtin_cpu_supports("avx2")) return add_avx2(number, target, origin, bytes);
+  return add_numbers(number, target, origin, bytes);
+}
+
+void reduce(MPI_Op op, const Element& e, const char* origin, char* target, uint64_t n) {
+  if (op == MPI_SUM && add(e.number, target, origin, n)) return;
+  pmpi().Reduce_local(origin, target, static_cast<int>(n / e.type->size), e.handle, op);
 }
 
 }  // namespace
@@ -164,13 +203,21 @@ Element element_of(MPI_Datatype handle, TypeInfo* t, TypeTable& types, MPI_Comm 
   return {element, type, static_cast<Number>(number - 1)};
 }
 
+void update_number(WindowPart& part, MPI_Op op, const Element& e, char* target, const char* origin,
+                   char* fetched) {
+  const uint64_t bytes = e.type->size;
+  Locked locked(part.updates);
+  if (fetched != nullptr) memcpy(fetched, target, bytes);
+  if (op == MPI_NO_OP) return;
+  if (op == MPI_REPLACE)
+    memcpy(target, origin, bytes);
+  else if (!apply(op, e.number, target, origin))
+    reduce(op, e, origin, target, bytes);
+}
+
 void update(WindowPart& part, MPI_Op op, const Element& e, const layout::Region& target,
             const layout::Region& origin, const layout::Region* fetched, uint64_t bytes) {
   Row into(target, e), from(origin, e);
-  char* result = nullptr;
-  if (bytes == e.type->size && into.is_dense() && (op == MPI_NO_OP || from.is_dense()) &&
-      (fetched == nullptr || layout::is_dense(*fetched, &result)))
-    return update_numbers(part, op, e, into.at(0), op == MPI_NO_OP ? nullptr : from.at(0), result, bytes);
   const bool staged = !into.is_dense() || !from.is_dense();
   const uint64_t most = staged ? kStagedPiece : kPiece;
   const uint64_t piece = std::max(most / e.type->size, uint64_t{1}) * e.type->size;

@@ -2,7 +2,8 @@
 // element, each atomic with all other updates of the same part (MPI-4.0, 12.7.1): the part's `updates` lock
 // is held for a piece of the target at a time.
 //
-// Budget: 8 bytes of a common type 20 ns. Other types and operations are MPI_Reduce_local's.
+// Budget: one number 20 ns, most of it the lock. Sums of numbers are vectorised; other types and operations
+// are MPI_Reduce_local's.
 #pragma once
 
 #include <mpi.h>
@@ -32,6 +33,11 @@ Element element_of(MPI_Datatype handle, TypeInfo* t, TypeTable& types, MPI_Comm 
 // `origin` is not read with MPI_NO_OP; `fetched`, if not nullptr, gets what was there before.
 void update(WindowPart& part, MPI_Op op, const Element& element, const layout::Region& target,
             const layout::Region& origin, const layout::Region* fetched, uint64_t bytes);
+
+// The same for one element that is a number (Element::number), at an address of the part. `origin` is not read
+// with MPI_NO_OP; `fetched` may be nullptr.
+void update_number(WindowPart& part, MPI_Op op, const Element& element, char* target, const char* origin,
+                   char* fetched);
 
 // MPI_Compare_and_swap of one element.
 void compare_and_swap(WindowPart& part, char* target, const void* origin, const void* compare, void* result,
