@@ -248,6 +248,106 @@ static void mixes(void) {
   }
 }
 
+// Persistent requests that are started again and again, with other data each time, and end in every way.
+static void persistent(void) {
+  enum { kRequests = 4, kRounds = 6 };
+  static const int kCount[kRequests] = {60, 40, 100, 3};
+  MPI_Request r[kRequests + 1];
+  r[kRequests] = MPI_REQUEST_NULL;
+  for (int k = 0; k < kRequests; k++) {
+    const int t = k == 3 ? 6 : k;
+    unsigned char* const at =
+        (rank == 0 ? out : in) + kMargin + (size_t)k * (kSpan - 2 * kMargin) / kRequests;
+    if (rank == 1)
+      MPI_Recv_init(at, kCount[k], types[t], 0, 2000 + k, comm, &r[k]);
+    else if (k % 2 == 0)
+      MPI_Send_init(at, kCount[k], types[t], 1, 2000 + k, comm, &r[k]);
+    else
+      MPI_Ssend_init(at, kCount[k], types[t], 1, 2000 + k, comm, &r[k]);
+  }
+  for (int round = 0; round < kRounds; round++) {
+    prepare();
+    MPI_Status s[kRequests + 1];
+    memset(s, 0, sizeof s);
+    if (round % 2 == 0)
+      MPI_Startall(kRequests, r);
+    else
+      for (int k = 0; k < kRequests; k++) MPI_Start(&r[k]);
+    int flag = 0, which, n = 0, some[kRequests + 1];
+    switch (round) {
+      case 0:
+        for (int k = 0; k < kRequests; k++) MPI_Wait(&r[k], &s[k]);
+        break;
+      case 1:
+        for (int k = 0; k < kRequests; k++)
+          for (flag = 0; !flag;) MPI_Test(&r[k], &flag, &s[k]);
+        break;
+      case 2:
+        MPI_Waitall(kRequests + 1, r, s);
+        break;
+      case 3:
+        while (!flag) MPI_Testall(kRequests + 1, r, &flag, s);
+        break;
+      case 4:
+        for (int k = 0; k < kRequests; k++) {
+          MPI_Status one_status;
+          MPI_Waitany(kRequests + 1, r, &which, &one_status);
+          s[which] = one_status;
+        }
+        break;
+      default:
+        for (int k = 0; k < kRequests; k += n) {
+          MPI_Status several[kRequests + 1];
+          MPI_Waitsome(kRequests + 1, r, &n, some, several);
+          for (int i = 0; i < n; i++) s[some[i]] = several[i];
+        }
+    }
+    for (int k = 0; k < kRequests; k++) {
+      if (r[k] == MPI_REQUEST_NULL) printf("%d persistent request gone\n", rank);
+      if (rank == 1) report("persistent", k, round, &s[k], types[k == 3 ? 6 : k]);
+    }
+    MPI_Waitany(kRequests, r, &which, &s[0]);  // all are inactive
+    printf("%d none active: %d\n", rank, which == MPI_UNDEFINED);
+  }
+  // A send that is freed while it is active.
+  prepare();
+  MPI_Startall(2, r);
+  if (rank == 0) MPI_Request_free(&r[0]);
+  if (rank == 1) MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+  MPI_Wait(&r[1], MPI_STATUS_IGNORE);
+  if (rank == 1) MPI_Request_free(&r[0]);
+  for (int k = 1; k < kRequests; k++) MPI_Request_free(&r[k]);
+  MPI_Barrier(comm);
+}
+
+// A message that ends inside an element of the receive: MPICH calls it truncated, Open MPI does not.
+static void part_of_element(void) {
+  MPI_Datatype chars, numbers;
+  MPI_Type_vector(4097, 1, 2, MPI_CHAR, &chars);
+  MPI_Type_vector(2000, 1, 2, MPI_INT, &numbers);
+  MPI_Type_commit(&chars);
+  MPI_Type_commit(&numbers);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (int form = 0; form < 4; form++) {
+    prepare();
+    MPI_Request r = MPI_REQUEST_NULL;
+    int rc = MPI_SUCCESS, class = -1, which, flag = 0;
+    MPI_Status s;
+    if (rank == 0) MPI_Send(out + kMargin, 1, chars, 1, 6, MPI_COMM_WORLD);
+    if (rank == 1 && form > 0) MPI_Irecv(in + kMargin, 1, numbers, 0, 6, MPI_COMM_WORLD, &r);
+    if (rank == 1 && form == 0) rc = MPI_Recv(in + kMargin, 1, numbers, 0, 6, MPI_COMM_WORLD, &s);
+    if (form == 1) rc = MPI_Wait(&r, &s);
+    if (form == 2) rc = MPI_Waitany(1, &r, &which, &s);
+    if (form == 3)
+      while (!flag && rc == MPI_SUCCESS) rc = MPI_Test(&r, &flag, &s);
+    MPI_Error_class(rc, &class);
+    printf("%d a part of an element, form %d: %d\n", rank, form, class == MPI_ERR_TRUNCATE);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&chars);
+  MPI_Type_free(&numbers);
+}
+
 // Errors are returned, with the class that plain MPI gives; what arrives then is not defined.
 static void errors(void) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -396,11 +496,17 @@ int main(int argc, char** argv) {
     matrix();
     mixes();
     errors();
+    part_of_element();
   }
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Barrier(comm);
   if (rank < 2) crowd();
   MPI_Comm_free(&comm);
+  MPI_Comm pair;
+  MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : 1, rank, &pair);
+  comm = pair;
+  if (rank < 2) persistent();
+  MPI_Comm_free(&pair);
   for (int t = 0; t < kTypes; t++) MPI_Type_free(&types[t]);
   void* address;
   int size;

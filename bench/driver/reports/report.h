@@ -8,8 +8,8 @@
 
 namespace tasuki::bench {
 
-// Reads a file that `tasuki bench` ddt, pack, typed, bcast, rma, memory or coarray wrote with --json; fails with a
-// text that names file and reason.
+// Reads a file that `tasuki bench` ddt, pack, typed, bcast, rma, memory or coarray wrote with --json; fails
+// with a text that names file and reason.
 Result<nlohmann::json> read_measurement(const std::string& path);
 
 std::string table(const nlohmann::json& measurement);

@@ -92,14 +92,17 @@ struct Split {
   }
   int their_count() const { return static_cast<int>(theirs.size()); }
   // The user's handle of the library's k-th request, which may have completed with this status and code.
-  void give_back(size_t k, MPI_Request requests[], const MPI_Status& status, int code) {
+  // Returns the code, or that of an error in what was received, raised.
+  int give_back(size_t k, MPI_Request requests[], const MPI_Status& status, int code) {
     MPI_Request& handle = requests[their_position[k]];
-    if (carried[k] == nullptr) {
+    Request* r = carried[k];
+    if (r == nullptr) {
       handle = theirs[k];
-    } else if (theirs[k] == MPI_REQUEST_NULL) {
-      g_process.remote.arrive(carried[k], status, code);
-      handle = MPI_REQUEST_NULL;
+    } else if (theirs[k] == MPI_REQUEST_NULL || (mine(r).persistent != 0 && code != MPI_ERR_PENDING)) {
+      handle = mine(r).persistent != 0 ? handle : MPI_REQUEST_NULL;
+      return g_process.remote.arrive(r, status, code);
     }
+    return code;
   }
 };
 
@@ -248,7 +251,9 @@ int retire_some(int count, MPI_Request requests[], MPI_Status statuses[], Split&
     } else if (!theirs_done && requests[i] != MPI_REQUEST_NULL) {
       set_pending(status);
     } else if (next < s.theirs.size() && s.their_position[next] == i) {
-      s.give_back(next, requests, s.their_status[next], s.their_status[next].MPI_ERROR);
+      MPI_Status& theirs = s.their_status[next];
+      const int code = s.give_back(next, requests, theirs, theirs.MPI_ERROR);
+      if (code != theirs.MPI_ERROR) outcome->theirs(theirs.MPI_ERROR = code);
       if (status != MPI_STATUS_IGNORE) *status = s.their_status[next];
       next++;
     } else {
@@ -304,7 +309,7 @@ int test_any(int count, MPI_Request requests[], MPI_Status* status, Split& s, bo
     if (status == MPI_STATUS_IGNORE) status = &own_status;
     *code = pmpi().Testany(s.their_count(), s.theirs.data(), &index, &flag, status);
     if (index != MPI_UNDEFINED && (flag != 0 || *code != MPI_SUCCESS)) {
-      s.give_back(static_cast<size_t>(index), requests, *status, *code);
+      *code = s.give_back(static_cast<size_t>(index), requests, *status, *code);
       return s.their_position[static_cast<size_t>(index)];
     }
     if (flag == 0) active = true;
@@ -338,8 +343,9 @@ void test_some(int count, MPI_Request requests[], int* outcount, int indices[], 
       active = true;
       for (int k = 0; k < done; k++) {
         const size_t which = static_cast<size_t>(found[static_cast<size_t>(k)]);
-        const MPI_Status& theirs = s.their_status[static_cast<size_t>(k)];
-        s.give_back(which, requests, theirs, theirs.MPI_ERROR);
+        MPI_Status& theirs = s.their_status[static_cast<size_t>(k)];
+        const int code = s.give_back(which, requests, theirs, theirs.MPI_ERROR);
+        if (code != theirs.MPI_ERROR) outcome->theirs(theirs.MPI_ERROR = code);
         if (MPI_Status* status = at(statuses, n); status != MPI_STATUS_IGNORE) *status = theirs;
         indices[n++] = s.their_position[which];
       }
@@ -353,10 +359,10 @@ int wait_any_of_theirs(MPI_Request requests[], int* index, MPI_Status* status, S
   MPI_Status own_status;
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   int which = MPI_UNDEFINED;
-  const int code = pmpi().Waitany(s.their_count(), s.theirs.data(), &which, status);
+  int code = pmpi().Waitany(s.their_count(), s.theirs.data(), &which, status);
   *index = which;
   if (which == MPI_UNDEFINED) return code;
-  s.give_back(static_cast<size_t>(which), requests, *status, code);
+  code = s.give_back(static_cast<size_t>(which), requests, *status, code);
   *index = s.their_position[static_cast<size_t>(which)];
   return code;
 }
@@ -369,7 +375,7 @@ int wait(MPI_Request* request, MPI_Status* status, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr) return pass();
   if (is_carried(r)) {
-    *request = MPI_REQUEST_NULL;
+    if (mine(r).persistent == 0) *request = MPI_REQUEST_NULL;
     return g_process.remote.wait(r, status);
   }
   if (!is_inactive(r)) g_process.requests.wait(r);
@@ -382,8 +388,9 @@ int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr || flag == nullptr) return pass();
   if (is_carried(r)) {
+    const bool stays = mine(r).persistent != 0;
     const int rc = g_process.remote.test(r, flag, status);
-    if (*flag != 0) *request = MPI_REQUEST_NULL;
+    if (*flag != 0 && !stays) *request = MPI_REQUEST_NULL;
     return rc;
   }
   *flag = ready(r, false) ? 1 : 0;
@@ -510,6 +517,7 @@ int request_free(MPI_Request* request, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr) return pass();
   *request = MPI_REQUEST_NULL;
+  if (is_inactive(r) && is_carried(r)) return g_process.remote.free(r);
   if (is_inactive(r))
     g_process.requests.discard(r);
   else

@@ -352,7 +352,10 @@ int isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, i
 int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
               MPI_Request* request, SendMode mode, Pass pass) {
   if (request == nullptr) return pass();
-  return g_process.targets.to(buf, count, type, dest, tag, comm).answer(pass, [&](const Target& t) {
+  const auto by_library = [&] {
+    return g_process.remote.send_init(buf, count, type, dest, tag, comm, request, mode, pass);
+  };
+  return g_process.targets.to(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
     Request* r = g_process.requests.make_send(t, buf, count, tag);
     if (r == nullptr) return no_memory(t);
     mine(r).persistent = 1;
@@ -365,7 +368,10 @@ int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int
 int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
               MPI_Request* request, Pass pass) {
   if (request == nullptr) return pass();
-  return g_process.targets.from(buf, count, type, source, tag, comm).answer(pass, [&](const Target& t) {
+  const auto by_library = [&] {
+    return g_process.remote.recv_init(buf, count, type, source, tag, comm, request, pass);
+  };
+  return g_process.targets.from(buf, count, type, source, tag, comm).answer(by_library, [&](const Target& t) {
     Request* r = g_process.requests.make_receive(t, buf, count, tag);
     if (r == nullptr) return no_memory(t);
     if (source == MPI_ANY_SOURCE && t.comm->mixed &&
@@ -382,7 +388,8 @@ int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag
 int start(MPI_Request* request, Pass pass) {
   Request* r = request != nullptr ? own(*request) : nullptr;
   if (r == nullptr) return pass();
-  if (r->kind == RequestKind::carried) return raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
+  if (r->kind == RequestKind::carried)
+    return mine(r).persistent != 0 ? g_process.remote.start(r) : raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
   if (!is_inactive(r)) return raise(mine(r).comm->comm, MPI_ERR_REQUEST);
   return g_process.requests.launch_persistent(r);
 }

@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "generated/pmpi.h"
+#include "shim/errors.h"
 #include "shim/objects/blocks.h"
 #include "shim/objects/landing.h"
+#include "shim/objects/verdict.h"
 
 namespace tasuki::shim {
 namespace {
@@ -151,8 +153,8 @@ class Remote::Packed {
   int bytes() const { return static_cast<int>(bytes_); }
 
   void pack() const;
-  // Unpacks what came, which may be less than was asked for.
-  void unpack(const MPI_Status& status) const;
+  // Unpacks what came, which may be less than was asked for. An error is raised on `comm`.
+  int unpack(const MPI_Status& status, MPI_Comm comm) const;
   // A blocking send of the packed bytes.
   int send(int dest, int tag, MPI_Comm comm, SendMode mode) const;
   // The request takes everything over and gives it back when it is discarded.
@@ -205,11 +207,13 @@ void Remote::Packed::pack() const {
   remote_.move(dense(data_, bytes_), region_, bytes_);
 }
 
-void Remote::Packed::unpack(const MPI_Status& status) const {
+int Remote::Packed::unpack(const MPI_Status& status, MPI_Comm comm) const {
   const uint64_t n = arrived(status);
-  if (n == 0 || n > bytes_) return;
+  if (n == 0 || n > bytes_) return MPI_SUCCESS;
+  if (refuses_part_of_element(n, type_, remote_.types_)) return raise(comm, MPI_ERR_TRUNCATE);
   Landing::order(data_, bytes_, n);
   remote_.move(region_, dense(data_, n), n);
+  return MPI_SUCCESS;
 }
 
 void Remote::Packed::give_back() {
@@ -252,26 +256,28 @@ int Remote::carry(Packed& p, Request* r, MPI_Request library, int rc, MPI_Reques
   return MPI_SUCCESS;
 }
 
-void Remote::unpack(Request* r, const MPI_Status& status) {
-  if (mine(r).unpacks == 0) return;
+int Remote::unpack(Request* r, const MPI_Status& status) {
+  if (mine(r).unpacks == 0) return MPI_SUCCESS;
   mine(r).unpacks = 0;
   int cancelled = 0;
   pmpi().Test_cancelled(&status, &cancelled);
   const uint64_t n = cancelled != 0 ? 0 : arrived(status);
   const uint64_t room = layout::bytes(r->region);
-  if (n == 0 || n > room) return;
+  if (n == 0 || n > room) return MPI_SUCCESS;
+  if (refuses_part_of_element(n, mine(r).type, types_))
+    return raise(blamed(mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_WORLD), MPI_ERR_TRUNCATE);
   Landing::order(mine(r).packed, room, n);
   move(r->region, dense(mine(r).packed, n), n);
+  return MPI_SUCCESS;
 }
 
 // `receive` is the library's call, for bytes that land in the block.
 template <typename Receive>
-int Remote::receive(const Packed& p, MPI_Status* status, Receive receive) {
+int Remote::receive(const Packed& p, MPI_Comm comm, MPI_Status* status, Receive receive) {
   MPI_Status own_status;
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   const int rc = receive(Landing(static_cast<uint64_t>(p.bytes())), status);
-  if (rc == MPI_SUCCESS) p.unpack(*status);
-  return rc;
+  return rc == MPI_SUCCESS ? p.unpack(*status, comm) : rc;
 }
 
 template <typename Receive>
@@ -297,7 +303,7 @@ int Remote::recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int 
                  MPI_Status* status, Pass pass) {
   const Packed p(*this, Direction::receive, buf, count, type, source, comm);
   return p.answer(pass, [&] {
-    return receive(p, status, [&](const Landing& in, MPI_Status* s) {
+    return receive(p, comm, status, [&](const Landing& in, MPI_Status* s) {
       return pmpi().Recv(p.data(), in.count(), in.type(), source, tag, comm, s);
     });
   });
@@ -329,8 +335,7 @@ int Remote::sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   const int rc = pmpi().Sendrecv(sendbuf, static_cast<int>(sendcount), sendtype, dest, sendtag, recvbuf,
                                  static_cast<int>(recvcount), recvtype, source, recvtag, comm, status);
-  if (rc == MPI_SUCCESS && in.used()) in.unpack(*status);
-  return rc;
+  return rc == MPI_SUCCESS && in.used() ? in.unpack(*status, comm) : rc;
 }
 
 int Remote::isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
@@ -366,12 +371,47 @@ int Remote::irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int
   });
 }
 
+int Remote::send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                      MPI_Request* request, SendMode mode, Pass pass) {
+  if (request == nullptr) return pass();
+  Packed p(*this, Direction::send, buf, count, type, dest, comm);
+  return p.answer(pass, [&] {
+    Request* r = requests_.take();
+    if (r == nullptr) return pass();
+    const Pmpi& m = pmpi();
+    auto* const init = mode == SendMode::synchronous ? m.Ssend_init
+                       : mode == SendMode::ready     ? m.Rsend_init
+                       : mode == SendMode::buffered  ? m.Bsend_init
+                                                     : m.Send_init;
+    mine(r).persistent = 1;
+    MPI_Request made = MPI_REQUEST_NULL;
+    const int rc = init(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &made);
+    return carry(p, r, made, rc, request);
+  });
+}
+
+int Remote::recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                      MPI_Request* request, Pass pass) {
+  if (request == nullptr) return pass();
+  Packed p(*this, Direction::receive, buf, count, type, source, comm);
+  return p.answer(pass, [&] {
+    Request* r = requests_.take();
+    if (r == nullptr) return pass();
+    mine(r).persistent = 1;
+    mine(r).receives = 1;
+    const Landing in(static_cast<uint64_t>(p.bytes()));
+    MPI_Request made = MPI_REQUEST_NULL;
+    const int rc = pmpi().Recv_init(p.data(), in.count(), in.type(), source, tag, comm, &made);
+    return carry(p, r, made, rc, request);
+  });
+}
+
 int Remote::mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status,
                   Pass pass) {
   if (message == nullptr) return pass();
   const Packed p(*this, buf, count, type);
   return p.answer(pass, [&] {
-    return receive(p, status, [&](const Landing& in, MPI_Status* s) {
+    return receive(p, MPI_COMM_WORLD, status, [&](const Landing& in, MPI_Status* s) {
       return pmpi().Mrecv(p.data(), in.count(), in.type(), message, s);
     });
   });
@@ -390,18 +430,39 @@ int Remote::imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* m
 
 // ---- carried requests
 
-void Remote::arrive(Request* r, const MPI_Status& status, int code) {
-  if (code == MPI_SUCCESS) unpack(r, status);
+int Remote::arrive(Request* r, const MPI_Status& status, int code) {
+  if (code == MPI_SUCCESS) code = unpack(r, status);
+  mine(r).started = 0;
+  if (mine(r).persistent == 0)
+    requests_.discard(r);
+  else if (mine(r).detached != 0)
+    free(r);
+  return code;
+}
+
+int Remote::start(Request* r) {
+  if (mine(r).started != 0) return raise(MPI_COMM_WORLD, MPI_ERR_REQUEST);
+  const uint64_t bytes = layout::bytes(r->region);
+  if (mine(r).receives == 0) move(dense(mine(r).packed, bytes), r->region, bytes);
+  mine(r).unpacks = mine(r).receives;
+  MPI_Request library = handle_of<MPI_Request>(mine(r).library);
+  const int rc = pmpi().Start(&library);
+  mine(r).started = rc == MPI_SUCCESS ? 1 : 0;
+  return rc;
+}
+
+int Remote::free(Request* r) {
+  MPI_Request library = handle_of<MPI_Request>(mine(r).library);
+  const int rc = pmpi().Request_free(&library);
   requests_.discard(r);
+  return rc;
 }
 
 int Remote::wait(Request* r, MPI_Status* status) {
   MPI_Status own_status;
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   MPI_Request library = handle_of<MPI_Request>(mine(r).library);
-  const int rc = pmpi().Wait(&library, status);
-  arrive(r, *status, rc);
-  return rc;
+  return arrive(r, *status, pmpi().Wait(&library, status));
 }
 
 int Remote::test(Request* r, int* flag, MPI_Status* status) {
@@ -409,10 +470,10 @@ int Remote::test(Request* r, int* flag, MPI_Status* status) {
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   MPI_Request library = handle_of<MPI_Request>(mine(r).library);
   const int rc = pmpi().Test(&library, flag, status);
-  if (library != MPI_REQUEST_NULL) return rc;
+  const bool done = library == MPI_REQUEST_NULL || (mine(r).persistent != 0 && *flag != 0);
+  if (!done) return rc;
   *flag = 1;
-  arrive(r, *status, rc);
-  return rc;
+  return arrive(r, *status, rc);
 }
 
 int Remote::get_status(Request* r, int* flag, MPI_Status* status) {
@@ -420,8 +481,7 @@ int Remote::get_status(Request* r, int* flag, MPI_Status* status) {
   if (status == MPI_STATUS_IGNORE) status = &own_status;
   status->MPI_ERROR = MPI_SUCCESS;
   const int rc = pmpi().Request_get_status(handle_of<MPI_Request>(mine(r).library), flag, status);
-  if (rc == MPI_SUCCESS && *flag != 0 && status->MPI_ERROR == MPI_SUCCESS) unpack(r, *status);
-  return rc;
+  return rc == MPI_SUCCESS && *flag != 0 && status->MPI_ERROR == MPI_SUCCESS ? unpack(r, *status) : rc;
 }
 
 int Remote::cancel(Request* r) {

@@ -38,6 +38,10 @@ class Remote final : public Carrier {
             MPI_Request* request, SendMode mode, Pass pass);
   int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
             MPI_Request* request, Pass pass);
+  int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                MPI_Request* request, SendMode mode, Pass pass);
+  int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                MPI_Request* request, Pass pass);
   // Of messages that the library has matched.
   int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status,
             Pass pass);
@@ -46,19 +50,24 @@ class Remote final : public Carrier {
 
   // For the library's side of receives from any source.
   char* packed_for(const layout::Region& region) override;
-  void unpack(Request* r, const MPI_Status& status) override;
+  int unpack(Request* r, const MPI_Status& status) override;
 
   // ---- carried requests. The library completes its own request, and raises errors as it would for the
   // user's.
 
-  // The library has completed the request with this status and error code: unpacks and discards.
-  void arrive(Request* r, const MPI_Status& status, int code);
-  // MPI_Wait and MPI_Test: `r` is gone if *flag says so. They return the library's code.
+  // The library has completed the request with this status and error code: unpacks, and discards it unless it
+  // is persistent. Returns the code, or that of an error of its own, raised.
+  int arrive(Request* r, const MPI_Status& status, int code);
+  // MPI_Wait and MPI_Test: `r` is gone if *flag says so and it is not persistent. They return the library's
+  // code.
   int wait(Request* r, MPI_Status* status);
   int test(Request* r, int* flag, MPI_Status* status) override;
   // MPI_Request_get_status. What it calls complete the user may read.
   int get_status(Request* r, int* flag, MPI_Status* status);
   int cancel(Request* r);
+  // MPI_Start, and MPI_Request_free of one that is not active.
+  int start(Request* r);
+  int free(Request* r);
 
  private:
   enum class Direction { send, receive };
@@ -69,7 +78,7 @@ class Remote final : public Carrier {
   int carry(Packed& p, Request* r, MPI_Request library, int rc, MPI_Request* request);
   char* room_for(Direction direction, const layout::Region& r) const;
   template <typename Receive>
-  static int receive(const Packed& p, MPI_Status* status, Receive receive);
+  static int receive(const Packed& p, MPI_Comm comm, MPI_Status* status, Receive receive);
   template <typename Receive>
   int start_receive(Packed& p, MPI_Request* request, Pass pass, Receive receive);
 

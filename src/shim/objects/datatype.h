@@ -41,7 +41,7 @@ class TypeTable {
     if (__builtin_expect(t != nullptr && t->committed.load(std::memory_order_relaxed), 1)) return t;
     return check_and_learn(type, comm);
   }
-  // The same without any check: nullptr where the type has not been met in a message, or not since its commit.
+  // The same without any check: nullptr where the type has not been met in a message since its commit.
   TypeInfo* usable(MPI_Datatype type) {
     TypeInfo* t = map_.find(key_of(type));
     return t != nullptr && t->committed.load(std::memory_order_relaxed) ? t : nullptr;

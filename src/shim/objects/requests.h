@@ -33,6 +33,7 @@ struct OwnerPart {
   uintptr_t library;    // carried, or with a twin: the library's MPI_Request,
   char* packed;         //   the packed bytes that it sends or receives, nullptr: none,
   uint8_t unpacks;      //   and whether they are still to be unpacked
+  uint8_t receives;     // carried and persistent: a receive
   uint8_t from_nobody;  // a send whose status tells of a receive from MPI_PROC_NULL (MPI_Isendrecv)
   Twin twin;
   uint8_t by_library;  // the library has completed it
@@ -77,8 +78,9 @@ class Carrier {
   virtual int test(Request* r, int* done, MPI_Status* status) = 0;
   // Memory of blocks.h to receive packed bytes for this region in; nullptr: the library does better.
   virtual char* packed_for(const layout::Region& region) = 0;
-  // Once, if mine(r).unpacks: what the library has received, with this status, to where it belongs.
-  virtual void unpack(Request* r, const MPI_Status& status) = 0;
+  // Once, if mine(r).unpacks: what the library has received, with this status, to where it belongs. Returns
+  // MPI_SUCCESS, or an error, raised.
+  virtual int unpack(Request* r, const MPI_Status& status) = 0;
 
  protected:
   ~Carrier() = default;

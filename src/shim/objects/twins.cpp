@@ -38,7 +38,7 @@ void Twins::settle(Request* r, const MPI_Status& status, int code) {
   const Twin was = mine(r).twin;
   mine(r).twin = Twin::none;
   mine(r).library = 0;
-  if (code == MPI_SUCCESS) carrier_->unpack(r, status);
+  if (code == MPI_SUCCESS) code = carrier_->unpack(r, status);
   if (mine(r).packed != nullptr) give_block(mine(r).packed);
   mine(r).packed = nullptr;
   if (was != Twin::only) {

@@ -34,8 +34,8 @@ Element element_of(MPI_Datatype handle, TypeInfo* t, TypeTable& types, MPI_Comm 
 void update(WindowPart& part, MPI_Op op, const Element& element, const layout::Region& target,
             const layout::Region& origin, const layout::Region* fetched, uint64_t bytes);
 
-// The same for one element that is a number (Element::number), at an address of the part. `origin` is not read
-// with MPI_NO_OP; `fetched` may be nullptr.
+// The same for one element that is a number (Element::number), at an address of the part. `origin` is not
+// read with MPI_NO_OP; `fetched` may be nullptr.
 void update_number(WindowPart& part, MPI_Op op, const Element& element, char* target, const char* origin,
                    char* fetched);
 

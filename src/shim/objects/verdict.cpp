@@ -27,20 +27,26 @@ bool is_fatal(MPI_Comm comm) {
 
 }  // namespace
 
-void refuse_part_of_element(Request* r, TypeInfo* t, TypeTable& types) {
+bool refuses_part_of_element(uint64_t bytes, TypeInfo* t, TypeTable& types) {
 #if defined(OPEN_MPI)
-  static_cast<void>(r);
+  static_cast<void>(bytes);
   static_cast<void>(t);
   static_cast<void>(types);
+  return false;
 #else
   const MPI_Datatype type = handle_of<MPI_Datatype>(t->handle);
-  if (r->kind != RequestKind::receive || r->truncated != 0 || r->cancelled != 0 || t->opaque) return;
-  if (types.known(type) != t) return;  // freed meanwhile: nobody can tell
+  if (t->dense || t->opaque || t->size == 0 || bytes % t->size == 0) return false;
+  if (types.known(type) != t) return false;  // freed meanwhile: nobody can tell
   const layout::Elements* elements = elements_of(type, t);
-  if (elements == nullptr || !ends_inside(r->status_bytes, *elements)) return;
+  return elements != nullptr && ends_inside(bytes, *elements);
+#endif
+}
+
+void refuse_part_of_element(Request* r, TypeInfo* t, TypeTable& types) {
+  if (r->kind != RequestKind::receive || r->truncated != 0 || r->cancelled != 0) return;
+  if (!refuses_part_of_element(r->status_bytes, t, types)) return;
   r->truncated = 1;
   r->envelope.bytes = r->status_bytes;
-#endif
 }
 
 void tell_of_truncation(const Request* r, MPI_Comm comm, int world_rank) {

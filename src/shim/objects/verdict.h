@@ -12,7 +12,9 @@ namespace tasuki::shim {
 inline bool may_end_inside(const Request* r, const TypeInfo* t) {
   return !t->dense && t->size != 0 && r->status_bytes % t->size != 0;
 }
-// Marks it as truncated then, where the library does.
+// Whether the library refuses a message of so many bytes because it ends inside an element of the type.
+bool refuses_part_of_element(uint64_t bytes, TypeInfo* t, TypeTable& types);
+// Marks the receive as truncated then.
 void refuse_part_of_element(Request* r, TypeInfo* t, TypeTable& types);
 
 // The bytes that the status of a truncated receive counts.
