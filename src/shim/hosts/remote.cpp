@@ -54,8 +54,12 @@ constexpr uint64_t kMost = 64 << 20;
 //
 // Below: 1.00 to 1.02 of the library's time where the wire is everything.
 constexpr uint64_t kLeast = 1 << 10;
-// Longer runs the library copies as fast, a piece at a time while others are on the wire.
-constexpr uint64_t kLongRun = 8 << 10;
+// Longer runs the library copies as fast, a piece at a time while others are on the wire. Of messages of
+// several pieces the shorter ones, too: on a quiet machine (`tasuki bench typed --where hosts`, medians of 9)
+// 1 MiB in runs of 256 bytes takes 236 us by Open MPI and 523 packed on both sides, by MPICH 545 and 680; of
+// 64 bytes 252 and 505, 663 and 683; 16 KiB in runs of 8 bytes 12.8 and 10.1, 36.8 and 8.4.
+constexpr uint64_t kLongRun = 8 << 10, kLongRunOfPieces = 128;
+constexpr uint64_t kPieces = 64 << 10;
 // Where every few bytes lie in a cache line of their own (NAS_MG_x) a pack is slower than the wire, so that
 // the library's way, a piece at a time, hides more.
 constexpr uint64_t kSparseRun = 8;
@@ -70,10 +74,11 @@ bool is_sparse(const layout::Region& r) {
 
 #if defined(OPEN_MPI)
 // From here on the packed bytes leave the second-level cache before they are sent or unpacked (FFT2: 1048576
-// bytes, library 938, both 819; 2359296 bytes, 2094 and 2585).
-constexpr uint64_t kCacheful = 3 << 19;
-// The library's first message of several pieces.
+// bytes, library 938, both 819; 2359296 bytes, 2094 and 2585). On a quiet machine it is sooner: see kLongRun.
+constexpr uint64_t kCacheful = 1 << 20;
+// The library's first message of several pieces; up to twice as much packing costs 6 % unless runs are tiny.
 constexpr uint64_t kSparseFrom = 64 << 10;
+constexpr uint64_t kTinyRun = 8;
 #else
 // MPICH over UCX: messages of this size it unpacks from where they arrive (MILC_su3_zd, 98304 bytes: 44.8 and
 // packed 48.7; NAS_MG_x, 32768: 32.8 and 44.1).
@@ -95,9 +100,11 @@ uint64_t arrived(const MPI_Status& status) {
 
 bool Remote::pays(Direction direction, const layout::Region& r) {
   const uint64_t bytes = layout::bytes(r);
-  if (bytes < kLeast || layout::typical_run(r.layout) >= kLongRun) return false;
+  const uint64_t run = layout::typical_run(r.layout);
+  if (bytes < kLeast || run >= (bytes < kPieces ? kLongRun : kLongRunOfPieces)) return false;
 #if defined(OPEN_MPI)
   static_cast<void>(direction);
+  if (bytes >= kPieces && bytes < 2 * kPieces && run > kTinyRun) return false;
   return bytes < kCacheful && (bytes < kSparseFrom || !is_sparse(r));
 #else
   if (direction == Direction::send) return true;
