@@ -138,9 +138,12 @@ int win_fence(int assertion, MPI_Win win, Pass pass) {
   if (!w->mixed && (w->all_locked || w->started || w->locked.load(std::memory_order_relaxed) != 0))
     return raise_in(w, MPI_ERR_RMA_SYNC);
   order();
+  // The library first: what members elsewhere have sent to a member here is complete when that one leaves the
+  // library's fence, and no copy of the next epoch may come before it.
+  const int rc = w->mixed ? pass() : MPI_SUCCESS;
   w->window.synchronise();
   w->fenced = (assertion & MPI_MODE_NOSUCCEED) == 0;
-  return w->mixed ? pass() : MPI_SUCCESS;
+  return rc;
 }
 
 // ---- post, start, complete, wait
