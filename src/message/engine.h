@@ -37,6 +37,11 @@ inline constexpr int32_t kBroadcastData = 0;
 inline constexpr int32_t kBroadcastAddress = 1;
 inline constexpr int32_t kPart = 2;  // windows/window.h
 
+// The context of partitioned communication, which meets only itself.
+constexpr uint32_t partitioned(uint32_t context) {
+  return context | 1u << 30;
+}
+
 struct Stats {
   uint64_t sent, sent_bytes;               // messages issued through the layer
   uint64_t received, received_bytes;       // receives completed; counted by the caller
@@ -74,6 +79,9 @@ class Engine {
   void set_options(const Options& options) { options_ = options; }
   const Options& options() const { return options_; }
   Endpoint* self() const { return self_; }
+  Endpoint* endpoint(int32_t slot) const {
+    return board_->member(slot).endpoint.load(std::memory_order_acquire);
+  }
   Stats& stats() { return stats_; }
   // Adds to one of the statistics, exactly whatever other threads count.
   void count(uint64_t& counter, uint64_t n = 1) const {
@@ -86,6 +94,8 @@ class Engine {
   // A request with every field but `handle` zero, owned by this task; nullptr when memory is exhausted.
   Request* take_request();
   void give_request(Request* r);
+  // Memory of this task for whoever uses it last, who calls return_cell(); nullptr when memory is exhausted.
+  Cell* take_cell(uint64_t bytes) { return take_cell(bytes, nullptr); }
 
   // Starts a send: region, context, tag, peer and envelope.source_rank are set. It may be done on return.
   // Returns false, with nothing sent, only if a buffer was needed and there is no memory.
@@ -222,9 +232,6 @@ class Engine {
     std::atomic<uint32_t>* word_;
     bool shared_;
   };
-  Endpoint* endpoint(int32_t slot) const {
-    return board_->member(slot).endpoint.load(std::memory_order_acquire);
-  }
   Ring* ring_to(Endpoint* destination) const { return &destination->peer(self_->slot).ring; }
   enum class Beyond : bool { no, yes };  // the credit
   template <typename Fill>

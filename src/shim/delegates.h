@@ -68,6 +68,16 @@ int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag
 int start(MPI_Request* request, Pass pass);
 int startall(int count, MPI_Request requests[], Pass pass);
 
+// ---- partitioned
+int psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag,
+               MPI_Comm comm, MPI_Request* request, Pass pass);
+int precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag,
+               MPI_Comm comm, MPI_Request* request, Pass pass);
+int pready(int partition, MPI_Request request, Pass pass);
+int pready_range(int low, int high, MPI_Request request, Pass pass);
+int pready_list(int length, const int partitions[], MPI_Request request, Pass pass);
+int parrived(MPI_Request request, int partition, int* flag, Pass pass);
+
 // ---- probing
 int probe(int source, int tag, MPI_Comm comm, MPI_Status* status, Pass pass);
 int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Pass pass);

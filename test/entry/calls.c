@@ -204,6 +204,30 @@ static void persistent(void) {
   free(room);
 }
 
+#if MPI_VERSION >= 4
+static void in_partitions(void) {
+  enum { SEND_PARTS = 4, RECEIVE_PARTS = 2 };
+  static int out[SEND_PARTS * N], in[SEND_PARTS * N];
+  int list[2] = {3, 0}, here = 0;
+  MPI_Request requests[2];
+  F(Psend_init)
+  (out, SEND_PARTS, N, MPI_INT, g_peer, 70, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+  F(Precv_init)
+  (in, RECEIVE_PARTS, 2 * N * (int)sizeof(int), MPI_BYTE, g_peer, 70, MPI_COMM_WORLD, MPI_INFO_NULL,
+   &requests[1]);
+  F(Startall)(2, requests);
+  for (int i = 0; i < SEND_PARTS; ++i) memcpy(out + i * N, filled(g_rank, 70 + i), N * sizeof(int));
+  F(Pready)(2, requests[0]);
+  F(Pready_range)(1, 1, requests[0]);
+  F(Pready_list)(2, list, requests[0]);
+  while (!here) F(Parrived)(requests[1], 1, &here);
+  CHECK(arrived(in + 2 * N, 72) && arrived(in + 3 * N, 73));
+  F(Waitall)(2, requests, MPI_STATUSES_IGNORE);
+  CHECK(arrived(in, 70) && arrived(in + N, 71));
+  for (int i = 0; i < 2; ++i) F(Request_free)(&requests[i]);
+}
+#endif
+
 static void probing(void) {
   int a[N], flag = 0, out[2][N];
   MPI_Status status;
@@ -395,6 +419,9 @@ int main(int argc, char** argv) {
   nonblocking();
   completion();
   persistent();
+#if MPI_VERSION >= 4
+  in_partitions();
+#endif
   probing();
   packing();
   external();

@@ -164,6 +164,44 @@ int startall(int count, MPI_Request requests[], Pass) {
   return pmpi().Startall(count, requests);
 }
 
+int psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag,
+               MPI_Comm comm, MPI_Request* request, Pass pass) {
+  called("psend_init");
+  if (!pmpi().Psend_init) return pass();
+  return pmpi().Psend_init(buf, partitions, count, type, dest, tag, comm, MPI_INFO_NULL, request);
+}
+
+int precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag,
+               MPI_Comm comm, MPI_Request* request, Pass pass) {
+  called("precv_init");
+  if (!pmpi().Precv_init) return pass();
+  return pmpi().Precv_init(buf, partitions, count, type, source, tag, comm, MPI_INFO_NULL, request);
+}
+
+int pready(int partition, MPI_Request request, Pass pass) {
+  called("pready");
+  if (!pmpi().Pready) return pass();
+  return pmpi().Pready(partition, request);
+}
+
+int pready_range(int low, int high, MPI_Request request, Pass pass) {
+  called("pready_range");
+  if (!pmpi().Pready_range) return pass();
+  return pmpi().Pready_range(low, high, request);
+}
+
+int pready_list(int length, const int partitions[], MPI_Request request, Pass pass) {
+  called("pready_list");
+  if (!pmpi().Pready_list) return pass();
+  return pmpi().Pready_list(length, const_cast<int*>(partitions), request);
+}
+
+int parrived(MPI_Request request, int partition, int* flag, Pass pass) {
+  called("parrived");
+  if (!pmpi().Parrived) return pass();
+  return pmpi().Parrived(request, partition, flag);
+}
+
 int probe(int source, int tag, MPI_Comm comm, MPI_Status* status, Pass) {
   called("probe");
   return pmpi().Probe(source, tag, comm, status);

@@ -37,6 +37,7 @@ struct Endpoint;
 struct Request;
 struct Cell;
 struct Barrier;
+struct Channel;
 
 // Test-and-set lock for critical sections of some ten to some hundred nanoseconds. Yields its core when the
 // holder does not run (more ranks than cores is normal). Who comes while another waits lets that one go
@@ -260,13 +261,17 @@ struct Operation {
   uint64_t charged;        // bytes of the user's attached buffer that a buffered send takes
   uint32_t attachment;     //   and which of the attached buffers, counted
   Envelope envelope;       // of a send; of a truncated receive only the bytes of the message
+  // Of partitioned communication (partitioned/channel.h): what both sides share, nullptr: they have not met;
+  std::atomic<Channel*> channel;
+  uint32_t partitions;  //   this side's partitions, 0: it is something else,
+  uint32_t epoch;       //   and how many times this side has been started
 };
 
 struct alignas(kLine) Request : Operation {
   Endpoint* owner;  // the task that issued it
   // What the code above this layer keeps with it. It means nothing here, and no other task looks at it; zeros
   // in a new request.
-  static constexpr size_t kOwnersBytes = 88;
+  static constexpr size_t kOwnersBytes = 96;
   alignas(8) unsigned char owners[kOwnersBytes];
   Request* part[2];   // of a pair: the receive, the send
   Transfer transfer;  // when this request was the first to arrive

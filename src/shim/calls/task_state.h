@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <atomic>
+
 #include "message/collectives/broadcast.h"
 #include "message/engine.h"
 #include "message/transfers/helpers.h"
@@ -38,10 +40,11 @@ struct Process {
   int world_rank = 0, world_size = 0;
   bool threads = false;  // MPI_THREAD_MULTIPLE
   bool statistics = false;
-  uint64_t external_bytes = 0;  // packed to and unpacked from "external32"
-  MPI_Request never_done{};     // a generalized request: asking for it makes the library progress
-  MPI_Comm quiet_comm{};        // a communicator for what the user must not notice
-  uint32_t unsuccessful = 0;    // tests and probes in a row that found nothing
+  std::atomic<bool> library_has_partitions{false};  // partitioned requests that it carries out
+  uint64_t external_bytes = 0;                      // packed to and unpacked from "external32"
+  MPI_Request never_done{};   // a generalized request: asking for it makes the library progress
+  MPI_Comm quiet_comm{};      // a communicator for what the user must not notice
+  uint32_t unsuccessful = 0;  // tests and probes in a row that found nothing
 };
 
 extern Process g_process;

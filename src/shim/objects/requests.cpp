@@ -7,6 +7,7 @@
 #include "shim/errors.h"
 #include "shim/objects/blocks.h"
 #include "shim/objects/landing.h"
+#include "shim/objects/parts.h"
 #include "shim/objects/status.h"
 
 namespace tasuki::shim {
@@ -110,6 +111,31 @@ Request* Requests::make_receive(const Target& t, void* buf, MPI_Count count, int
     discard(r);
     return nullptr;
   }
+  return r;
+}
+
+Request* Requests::make_partitioned_send(const Target& t, const void* buf, MPI_Count count,
+                                         uint32_t partitions, int tag) {
+  Request* r = make_send(t, buf, count, tag);
+  if (r == nullptr) return nullptr;
+  r->context = partitioned(t.comm->context);
+  mine(r).persistent = 1;
+  if (channels_.open_send(r, partitions)) return r;
+  discard(r);
+  return nullptr;
+}
+
+Request* Requests::make_partitioned_receive(const Target& t, void* buf, MPI_Count count, uint32_t partitions,
+                                            int tag) {
+  Request* r = make_receive(t, buf, count, tag);
+  if (r == nullptr) return nullptr;
+  r->context = partitioned(t.comm->context);
+  mine(r).persistent = 1;
+  if (t.type->opaque && !watch_parts(r, partitions)) {
+    discard(r);
+    return nullptr;
+  }
+  channels_.open_receive(r, partitions);
   return r;
 }
 
@@ -254,7 +280,9 @@ void Requests::discard(Request* r) {
     MPI_Datatype copy = handle_of<MPI_Datatype>(mine(r).user_type);
     pmpi().Type_free(&copy);
   }
-  free(mine(r).scratch);
+  if (r->partitions != 0) Channels::close(r);
+  ::free(mine(r).scratch);
+  ::free(mine(r).unpacked);
   if (mine(r).packed != nullptr) give_block(mine(r).packed);
   if (mine(r).comm != nullptr) CommTable::release(mine(r).comm);
   if (mine(r).type != nullptr) TypeTable::release(mine(r).type);
@@ -273,7 +301,10 @@ int Requests::finish(Request* r, MPI_Status* status, MPI_Comm raised_on) {
   if (received->kind == RequestKind::receive && received->cancelled == 0 && mine(received).by_library == 0) {
     engine_.count(s.received);
     engine_.count(s.received_bytes, received->status_bytes);
-    if (mine(received).opaque != 0) unpack_by_library(const_cast<Request*>(received));
+    if (mine(received).unpacked != nullptr)
+      unpack_parts(const_cast<Request*>(received));
+    else if (mine(received).opaque != 0)
+      unpack_by_library(const_cast<Request*>(received));
   }
   if (mine(r).persistent != 0) {
     mine(r).started = 0;
@@ -323,6 +354,22 @@ MPI_Request Requests::handle_for(Request* r) {
   return handle_of<MPI_Request>(r->handle);
 }
 
+namespace {
+
+// Nothing is under way, and no peer will look for it.
+bool is_idle(const Request* r) {
+  return is_inactive(r) && (r->partitions == 0 || Channels::has_met(r));
+}
+
+}  // namespace
+
+void Requests::free(Request* r) {
+  if (is_idle(r))
+    discard(r);
+  else
+    detach(r);
+}
+
 void Requests::detach(Request* r) {
   mine(r).detached = 1;
   detached_.add(r);
@@ -339,8 +386,8 @@ void Requests::reap_detached() {
       if (done == 0) detach(r);
       continue;
     }
-    if (!poll(r, false)) {
-      detach(r);
+    if (is_inactive(r) || !poll(r, false)) {
+      free(r);
       continue;
     }
     mine(r).persistent = 0;
@@ -362,6 +409,12 @@ void Requests::close() {
 }
 
 int Requests::launch_persistent(Request* r) {
+  if (r->partitions != 0) {
+    mine(r).started = 1;
+    forget_parts(r);
+    channels_.start(r);
+    return MPI_SUCCESS;
+  }
   r->queued = r->cancelled = r->truncated = 0;
   r->bufferable = Buffering::never;
   r->polls = 0;

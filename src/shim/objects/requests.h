@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "message/engine.h"
+#include "message/partitioned/channel.h"
 #include "shim/objects/attached.h"
 #include "shim/objects/detached.h"
 #include "shim/objects/handle_map.h"
@@ -38,6 +39,7 @@ struct OwnerPart {
   Twin twin;
   uint8_t by_library;  // the library has completed it
   int32_t code;        //   with this error code, which it has raised
+  uint8_t* unpacked;   // partitioned receive of an undecodable type: what parts.h knows of each partition
 };
 static_assert(sizeof(OwnerPart) <= Request::kOwnersBytes && std::is_trivial_v<OwnerPart>);
 
@@ -106,6 +108,12 @@ class Requests {
   // One filled in for a send or a receive.
   Request* make_send(const Target& t, const void* buf, MPI_Count count, int tag);
   Request* make_receive(const Target& t, void* buf, MPI_Count count, int tag, Hold hold = Hold::yes);
+  // The same for partitioned communication: `count` elements in all. They are persistent, and inactive.
+  Request* make_partitioned_send(const Target& t, const void* buf, MPI_Count count, uint32_t partitions,
+                                 int tag);
+  Request* make_partitioned_receive(const Target& t, void* buf, MPI_Count count, uint32_t partitions,
+                                    int tag);
+  Channels& channels() { return channels_; }
 
   // Starts what make_receive made of these arguments, which it holds (Hold::yes) if it is from any source on
   // a mixed communicator. Returns an MPI error code, raised; the request is then given back.
@@ -125,7 +133,10 @@ class Requests {
     if (__builtin_expect(mine(r).twin == Twin::none, 1)) return engine_.wait(r);
     engine_.wait_for_both([this, r] { return poll(r, true); });
   }
-  void cancel(Request* r) { twins_.cancel(r); }
+  // Not of partitioned ones, which MPI does not allow: no effect.
+  void cancel(Request* r) {
+    if (r->partitions == 0) twins_.cancel(r);
+  }
   // Receives with a twin for which messages of this space wait: their owner has time.
   void serve_twins() { twins_.serve(); }
 
@@ -149,18 +160,20 @@ class Requests {
   // nullptr: the library's.
   Request* find(MPI_Request handle) { return by_handle_.find(key_of(handle)); }
 
-  // The user has freed the request while it was active.
-  void detach(Request* r);
+  // The user has freed the request: it is gone, or will be when it is done.
+  void free(Request* r);
 
  private:
   Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold);
   void give_up(Request* r);
+  void detach(Request* r);
   int fail(Request* r, MPI_Comm comm, int code);
   void reap_detached();
   int launch_twin(Request* r, void* buf, MPI_Count count, MPI_Datatype type, int tag);
 
   Engine& engine_;
   Twins twins_{engine_};
+  Channels channels_{engine_};
   TypeTable& types_;
   AttachedBuffers& attached_;
   Carrier* carrier_ = nullptr;
