@@ -20,6 +20,14 @@ Number number_of(MPI_Datatype type) {
     MPI_Datatype type;
     Number number;
   } known[] = {
+      {MPI_SIGNED_CHAR, Number::int8},
+      {MPI_INT8_T, Number::int8},
+      {MPI_UNSIGNED_CHAR, Number::uint8},
+      {MPI_UINT8_T, Number::uint8},
+      {MPI_SHORT, Number::int16},
+      {MPI_INT16_T, Number::int16},
+      {MPI_UNSIGNED_SHORT, Number::uint16},
+      {MPI_UINT16_T, Number::uint16},
       {MPI_INT, Number::int32},
       {MPI_INT32_T, Number::int32},
       {MPI_LONG, Number::int64},
@@ -61,15 +69,26 @@ bool apply(MPI_Op op, char* target, const char* origin) {
   return true;
 }
 
-// One element. False: not known here. Signed sums wrap around, as they do in the libraries.
+// One element. False: not known here. Signed sums wrap around. The libraries' own are not always right: MPICH
+// 4.0.2 compares unsigned numbers as if they had signs; Open MPI 4.1.4 lets sums of 8 and 16 bits saturate.
 bool apply(MPI_Op op, Number number, char* target, const char* origin) {
   switch (number) {
+    case Number::int8:
+      if (op == MPI_SUM) return apply<uint8_t>(op, target, origin);
+      return apply<int8_t>(op, target, origin);
+    case Number::int16:
+      if (op == MPI_SUM) return apply<uint16_t>(op, target, origin);
+      return apply<int16_t>(op, target, origin);
     case Number::int32:
       if (op == MPI_SUM) return apply<uint32_t>(op, target, origin);
       return apply<int32_t>(op, target, origin);
     case Number::int64:
       if (op == MPI_SUM) return apply<uint64_t>(op, target, origin);
       return apply<int64_t>(op, target, origin);
+    case Number::uint8:
+      return apply<uint8_t>(op, target, origin);
+    case Number::uint16:
+      return apply<uint16_t>(op, target, origin);
     case Number::uint32:
       return apply<uint32_t>(op, target, origin);
     case Number::uint64:
@@ -142,6 +161,14 @@ template <typename T>
 [[gnu::always_inline]] inline bool add_numbers(Number number, char* target, const char* origin,
                                                uint64_t bytes) {
   switch (number) {
+    case Number::int8:
+    case Number::uint8:
+      add_row<uint8_t>(target, origin, bytes);
+      return true;
+    case Number::int16:
+    case Number::uint16:
+      add_row<uint16_t>(target, origin, bytes);
+      return true;
     case Number::int32:
     case Number::uint32:
       add_row<uint32_t>(target, origin, bytes);
@@ -174,6 +201,11 @@ bool add(Number number, char* target, const char* origin, uint64_t bytes) {
 
 void reduce(MPI_Op op, const Element& e, const char* origin, char* target, uint64_t n) {
   if (op == MPI_SUM && add(e.number, target, origin, n)) return;
+  const bool whole = e.number != Number::none && e.number != Number::float32 && e.number != Number::float64;
+  if (whole && (op == MPI_MIN || op == MPI_MAX)) {
+    for (uint64_t at = 0; at < n; at += e.type->size) apply(op, e.number, target + at, origin + at);
+    return;
+  }
   pmpi().Reduce_local(origin, target, static_cast<int>(n / e.type->size), e.handle, op);
 }
 

@@ -14,7 +14,19 @@
 namespace tasuki::shim {
 
 // Elements that the processor adds and compares in one instruction.
-enum class Number : uint8_t { none, int32, int64, uint32, uint64, float32, float64 };
+enum class Number : uint8_t {
+  none,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float32,
+  float64
+};
 
 // The predefined type of which a datatype is made; what the library says of it.
 struct Element {
