@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
+#include <iterator>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,8 +52,10 @@ void (*g_linker_end)() = nullptr;
 struct Handler {
   void (*function)(void*);
   void* argument;
+  void* library;  // that registered it
 };
 bool g_starting = false;
+std::mutex g_handlers_lock;
 
 // Programs close their standard error when they end (coreutils do, to see its errors), before ours.
 int g_stderr = -1;
@@ -135,6 +139,22 @@ bool is_own_process() {
   return getpid() == g_pid;
 }
 
+// The latest first, each once; a child only forgets them. A handler may end with a library that it closes.
+template <typename Which>
+void run_handlers(Which which) {
+  for (;;) {
+    Handler next;
+    {
+      const std::lock_guard guard(g_handlers_lock);
+      const auto found = std::find_if(g_handlers->rbegin(), g_handlers->rend(), which);
+      if (found == g_handlers->rend()) return;
+      next = *found;
+      g_handlers->erase(std::next(found).base());
+    }
+    if (is_own_process()) next.function(next.argument);
+  }
+}
+
 // Cluster memory ends here. Whoever frees some of it later frees nothing.
 void end() {
   if (!is_own_process()) return;
@@ -144,7 +164,7 @@ void end() {
     const InternalScope internal;
     reopen_stderr();
     tasuki_dlm_stop();
-    for (size_t i = g_handlers->size(); i-- > 0;) (*g_handlers)[i].function((*g_handlers)[i].argument);
+    run_handlers([](const Handler&) { return true; });
     return;
   }
   expected = State::deferred;
@@ -266,10 +286,19 @@ TASUKI_WRAPPER(int, __cxa_atexit, void (*function)(void*), void* argument, void*
   // This library's own objects live until the process ends.
   if (library == &__dso_handle) return 0;
   if (g_starting && tasuki::cluster::t_internal != 0) {
-    g_handlers->push_back({function, argument});
+    const std::lock_guard guard(g_handlers_lock);
+    g_handlers->push_back({function, argument, library});
     return 0;
   }
   return next___cxa_atexit()(function, argument, library);
+}
+
+// A library is about to go, mostly by dlclose: so hwloc does with plug-ins that MPI_Init has loaded (one
+// brings OpenCL, and with it LLVM and its static objects).
+TASUKI_WRAPPER(void, __cxa_finalize, void* library) {
+  if (library != nullptr && g_handlers != nullptr)
+    run_handlers([library](const Handler& h) { return h.library == library; });
+  next___cxa_finalize()(library);
 }
 
 // Without exit handlers, but the servers must end.
