@@ -143,20 +143,34 @@ static void pair(const char* name, MPI_Datatype t, size_t size, char val, int vs
     pair(#T, T, sizeof(struct s), val, sizeof(V), offsetof(struct s, i)); \
   } while (0)
 static void init_basics(void) {
-#define X(T, C, cls) basic(#T, T, sizeof(C), cls);
-  X(MPI_CHAR, char, 'X')
-  X(MPI_BYTE, char, 'B') X(MPI_SIGNED_CHAR, char, 'I') X(MPI_UNSIGNED_CHAR, char, 'U')
-      X(MPI_C_BOOL, _Bool, 'X') X(MPI_WCHAR, wchar_t, 'X') X(MPI_SHORT, short, 'I')
-          X(MPI_UNSIGNED_SHORT, short, 'U') X(MPI_INT, int, 'I') X(MPI_UNSIGNED, int, 'U')
-              X(MPI_LONG, long, 'I') X(MPI_UNSIGNED_LONG, long, 'U') X(MPI_LONG_LONG, long long, 'I')
-                  X(MPI_INT8_T, int8_t, 'I') X(MPI_UINT16_T, uint16_t, 'U') X(MPI_INT32_T, int32_t, 'I')
-                      X(MPI_INT64_T, int64_t, 'I') X(MPI_UINT64_T, uint64_t, 'U') X(MPI_FLOAT, float, 'F')
-                          X(MPI_DOUBLE, double, 'D') X(MPI_LONG_DOUBLE, long double, 'L')
-                              X(MPI_C_FLOAT_COMPLEX, float complex, 'c')
-                                  X(MPI_C_DOUBLE_COMPLEX, double complex, 'C') X(MPI_AINT, MPI_Aint, 'A')
-                                      X(MPI_OFFSET, MPI_Offset, 'A')
+#define X(T, C, cls) basic(#T, T, sizeof(C), cls)
+  X(MPI_CHAR, char, 'X');
+  X(MPI_BYTE, char, 'B');
+  X(MPI_SIGNED_CHAR, char, 'I');
+  X(MPI_UNSIGNED_CHAR, char, 'U');
+  X(MPI_C_BOOL, _Bool, 'X');
+  X(MPI_WCHAR, wchar_t, 'X');
+  X(MPI_SHORT, short, 'I');
+  X(MPI_UNSIGNED_SHORT, short, 'U');
+  X(MPI_INT, int, 'I');
+  X(MPI_UNSIGNED, int, 'U');
+  X(MPI_LONG, long, 'I');
+  X(MPI_UNSIGNED_LONG, long, 'U');
+  X(MPI_LONG_LONG, long long, 'I');
+  X(MPI_INT8_T, int8_t, 'I');
+  X(MPI_UINT16_T, uint16_t, 'U');
+  X(MPI_INT32_T, int32_t, 'I');
+  X(MPI_INT64_T, int64_t, 'I');
+  X(MPI_UINT64_T, uint64_t, 'U');
+  X(MPI_FLOAT, float, 'F');
+  X(MPI_DOUBLE, double, 'D');
+  X(MPI_LONG_DOUBLE, long double, 'L');
+  X(MPI_C_FLOAT_COMPLEX, float complex, 'c');
+  X(MPI_C_DOUBLE_COMPLEX, double complex, 'C');
+  X(MPI_AINT, MPI_Aint, 'A');
+  X(MPI_OFFSET, MPI_Offset, 'A');
 #undef X
-                                          PAIR(MPI_2INT, int, 'I');
+  PAIR(MPI_2INT, int, 'I');
   PAIR(MPI_DOUBLE_INT, double, 'D');
   PAIR(MPI_FLOAT_INT, float, 'F');
   PAIR(MPI_LONG_INT, long, 'J');
