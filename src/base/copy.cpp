@@ -30,7 +30,20 @@ template <size_t kBytes>
   copy<32>(to, from, n);
 }
 
+// Until it is initialised, no: right, only slower.
+const bool g_is_amd = [] {
+  __builtin_cpu_init();
+  return __builtin_cpu_is("amd") != 0;
+}();
+
 }  // namespace
+
+void copy_badly_placed(char* to, const char* from, size_t n) {
+  if (g_is_amd)
+    copy_by_vectors(to, from, n);
+  else
+    memcpy(to, from, n);
+}
 
 void copy_by_vectors(char* to, const char* from, size_t n) {
   if (n < 128)

@@ -16,8 +16,11 @@ namespace tasuki {
 
 // Any length. No overlap.
 void copy_by_vectors(char* to, const char* from, size_t n);
+// By vectors on AMD's processors, else by memcpy: on an Intel Xeon memcpy needs half the time of vectors
+// there (4 KiB, offset 8: 32 and 62 ns; 32 KiB: 676 and 813).
+void copy_badly_placed(char* to, const char* from, size_t n);
 
-// Is this what glibc copies badly? Longer runs than these it copies otherwise.
+// Is this what glibc copies badly on some processors? Longer runs than these it copies otherwise.
 inline bool is_slow_for_memcpy(const char* to, const char* from, size_t n) {
   const uintptr_t distance = reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from);
   return n > 2048 && n < (size_t{32} << 20) && (distance - 1) % 4096 < 63;
@@ -28,7 +31,7 @@ inline void copy_run(void* to, const void* from, size_t n) {
   auto* const t = static_cast<char*>(to);
   const auto* const f = static_cast<const char*>(from);
   if (is_slow_for_memcpy(t, f, n))
-    copy_by_vectors(t, f, n);
+    copy_badly_placed(t, f, n);
   else
     memcpy(t, f, n);
 }
@@ -39,7 +42,7 @@ inline void move_run(void* to, const void* from, size_t n) {
   const auto* const f = static_cast<const char*>(from);
   const uintptr_t ahead = reinterpret_cast<uintptr_t>(t) - reinterpret_cast<uintptr_t>(f);
   if (is_slow_for_memcpy(t, f, n) && ahead >= n && -ahead >= n)
-    copy_by_vectors(t, f, n);
+    copy_badly_placed(t, f, n);
   else
     memmove(t, f, n);
 }
