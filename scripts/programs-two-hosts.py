@@ -508,12 +508,7 @@ def run(name, program, options, label):
 
 def run_once(name, program, options, label):
     directory = os.path.join(options.keep, f"{name}.{options.mpi}", label)
-    shutil.rmtree(directory, ignore_errors=True)
-    os.makedirs(directory)
-    os.chdir(directory)
-    for file_name, text in program.files.items():
-        with open(file_name, "w", encoding="utf-8") as file:
-            file.write(text)
+    real.enter(directory, program.files)
     tasuki = label == "tasuki"
     b = bench(options, tasuki)
     b.env.update(pair.partition("=")[::2] for pair in program.env)

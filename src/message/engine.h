@@ -164,6 +164,14 @@ class Engine {
 
   // A large copy of this task's own, shared with idle tasks.
   void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes);
+  // The same for copies that are large from so many bytes on.
+  void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
+            uint64_t share_from) {
+    if (bytes >= share_from)
+      copy(destination, source, bytes);
+    else
+      layout::copy(destination, source, 0, bytes);
+  }
 
   // Looks for an unexpected message. kAnySource and kAnyTag match all.
   bool probe(uint32_t context, int32_t source, int32_t tag, Found* found);
@@ -189,6 +197,12 @@ class Engine {
 
   // Wakes another task that may sleep while it waits for what this one has just published.
   void wake_task(int32_t slot) { wake(endpoint(slot)); }
+  // The same for `count` tasks but the one at `but`; where nobody sleeps it costs nothing.
+  void wake_tasks(const int* slots, int count, int but) {
+    if (!options_.wait.oversubscribed) return;  // then nobody sleeps
+    for (int i = 0; i < count; i++)
+      if (i != but) wake_task(slots[i]);
+  }
 
   // Bytes of the user's buffer that buffered sends have released since the last call.
   uint64_t take_released();

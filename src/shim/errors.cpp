@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "generated/pmpi.h"
@@ -11,6 +12,16 @@ namespace tasuki::shim {
 int raise(MPI_Comm comm, int code) {
   pmpi().Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
   return code;
+}
+
+int raise_in(MPI_Win win, int code) {
+  pmpi().Win_call_errhandler(win, code);
+  return code;
+}
+
+void abort_without_memory(const char* what, int ranks) {
+  fprintf(stderr, "tasuki: no memory for %s of %d ranks\n", what, ranks);
+  abort();
 }
 
 void end_job() {

@@ -9,6 +9,9 @@ namespace tasuki::shim {
 // returns the code.
 int raise(MPI_Comm comm, int code);
 
+// The same on a window.
+int raise_in(MPI_Win win, int code);
+
 // The communicator whose error handler hears of errors of requests: MPICH takes MPI_COMM_WORLD for all.
 inline MPI_Comm blamed(MPI_Comm comm) {
 #if defined(OPEN_MPI)
@@ -27,6 +30,9 @@ struct Blame {
 inline int raise(const Blame& blame, int code) {
   return blame.told ? code : raise(blame.comm, code);
 }
+
+// Where the other ranks count on this one, which has no memory for `what` ("a window") of so many ranks.
+[[noreturn]] void abort_without_memory(const char* what, int ranks);
 
 // Ends the job, after a line on stderr that says why.
 [[noreturn]] void end_job();

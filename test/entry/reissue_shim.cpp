@@ -30,21 +30,6 @@ void called(const char* name, SendMode mode) {
   called((std::string(name) + "/" + kModes[static_cast<int>(mode)]).c_str());
 }
 
-// The function of the library for a send mode.
-template <typename F>
-F by_mode(SendMode mode, F standard, F synchronous, F buffered, F ready) {
-  switch (mode) {
-    case SendMode::synchronous:
-      return synchronous;
-    case SendMode::buffered:
-      return buffered;
-    case SendMode::ready:
-      return ready;
-    default:
-      return standard;
-  }
-}
-
 bool fits(MPI_Count count) {
   return count <= INT_MAX;
 }

@@ -6,6 +6,7 @@
 
 #include <mpi.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,17 +52,27 @@ static void on_alarm(int number) {
   _exit(1);
 }
 
+// The rest of the program makes no sense here, for this reason.
+__attribute__((unused, noreturn, format(printf, 1, 2))) static void skip(const char* reason, ...) {
+  va_list values;
+  va_start(values, reason);
+  if (rank == 0) {
+    printf("SKIP: ");
+    vprintf(reason, values);
+    printf("\n");
+  }
+  va_end(values);
+  MPI_Finalize();
+  exit(77);
+}
+
 __attribute__((unused)) static void begin_threads(int* argc, char*** argv, int level) {
   int provided;
   signal(SIGALRM, on_alarm);
   MPI_Init_thread(argc, argv, level, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (provided < level) {
-    if (rank == 0) printf("SKIP: this MPI library provides thread level %d, not %d\n", provided, level);
-    MPI_Finalize();
-    exit(77);
-  }
+  if (provided < level) skip("this MPI library provides thread level %d, not %d", provided, level);
 }
 
 __attribute__((unused)) static void begin(int* argc, char*** argv) {

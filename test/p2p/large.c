@@ -118,11 +118,7 @@ int main(int argc, char** argv) {
   int all_of_it = argc > 1 && strcmp(argv[1], "all") == 0, needed = all_of_it ? 14 : 6;
   int enough = free_gib() > needed;
   MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  if (!enough) {
-    if (rank == 0) printf("SKIP: less than %d GiB of memory are free (%.1f)\n", needed, free_gib());
-    MPI_Finalize();
-    return 77;
-  }
+  if (!enough) skip("less than %d GiB of memory are free (%.1f)", needed, free_gib());
   char* p = malloc(bytes);
   CHECK(p != NULL);
   memset(p, rank, bytes);

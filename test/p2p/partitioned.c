@@ -395,9 +395,7 @@ int main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (rank == 0) printf("SKIP: this MPI library has no partitioned communication (MPI-4.0)\n");
-  MPI_Finalize();
-  return 77;
+  skip("this MPI library has no partitioned communication (MPI-4.0)");
 }
 
 #endif

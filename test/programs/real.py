@@ -270,14 +270,19 @@ CASES = {f.__name__: f for f in (hpcc, netpipe, lammps, mumps, scalapack_lu, sca
                                  python_plain)}
 
 
-def run(options, case, under_tasuki):
-    directory = os.path.join(options.scratch, "tasuki" if under_tasuki else "plain")
+def enter(directory, files):
+    """An empty directory but for these files: name -> text."""
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
     os.chdir(directory)
-    for name, text in case.files.items():
-        with open(name, "w", encoding="ascii") as file:
+    for name, text in files.items():
+        with open(name, "w", encoding="utf-8") as file:
             file.write(text)
+
+
+def run(options, case, under_tasuki):
+    directory = os.path.join(options.scratch, "tasuki" if under_tasuki else "plain")
+    enter(directory, case.files)
     mpirun = options.mpirun
     if "stdin" in case.files:
         # The harness gives a job no input: a launcher that brings its own.

@@ -68,9 +68,7 @@ void enter_barrier(Engine& engine, Barrier& b, int rank, int count, const int* s
     member = group;
   }
   b.generation.store(generation + 1, std::memory_order_release);
-  if (engine.options().wait.oversubscribed)  // else nobody sleeps
-    for (int i = 0; i < count; i++)
-      if (i != rank) engine.wake_task(slots[i]);
+  engine.wake_tasks(slots, count, rank);
 }
 
 }  // namespace tasuki::message

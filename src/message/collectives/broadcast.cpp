@@ -86,9 +86,7 @@ Broadcast* Broadcaster::open(const Group& group, const layout::Region& source, u
 
 void Broadcaster::advance(const Group& group, Broadcast* b, uint64_t ready) {
   b->ready.store(ready, std::memory_order_release);
-  if (!engine_->options().wait.oversubscribed) return;  // then nobody sleeps
-  for (int i = 0; i < group.count; i++)
-    if (i != group.rank) engine_->wake_task(group.slots[i]);
+  engine_->wake_tasks(group.slots, group.count, group.rank);
 }
 
 void Broadcaster::close(Broadcast* b) {
@@ -141,10 +139,8 @@ bool Broadcaster::receive(const Group& group, int root, const layout::Region& de
   bool good = true;
   if (b->ready.load(std::memory_order_acquire) != b->bytes)
     good = copy_as_it_comes(*b, destination, n);
-  else if (n >= kShareFrom)
-    engine_->copy(destination, b->source, n);
   else if (n != 0)
-    layout::copy(destination, b->source, 0, n);
+    engine_->copy(destination, b->source, n, kShareFrom);
   Endpoint* owner = b->root;
   // The root waits for all receivers, or for a structure that is free.
   if (b->readers.fetch_sub(1, std::memory_order_acq_rel) <= 2) wake(owner);

@@ -79,9 +79,7 @@ void Window::close() {
 
 // Of a lock it is not known who waits.
 void Window::wake_others() {
-  if (!engine_->options().wait.oversubscribed) return;  // then nobody sleeps
-  for (int i = 0; i < group_.count; i++)
-    if (i != group_.index) engine_->wake_task(group_.slots[i]);
+  engine_->wake_tasks(group_.slots, group_.count, group_.index);
 }
 
 void Window::lock_shared(int target) {

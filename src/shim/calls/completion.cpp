@@ -100,7 +100,7 @@ struct Split {
     if (r == nullptr) {
       handle = theirs[k];
     } else if (theirs[k] == MPI_REQUEST_NULL || (mine(r).persistent != 0 && code != MPI_ERR_PENDING)) {
-      handle = mine(r).persistent != 0 ? handle : MPI_REQUEST_NULL;
+      if (mine(r).persistent == 0) handle = MPI_REQUEST_NULL;
       return g_process.remote.arrive(r, status, code);
     }
     return code;

@@ -10,6 +10,7 @@
 #include "base/copy.h"
 #include "generated/pmpi.h"
 #include "shim/calls/task_state.h"
+#include "shim/entry/stand_in.h"
 #include "shim/objects/updates.h"
 #include "shim/objects/windows.h"
 
@@ -59,9 +60,9 @@ class Typed {
   // What was written to the copy, if there is one, to where it belongs.
   void close() const {
     if (copy_ == nullptr) return;
-    int position = 0;
-    pmpi().Unpack(copy_, static_cast<int>(region_.count), &position, buffer_.base,
-                  static_cast<int>(buffer_.count), buffer_.handle, g_process.quiet_comm);
+    MPI_Count position = 0;
+    stand_in::unpack(copy_, static_cast<MPI_Count>(region_.count), &position, buffer_.base, buffer_.count,
+                     buffer_.handle, g_process.quiet_comm);
   }
   const layout::Region& region() const { return region_; }
   TypeInfo* type() const { return type_; }
@@ -72,9 +73,9 @@ class Typed {
     const uint64_t n = static_cast<uint64_t>(buffer_.count) * type_->size;
     copy_ = static_cast<char*>(malloc(n + 1));
     if (copy_ == nullptr) return false;
-    int position = 0;
-    pmpi().Pack(buffer_.base, static_cast<int>(buffer_.count), buffer_.handle, copy_, static_cast<int>(n),
-                &position, g_process.quiet_comm);
+    MPI_Count position = 0;
+    stand_in::pack(buffer_.base, buffer_.count, buffer_.handle, copy_, static_cast<MPI_Count>(n), &position,
+                   g_process.quiet_comm);
     region_ = {copy_, n, layout::byte_layout()};
     return true;
   }
@@ -84,13 +85,6 @@ class Typed {
   TypeInfo* type_ = nullptr;
   char* copy_ = nullptr;
 };
-
-void move(const layout::Region& to, const layout::Region& from, uint64_t bytes) {
-  if (bytes >= kShareFrom)
-    g_process.engine.copy(to, from, bytes);
-  else
-    layout::copy(to, from, 0, bytes);
-}
 
 // A flush counts the call (Engine::count_call): who only puts does not wait for anybody.
 void count_operation(uint64_t bytes) {
@@ -116,11 +110,6 @@ bool address(const WindowInfo* w, const Place& at, char** address) {
   return true;
 }
 
-int raise_in(const WindowInfo* w, int code) {
-  pmpi().Win_call_errhandler(w->win, code);
-  return code;
-}
-
 // The MPI error code, raised, of what this process has done itself; nothing: the call is the library's.
 using Done = std::optional<int>;
 
@@ -142,7 +131,8 @@ bool transfer_known(Direction direction, const Buffer& mine, const Place& at, ch
   } else {
     const layout::Region here_region = region_of(mine.base, mine.count, here_type);
     const layout::Region there_region = region_of(there, at.count, there_type);
-    move(put ? there_region : here_region, put ? here_region : there_region, bytes);
+    g_process.engine.copy(put ? there_region : here_region, put ? here_region : there_region, bytes,
+                          kShareFrom);
   }
   count_operation(bytes);
   return true;
@@ -160,7 +150,7 @@ Done transfer(Direction direction, const Buffer& mine, const Place& at, MPI_Win 
   const uint64_t bytes = std::min(here.bytes(), theirs.bytes());
   const bool put = direction == Direction::put;
   const Typed &to = put ? theirs : here, &from = put ? here : theirs;
-  move(to.region(), from.region(), bytes);
+  g_process.engine.copy(to.region(), from.region(), bytes, kShareFrom);
   to.close();
   count_operation(bytes);
   return MPI_SUCCESS;
@@ -199,7 +189,7 @@ Done accumulate(const Buffer& mine, const Buffer* result, const Place& at, MPI_O
   if (result != nullptr) bytes = std::min(bytes, fetched.bytes());
   if (bytes == 0) return MPI_SUCCESS;
   const Element e = element_of(at.handle, theirs.type(), g_process.types, g_process.quiet_comm);
-  if (e.type == nullptr) return raise_in(w, MPI_ERR_TYPE);
+  if (e.type == nullptr) return raise_in(win, MPI_ERR_TYPE);
   update(w->part(at.rank), op, e, theirs.region(), here.region(),
          result != nullptr ? &fetched.region() : nullptr, bytes);
   theirs.close();
@@ -217,7 +207,7 @@ int answer(const Done& done, MPI_Win win, MPI_Request* request, Pass pass) {
   if (!done) return pass();
   if (*done != MPI_SUCCESS) return *done;
   Request* r = g_process.requests.take();
-  if (r == nullptr) return raise_in(g_process.windows.find(win), MPI_ERR_NO_MEM);
+  if (r == nullptr) return raise_in(win, MPI_ERR_NO_MEM);
   r->kind = RequestKind::send;
   r->state.store(RequestState::done, std::memory_order_relaxed);
   *request = g_process.requests.handle_for(r);

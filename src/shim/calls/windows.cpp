@@ -12,11 +12,6 @@
 namespace tasuki::shim::delegate {
 namespace {
 
-int raise_in(const WindowInfo* w, int code) {
-  pmpi().Win_call_errhandler(w->win, code);
-  return code;
-}
-
 // All operations of this process are complete at their targets already: only the order of memory is left.
 void order() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -63,8 +58,7 @@ int made(int rc, const MPI_Win* win, MPI_Comm comm, const WindowTable::Memory& m
 
 // Of a window whose members are all here; false: not for Tasuki to do, since it makes no sense.
 bool take_lock(WindowInfo* w, bool exclusive, int rank, bool check) {
-  if (w->all_locked || w->started || (w->access[rank] & (kSharedLock | kExclusiveLock | kUncheckedLock)) != 0)
-    return false;
+  if (w->all_locked || w->started || w->is_locked(rank)) return false;
   if (check && !w->mixed) {
     if (exclusive)
       w->window.lock_exclusive(w->index[rank]);
@@ -86,10 +80,6 @@ void release_lock(WindowInfo* w, int rank) {
   if (w->mixed) return;
   if ((held & kExclusiveLock) != 0) w->window.unlock_exclusive(w->index[rank]);
   if ((held & kSharedLock) != 0) w->window.unlock_shared(w->index[rank]);
-}
-
-bool is_locked(const WindowInfo* w, int rank) {
-  return (w->access[rank] & (kSharedLock | kExclusiveLock | kUncheckedLock)) != 0;
 }
 
 void end_accesses(WindowInfo* w) {
@@ -124,8 +114,7 @@ int win_create_dynamic(MPI_Comm comm, const MPI_Win* win, Pass pass) {
 int win_free(const MPI_Win* win, Pass pass) {
   WindowInfo* w = win != nullptr ? g_process.windows.find(*win) : nullptr;
   if (w == nullptr) return pass();
-  if (w->all_locked || w->started || w->exposed || w->locked.load(std::memory_order_relaxed) != 0)
-    return w->mixed ? pass() : raise_in(w, MPI_ERR_RMA_SYNC);
+  if (w->accesses() || w->exposed) return w->mixed ? pass() : raise_in(*win, MPI_ERR_RMA_SYNC);
   g_process.windows.forget(w);
   return pass();
 }
@@ -135,8 +124,7 @@ int win_free(const MPI_Win* win, Pass pass) {
 int win_fence(int assertion, MPI_Win win, Pass pass) {
   WindowInfo* w = g_process.windows.find(win);
   if (w == nullptr) return pass();
-  if (!w->mixed && (w->all_locked || w->started || w->locked.load(std::memory_order_relaxed) != 0))
-    return raise_in(w, MPI_ERR_RMA_SYNC);
+  if (!w->mixed && w->accesses()) return raise_in(win, MPI_ERR_RMA_SYNC);
   order();
   // The library first: what members elsewhere have sent to a member here is complete when that one leaves the
   // library's fence, and no copy of the next epoch may come before it.
@@ -151,7 +139,7 @@ int win_fence(int assertion, MPI_Win win, Pass pass) {
 int win_post(MPI_Group group, MPI_Win win, Pass pass) {
   WindowInfo* w = g_process.windows.find(win);
   if (w == nullptr) return pass();
-  if (!w->mixed && w->exposed) return raise_in(w, MPI_ERR_RMA_SYNC);
+  if (!w->mixed && w->exposed) return raise_in(win, MPI_ERR_RMA_SYNC);
   int n = 0;
   int* ranks = ranks_of(w, group, &n);
   if (ranks == nullptr) return pass();
@@ -174,8 +162,7 @@ int win_post(MPI_Group group, MPI_Win win, Pass pass) {
 int win_start(MPI_Group group, MPI_Win win, Pass pass) {
   WindowInfo* w = g_process.windows.find(win);
   if (w == nullptr) return pass();
-  if (!w->mixed && (w->started || w->all_locked || w->locked.load(std::memory_order_relaxed) != 0))
-    return raise_in(w, MPI_ERR_RMA_SYNC);
+  if (!w->mixed && w->accesses()) return raise_in(win, MPI_ERR_RMA_SYNC);
   int n = 0;
   int* ranks = ranks_of(w, group, &n);
   if (ranks == nullptr) return pass();
@@ -243,14 +230,14 @@ int win_lock(int type, int rank, int assertion, MPI_Win win, Pass pass) {
   const int rc = w->mixed ? pass() : MPI_SUCCESS;
   if (rc != MPI_SUCCESS) return rc;
   if (take_lock(w, type == MPI_LOCK_EXCLUSIVE, rank, !unchecked(assertion)) || w->mixed) return rc;
-  return raise_in(w, MPI_ERR_RMA_SYNC);
+  return raise_in(win, MPI_ERR_RMA_SYNC);
 }
 
 int win_unlock(int rank, MPI_Win win, Pass pass) {
   WindowInfo* w = g_process.windows.find(win);
   if (w == nullptr) return pass();
   if (rank == MPI_PROC_NULL && !w->mixed) return MPI_SUCCESS;
-  if (!is_rank(w, rank) || !is_locked(w, rank)) return pass();
+  if (!is_rank(w, rank) || !w->is_locked(rank)) return pass();
   release_lock(w, rank);
   return w->mixed ? pass() : MPI_SUCCESS;
 }
@@ -258,8 +245,7 @@ int win_unlock(int rank, MPI_Win win, Pass pass) {
 int win_lock_all(int assertion, MPI_Win win, Pass pass) {
   WindowInfo* w = g_process.windows.find(win);
   if (w == nullptr) return pass();
-  if (!w->mixed && (w->all_locked || w->started || w->locked.load(std::memory_order_relaxed) != 0))
-    return raise_in(w, MPI_ERR_RMA_SYNC);
+  if (!w->mixed && w->accesses()) return raise_in(win, MPI_ERR_RMA_SYNC);
   const int rc = w->mixed ? pass() : MPI_SUCCESS;
   if (rc != MPI_SUCCESS) return rc;
   w->all_unchecked = unchecked(assertion);
@@ -285,7 +271,7 @@ int win_unlock_all(MPI_Win win, Pass pass) {
 int win_flush(int rank, MPI_Win win, Pass pass) {
   const WindowInfo* w = g_process.windows.find(win);
   if (w == nullptr) return pass();
-  if (rank != MPI_PROC_NULL && (!is_rank(w, rank) || !(w->all_locked || is_locked(w, rank)))) return pass();
+  if (rank != MPI_PROC_NULL && (!is_rank(w, rank) || !(w->all_locked || w->is_locked(rank)))) return pass();
   flushed();
   return w->mixed ? pass() : MPI_SUCCESS;
 }

@@ -127,10 +127,7 @@ char* Remote::packed_for(const layout::Region& region) {
 }
 
 void Remote::move(const layout::Region& to, const layout::Region& from, uint64_t bytes) {
-  if (bytes >= kShareFrom)
-    engine_.copy(to, from, bytes);
-  else
-    layout::copy(to, from, 0, bytes);
+  engine_.copy(to, from, bytes, kShareFrom);
   __atomic_add_fetch(&bytes_, bytes, __ATOMIC_RELAXED);
 }
 
@@ -231,16 +228,9 @@ void Remote::Packed::give_back() {
 }
 
 int Remote::Packed::send(int dest, int tag, MPI_Comm comm, SendMode mode) const {
-  switch (mode) {
-    case SendMode::synchronous:
-      return pmpi().Ssend(data(), bytes(), MPI_PACKED, dest, tag, comm);
-    case SendMode::ready:
-      return pmpi().Rsend(data(), bytes(), MPI_PACKED, dest, tag, comm);
-    case SendMode::buffered:
-      return pmpi().Bsend(data(), bytes(), MPI_PACKED, dest, tag, comm);
-    default:
-      return pmpi().Send(data(), bytes(), MPI_PACKED, dest, tag, comm);
-  }
+  const Pmpi& m = pmpi();
+  auto* const call = by_mode(mode, m.Send, m.Ssend, m.Bsend, m.Rsend);
+  return call(data(), bytes(), MPI_PACKED, dest, tag, comm);
 }
 
 void Remote::Packed::move_to(Request* r) {
@@ -287,14 +277,27 @@ int Remote::receive(const Packed& p, MPI_Comm comm, MPI_Status* status, Receive 
   return rc == MPI_SUCCESS ? p.unpack(*status, comm) : rc;
 }
 
-template <typename Receive>
-int Remote::start_receive(Packed& p, MPI_Request* request, Pass pass, Receive receive) {
+// `begin` is the library's call.
+template <typename Begin>
+int Remote::start_send(Packed& p, MPI_Request* request, Pass pass, Life life, Begin begin) {
   Request* r = requests_.take();
   if (r == nullptr) return pass();
-  mine(r).unpacks = 1;
-  MPI_Request posted = MPI_REQUEST_NULL;
-  const int rc = receive(Landing(static_cast<uint64_t>(p.bytes())), &posted);
-  return carry(p, r, posted, rc, request);
+  mine(r).persistent = life == Life::persistent ? 1 : 0;
+  MPI_Request begun = MPI_REQUEST_NULL;
+  const int rc = begin(&begun);
+  return carry(p, r, begun, rc, request);
+}
+
+// The same for bytes that land in the block.
+template <typename Begin>
+int Remote::start_receive(Packed& p, MPI_Request* request, Pass pass, Life life, Begin begin) {
+  Request* r = requests_.take();
+  if (r == nullptr) return pass();
+  mine(r).persistent = mine(r).receives = life == Life::persistent ? 1 : 0;
+  mine(r).unpacks = life == Life::once ? 1 : 0;  // else from its start on
+  MPI_Request begun = MPI_REQUEST_NULL;
+  const int rc = begin(Landing(static_cast<uint64_t>(p.bytes())), &begun);
+  return carry(p, r, begun, rc, request);
 }
 
 int Remote::send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
@@ -350,20 +353,12 @@ int Remote::isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest,
   if (request == nullptr) return pass();
   Packed p(*this, Direction::send, buf, count, type, dest, comm);
   return p.answer(pass, [&] {
-    Request* r = requests_.take();
-    if (r == nullptr) return pass();
     p.pack();
-    MPI_Request sent = MPI_REQUEST_NULL;
-    int rc;
-    if (mode == SendMode::synchronous)
-      rc = pmpi().Issend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
-    else if (mode == SendMode::ready)
-      rc = pmpi().Irsend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
-    else if (mode == SendMode::buffered)
-      rc = pmpi().Ibsend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
-    else
-      rc = pmpi().Isend(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &sent);
-    return carry(p, r, sent, rc, request);
+    const Pmpi& m = pmpi();
+    return start_send(p, request, pass, Life::once, [&](MPI_Request* sent) {
+      auto* const begin = by_mode(mode, m.Isend, m.Issend, m.Ibsend, m.Irsend);
+      return begin(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, sent);
+    });
   });
 }
 
@@ -372,7 +367,7 @@ int Remote::irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int
   if (request == nullptr) return pass();
   Packed p(*this, Direction::receive, buf, count, type, source, comm);
   return p.answer(pass, [&] {
-    return start_receive(p, request, pass, [&](const Landing& in, MPI_Request* posted) {
+    return start_receive(p, request, pass, Life::once, [&](const Landing& in, MPI_Request* posted) {
       return pmpi().Irecv(p.data(), in.count(), in.type(), source, tag, comm, posted);
     });
   });
@@ -383,17 +378,11 @@ int Remote::send_init(const void* buf, MPI_Count count, MPI_Datatype type, int d
   if (request == nullptr) return pass();
   Packed p(*this, Direction::send, buf, count, type, dest, comm);
   return p.answer(pass, [&] {
-    Request* r = requests_.take();
-    if (r == nullptr) return pass();
     const Pmpi& m = pmpi();
-    auto* const init = mode == SendMode::synchronous ? m.Ssend_init
-                       : mode == SendMode::ready     ? m.Rsend_init
-                       : mode == SendMode::buffered  ? m.Bsend_init
-                                                     : m.Send_init;
-    mine(r).persistent = 1;
-    MPI_Request made = MPI_REQUEST_NULL;
-    const int rc = init(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, &made);
-    return carry(p, r, made, rc, request);
+    return start_send(p, request, pass, Life::persistent, [&](MPI_Request* made) {
+      auto* const init = by_mode(mode, m.Send_init, m.Ssend_init, m.Bsend_init, m.Rsend_init);
+      return init(p.data(), p.bytes(), MPI_PACKED, dest, tag, comm, made);
+    });
   });
 }
 
@@ -402,14 +391,9 @@ int Remote::recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source,
   if (request == nullptr) return pass();
   Packed p(*this, Direction::receive, buf, count, type, source, comm);
   return p.answer(pass, [&] {
-    Request* r = requests_.take();
-    if (r == nullptr) return pass();
-    mine(r).persistent = 1;
-    mine(r).receives = 1;
-    const Landing in(static_cast<uint64_t>(p.bytes()));
-    MPI_Request made = MPI_REQUEST_NULL;
-    const int rc = pmpi().Recv_init(p.data(), in.count(), in.type(), source, tag, comm, &made);
-    return carry(p, r, made, rc, request);
+    return start_receive(p, request, pass, Life::persistent, [&](const Landing& in, MPI_Request* made) {
+      return pmpi().Recv_init(p.data(), in.count(), in.type(), source, tag, comm, made);
+    });
   });
 }
 
@@ -429,7 +413,7 @@ int Remote::imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* m
   if (message == nullptr || request == nullptr) return pass();
   Packed p(*this, buf, count, type);
   return p.answer(pass, [&] {
-    return start_receive(p, request, pass, [&](const Landing& in, MPI_Request* posted) {
+    return start_receive(p, request, pass, Life::once, [&](const Landing& in, MPI_Request* posted) {
       return pmpi().Imrecv(p.data(), in.count(), in.type(), message, posted);
     });
   });

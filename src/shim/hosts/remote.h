@@ -79,8 +79,11 @@ class Remote final : public Carrier {
   char* room_for(Direction direction, const layout::Region& r) const;
   template <typename Receive>
   static int receive(const Packed& p, MPI_Comm comm, MPI_Status* status, Receive receive);
-  template <typename Receive>
-  int start_receive(Packed& p, MPI_Request* request, Pass pass, Receive receive);
+  enum class Life { once, persistent };
+  template <typename Begin>
+  int start_send(Packed& p, MPI_Request* request, Pass pass, Life life, Begin begin);
+  template <typename Begin>
+  int start_receive(Packed& p, MPI_Request* request, Pass pass, Life life, Begin begin);
 
   Engine& engine_;
   CommTable& comms_;

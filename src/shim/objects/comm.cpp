@@ -1,10 +1,10 @@
 #include "shim/objects/comm.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
 #include "generated/pmpi.h"
+#include "shim/errors.h"
 
 namespace tasuki::shim {
 namespace {
@@ -61,10 +61,7 @@ Barrier* CommTable::world_barrier() {
   Barrier* known = board_->world_barrier.load(std::memory_order_acquire);
   if (known != nullptr) return known;
   Barrier* mine = barriers_.take(world_size_);
-  if (mine == nullptr) {
-    fprintf(stderr, "tasuki: no memory for a barrier of %d ranks\n", world_size_);
-    abort();  // the other ranks count on this one
-  }
+  if (mine == nullptr) abort_without_memory("a barrier", world_size_);
   if (board_->world_barrier.compare_exchange_strong(known, mine, std::memory_order_acq_rel)) return mine;
   barriers_.give(mine);
   return known;
@@ -105,10 +102,7 @@ void CommTable::adopt_idup(MPI_Comm parent, MPI_Comm comm) {
     std::copy_n(p->slots, p->peer_count, slots);
     c = remember(comm, {context, nullptr}, p->rank, p->inter, p->peer_count, slots);
   }
-  if (c == nullptr) {
-    fprintf(stderr, "tasuki: no memory for a communicator of %d ranks\n", p->peer_count);
-    abort();  // the other members count on this one
-  }
+  if (c == nullptr) abort_without_memory("a communicator", p->peer_count);
   c->spare_contexts = c->spare_contexts_end;
   c->unmarked = true;
 }

@@ -35,10 +35,10 @@ bool make_scratch(Request* r, const Target& t, MPI_Count count) {
 }
 
 void pack_by_library(Request* r) {
-  int position = 0;
-  pmpi().Pack(mine(r).user_buffer, static_cast<int>(mine(r).user_count),
-              handle_of<MPI_Datatype>(mine(r).user_type), mine(r).scratch, static_cast<int>(r->region.count),
-              &position, MPI_COMM_SELF);
+  MPI_Count position = 0;
+  stand_in::pack(mine(r).user_buffer, static_cast<MPI_Count>(mine(r).user_count),
+                 handle_of<MPI_Datatype>(mine(r).user_type), mine(r).scratch,
+                 static_cast<MPI_Count>(r->region.count), &position, MPI_COMM_SELF);
 }
 
 void unpack_by_library(Request* r) {
@@ -46,9 +46,10 @@ void unpack_by_library(Request* r) {
   const uint64_t total = r->region.count;
   if (total == 0) return;
   const uint64_t elements = mine(r).user_count * r->status_bytes / total;
-  int position = 0;
-  pmpi().Unpack(mine(r).scratch, static_cast<int>(r->status_bytes), &position, mine(r).user_buffer,
-                static_cast<int>(elements), handle_of<MPI_Datatype>(mine(r).user_type), MPI_COMM_SELF);
+  MPI_Count position = 0;
+  stand_in::unpack(mine(r).scratch, static_cast<MPI_Count>(r->status_bytes), &position, mine(r).user_buffer,
+                   static_cast<MPI_Count>(elements), handle_of<MPI_Datatype>(mine(r).user_type),
+                   MPI_COMM_SELF);
 }
 
 }  // namespace

@@ -151,7 +151,8 @@ class Requests {
   // A complete receive becomes a truncated one where the library calls it so: verdict.h. nullptr: has been
   // looked at.
   void check_end(Request* r, TypeInfo* t) {
-    if (__builtin_expect(t != nullptr && may_end_inside(r, t), 0)) refuse_part_of_element(r, t, types_);
+    if (__builtin_expect(t != nullptr && may_end_inside(r->status_bytes, t), 0))
+      refuse_part_of_element(r, t, types_);
   }
 
   // The valid MPI_Request that stands for a request: a complete generalized request of the library, made once

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <type_traits>
 
 #include "generated/pmpi.h"
 
@@ -52,55 +53,70 @@ Number number_of(MPI_Datatype type) {
   return found == std::end(known) ? Number::none : found->number;
 }
 
-template <typename T>
-bool apply(MPI_Op op, char* target, const char* origin) {
-  T a, b;
-  memcpy(&a, target, sizeof a);
-  memcpy(&b, origin, sizeof b);
-  if (op == MPI_SUM)
-    a = static_cast<T>(b + a);
-  else if (op == MPI_MIN)
-    a = std::min(a, b);
-  else if (op == MPI_MAX)
-    a = std::max(a, b);
-  else
-    return false;
-  memcpy(target, &a, sizeof a);
-  return true;
-}
-
-// One element. False: not known here. Signed sums wrap around. The libraries' own are not always right: MPICH
-// 4.0.2 compares unsigned numbers as if they had signs; Open MPI 4.1.4 lets sums of 8 and 16 bits saturate.
-bool apply(MPI_Op op, Number number, char* target, const char* origin) {
+// visit(T{}) for the type of a number; false: it is none.
+template <typename Visit>
+[[gnu::always_inline]] inline bool with_type(Number number, Visit visit) {
   switch (number) {
     case Number::int8:
-      if (op == MPI_SUM) return apply<uint8_t>(op, target, origin);
-      return apply<int8_t>(op, target, origin);
+      return visit(int8_t{});
     case Number::int16:
-      if (op == MPI_SUM) return apply<uint16_t>(op, target, origin);
-      return apply<int16_t>(op, target, origin);
+      return visit(int16_t{});
     case Number::int32:
-      if (op == MPI_SUM) return apply<uint32_t>(op, target, origin);
-      return apply<int32_t>(op, target, origin);
+      return visit(int32_t{});
     case Number::int64:
-      if (op == MPI_SUM) return apply<uint64_t>(op, target, origin);
-      return apply<int64_t>(op, target, origin);
+      return visit(int64_t{});
     case Number::uint8:
-      return apply<uint8_t>(op, target, origin);
+      return visit(uint8_t{});
     case Number::uint16:
-      return apply<uint16_t>(op, target, origin);
+      return visit(uint16_t{});
     case Number::uint32:
-      return apply<uint32_t>(op, target, origin);
+      return visit(uint32_t{});
     case Number::uint64:
-      return apply<uint64_t>(op, target, origin);
+      return visit(uint64_t{});
     case Number::float32:
-      return op == MPI_SUM && apply<float>(op, target, origin);
+      return visit(float{});
     case Number::float64:
-      return op == MPI_SUM && apply<double>(op, target, origin);
+      return visit(double{});
     case Number::none:
       break;
   }
   return false;
+}
+
+// Signed numbers are added as unsigned ones: sums wrap around.
+template <typename T>
+using Summand =
+    typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+
+template <typename T>
+void add_one(char* target, const char* origin) {
+  Summand<T> a, b;
+  memcpy(&a, target, sizeof a);
+  memcpy(&b, origin, sizeof b);
+  a = static_cast<Summand<T>>(b + a);
+  memcpy(target, &a, sizeof a);
+}
+
+// One element. False: not known here; the smallest and largest of floating point neither, since NaNs are the
+// library's matter. The libraries' own are not always right: MPICH 4.0.2 compares unsigned numbers as if they
+// had signs; Open MPI 4.1.4 lets sums of 8 and 16 bits saturate.
+template <typename T>
+bool apply(MPI_Op op, char* target, const char* origin) {
+  if (op == MPI_SUM) {
+    add_one<T>(target, origin);
+    return true;
+  }
+  if (!std::is_integral_v<T> || (op != MPI_MIN && op != MPI_MAX)) return false;
+  T a, b;
+  memcpy(&a, target, sizeof a);
+  memcpy(&b, origin, sizeof b);
+  a = op == MPI_MIN ? std::min(a, b) : std::max(a, b);
+  memcpy(target, &a, sizeof a);
+  return true;
+}
+
+bool apply(MPI_Op op, Number number, char* target, const char* origin) {
+  return with_type(number, [&](auto zero) { return apply<decltype(zero)>(op, target, origin); });
 }
 
 // Elements of a region, in a row: where they are if they are so already, else a copy.
@@ -155,38 +171,16 @@ template <typename T>
     auto* const o = reinterpret_cast<const Vector<T>*>(origin + at);
     for (int i = 0; i < 4; i++) t[i] = o[i] + t[i];
   }
-  for (; at < bytes; at += sizeof(T)) apply<T>(MPI_SUM, target + at, origin + at);
+  for (; at < bytes; at += sizeof(T)) add_one<T>(target + at, origin + at);
 }
 
 [[gnu::always_inline]] inline bool add_numbers(Number number, char* target, const char* origin,
                                                uint64_t bytes) {
-  switch (number) {
-    case Number::int8:
-    case Number::uint8:
-      add_row<uint8_t>(target, origin, bytes);
-      return true;
-    case Number::int16:
-    case Number::uint16:
-      add_row<uint16_t>(target, origin, bytes);
-      return true;
-    case Number::int32:
-    case Number::uint32:
-      add_row<uint32_t>(target, origin, bytes);
-      return true;
-    case Number::int64:
-    case Number::uint64:
-      add_row<uint64_t>(target, origin, bytes);
-      return true;
-    case Number::float32:
-      add_row<float>(target, origin, bytes);
-      return true;
-    case Number::float64:
-      add_row<double>(target, origin, bytes);
-      return true;
-    case Number::none:
-      break;
-  }
-  return false;
+  return with_type(
+      number, [&](auto zero) __attribute__((always_inline)) {
+        add_row<Summand<decltype(zero)>>(target, origin, bytes);
+        return true;
+      });
 }
 
 [[gnu::target("avx2")]] bool add_avx2(Number number, char* target, const char* origin, uint64_t bytes) {

@@ -35,7 +35,7 @@ bool refuses_part_of_element(uint64_t bytes, TypeInfo* t, TypeTable& types) {
   return false;
 #else
   const MPI_Datatype type = handle_of<MPI_Datatype>(t->handle);
-  if (t->dense || t->opaque || t->size == 0 || bytes % t->size == 0) return false;
+  if (t->opaque || !may_end_inside(bytes, t)) return false;
   if (types.known(type) != t) return false;  // freed meanwhile: nobody can tell
   const layout::Elements* elements = elements_of(type, t);
   return elements != nullptr && ends_inside(bytes, *elements);

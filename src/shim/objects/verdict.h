@@ -8,9 +8,9 @@
 
 namespace tasuki::shim {
 
-// Does a complete receive end inside an element of its type, which then has gaps? Nearly always no.
-inline bool may_end_inside(const Request* r, const TypeInfo* t) {
-  return !t->dense && t->size != 0 && r->status_bytes % t->size != 0;
+// May a message of so many bytes end inside an element of the type, which then has gaps? Nearly always no.
+inline bool may_end_inside(uint64_t bytes, const TypeInfo* t) {
+  return !t->dense && t->size != 0 && bytes % t->size != 0;
 }
 // Whether the library refuses a message of so many bytes because it ends inside an element of the type.
 bool refuses_part_of_element(uint64_t bytes, TypeInfo* t, TypeTable& types);

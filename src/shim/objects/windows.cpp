@@ -4,6 +4,7 @@
 #include <new>
 
 #include "generated/pmpi.h"
+#include "shim/errors.h"
 
 namespace tasuki::shim {
 namespace {
@@ -34,10 +35,7 @@ bool WindowTable::fill(WindowInfo* w, const CommInfo* c, const Memory& memory) {
   w->access = array_of<uint8_t>(w->count);
   w->started_ranks = array_of<int>(w->count);
   Window::Group group{c->context, 0, 0, array_of<int>(w->count)};
-  if (group.slots == nullptr) {
-    fprintf(stderr, "tasuki: no memory for a window of %d ranks\n", w->count);
-    abort();  // the other members count on this one
-  }
+  if (group.slots == nullptr) abort_without_memory("a window", w->count);
   for (int r = 0; r < w->count; r++) {
     const int slot = c->slots[r];
     if (r == w->rank) group.index = group.count;
@@ -64,10 +62,7 @@ void WindowTable::adopt(MPI_Win win, MPI_Comm comm, const Memory& memory) {
   const CommInfo* c = comms_.find(comm);
   if (c == nullptr || c->inter) return;
   void* place = malloc(sizeof(WindowInfo));
-  if (place == nullptr) {
-    fprintf(stderr, "tasuki: no memory for a window of %d ranks\n", c->peer_count);
-    abort();  // the other members count on this one
-  }
+  if (place == nullptr) abort_without_memory("a window", c->peer_count);
   WindowInfo* w = new (place) WindowInfo(engine_);
   w->win = win;
   w->group = MPI_GROUP_NULL;
@@ -77,10 +72,7 @@ void WindowTable::adopt(MPI_Win win, MPI_Comm comm, const Memory& memory) {
     return discard(w);
   }
   pmpi().Win_get_group(win, &w->group);
-  if (!map_.insert(key_of(win), w)) {
-    fprintf(stderr, "tasuki: no memory for a window of %d ranks\n", c->peer_count);
-    abort();  // the other members count on this one
-  }
+  if (!map_.insert(key_of(win), w)) abort_without_memory("a window", c->peer_count);
 }
 
 void WindowTable::forget(WindowInfo* w) {

@@ -25,6 +25,7 @@ enum Access : uint8_t {
   kExclusiveLock = 2,
   kUncheckedLock = 4,  // the user says that nobody holds a lock against it: none is taken
   kStarted = 8,
+  kAnyLock = kSharedLock | kExclusiveLock | kUncheckedLock,
 };
 
 struct WindowInfo {
@@ -53,6 +54,9 @@ struct WindowInfo {
   bool library_waited = false;  // the library's part of the exposure is over
 
   bool here(int r) const { return index[r] != kElsewhere; }
+  bool is_locked(int r) const { return (access[r] & kAnyLock) != 0; }
+  // Between lock and unlock, or start and complete: another epoch may not begin, nor the window be freed.
+  bool accesses() const { return all_locked || started || locked.load(std::memory_order_relaxed) != 0; }
   bool may_access(int r) const { return fenced || all_locked || access[r] != kNoAccess; }
   // Whether this process moves the bytes of puts and gets itself.
   bool is_direct(int r) const {
