@@ -371,8 +371,11 @@ bool Engine::start_send(Request* r, SendMode mode) {
   if (may_buffer && n <= kInlineBytes && r->charged == 0) {
     char packed[kInlineBytes];
     if (!layout::is_dense(r->region, &start)) layout::pack(start = packed, r->region, 0, n);
-    if (push_inline(r->queue, r->context, r->tag, r->envelope.source_rank, start, static_cast<uint32_t>(n),
-                    Beyond::no)) {
+    const auto pushed = [&](Beyond beyond) {
+      return push_inline(r->queue, r->context, r->tag, r->envelope.source_rank, start,
+                         static_cast<uint32_t>(n), beyond);
+    };
+    if (pushed(Beyond::no) || (may_exceed(r->queue, n, &r->held) && pushed(Beyond::yes))) {
       r->state.store(RequestState::done, std::memory_order_relaxed);
       return true;
     }
@@ -380,7 +383,7 @@ bool Engine::start_send(Request* r, SendMode mode) {
   }
   if (mode == SendMode::buffered ||
       (may_buffer && !held && (always || (n <= options_.transfer.from.buffer_up_to && buffer_at_once(r))))) {
-    held = mode != SendMode::buffered && !credit_left(r->queue);
+    held = mode != SendMode::buffered && !credit_left(r->queue) && !may_exceed(r->queue, n, &r->held);
     Cell* cell = held ? nullptr : packed_cell(r);
     if (cell != nullptr) {
       send_cell(r, cell);
@@ -389,10 +392,7 @@ bool Engine::start_send(Request* r, SendMode mode) {
     }
     if (mode == SendMode::buffered) return false;
   }
-  if (held) {
-    count(stats_.without_credit);
-    may_exceed(r->queue, n, &r->held);  // from now on
-  }
+  if (held) count(stats_.without_credit);
   count(stats_.sent);
   count(stats_.sent_bytes, n);
   r->bufferable = may_buffer && mode == SendMode::standard ? Buffering::within_credit : Buffering::never;
@@ -404,7 +404,10 @@ bool Engine::start_send(Request* r, SendMode mode) {
 // us against 1.65 us through a cell, 1000 B 0.68 us against 1.2 us in ring slots (Open MPI and MPICH alike;
 // on a slower pair of cores; on a faster pair 0.3 against 0.65 and 0.42). One that is elsewhere gets a small
 // message in a cell: packing it costs less than waiting for it.
+// Where ranks outnumber cores, waiting gives the core away, for a time slice to one that does not hand it on:
+// 5000 messages to a receiver that waits for another one took 15 s. All small ones are packed there.
 bool Engine::buffer_at_once(const Request* r) const {
+  if (options_.wait.oversubscribed) return true;
   if (r->queue->waiting.load(std::memory_order_relaxed) == 0) return true;
   return layout::run_count(r->region.layout) > 1 &&
          pack_at_source(options_.transfer.costs, layout::footprint(r->region));
@@ -661,11 +664,23 @@ bool Engine::poll(Request* r, bool stay) {
     case RequestState::pending:
       if (r->kind == RequestKind::receive)
         look_into_rings(r->peer);
-      else if (r->bufferable != Buffering::never && (r->held.since != 0 || ++r->polls > patience(r)))
+      else if (r->bufferable != Buffering::never && (r->held.since != 0 || is_late(r)))
         buffer_queued_send(r);
       break;
   }
   return r->state.load(std::memory_order_acquire) == RequestState::done;
+}
+
+// Counts a look for the receive of a queued send. Where ranks outnumber cores a look comes with a yield,
+// which takes anything from 0.3 us to a time slice, so that the time counts, too.
+bool Engine::is_late(Request* r) const {
+  constexpr int64_t kYield = 300;  // ns
+  const uint32_t limit = patience(r);
+  if (++r->polls > limit) return true;
+  if (!options_.wait.oversubscribed || r->bufferable == Buffering::late) return false;
+  const int64_t now = os::monotonic_ns();
+  if (r->polls == 1) r->first_poll = now;
+  return now - r->first_poll > limit * kYield;
 }
 
 void Engine::wait(Request* r) {

@@ -254,6 +254,7 @@ class Engine {
                    const char* data, uint32_t bytes, Beyond beyond);
   bool has_credit(Ring* ring);
   bool credit_left(Endpoint* destination);
+  bool is_late(Request* r) const;
   bool may_exceed(const Endpoint* destination, uint64_t bytes, Held* held) const;
   void tidy();
   void send_cell(const Request* r, Cell* cell);

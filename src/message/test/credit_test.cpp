@@ -103,6 +103,32 @@ TEST(Credit, IsExceededBySmallMessagesWhenTheReceiverWaitsForAnother) {
   EXPECT_GT(w[0].stats().without_credit, 0u);
 }
 
+// A look for its receive may cost the sender a time slice where ranks outnumber cores.
+TEST(Credit, ReceiverThatWaitsForAnotherMessageIsNotWaitedFor) {
+  for (const size_t size : {size_t{300}, size_t{kInlineBytes}}) {
+    World w(2);
+    w[1].self()->waiting.store(1);
+    const auto messages = messages_of({size}, 10'000);
+    const auto sent = flood(w[0], messages, 1);
+    for (const Request* r : sent) ASSERT_EQ(r->state.load(), RequestState::done) << size;
+    EXPECT_GT(w[0].cell_bytes(), Engine::kCredit) << size;
+    w[1].self()->waiting.store(0);
+    receive_all(w, messages, sent);
+  }
+}
+
+// Each look of this wait takes as long as a time slice; a few of them are enough.
+TEST(Credit, PatienceIsTimeWhereALookMayTakeATimeSlice) {
+  World w(2);
+  std::vector<char> message = pattern(20'000, 1);
+  Request* sent = isend(w[0], bytes_of(message), 1, 3);
+  ASSERT_EQ(sent->state.load(), RequestState::pending);
+  int looks = 0;
+  for (; looks < 10 && !w[0].poll(sent, true); looks++) std::this_thread::sleep_for(3ms);
+  EXPECT_LT(looks, 3);
+  receive_all(w, {message}, {sent});
+}
+
 // The receiver polls, but never waits in a call.
 TEST(Credit, IsExceededWhenTheReceiverMakesCalls) {
   World w(2);
