@@ -48,14 +48,27 @@ class Typed {
   Typed& operator=(const Typed&) = delete;
 
   // False: the library knows better what is wrong with it.
-  bool open(const Buffer& b) {
+  bool open(const Buffer& b) { return look_up(b) && (!is_opaque() || copy_packed()); }
+  // The same in two steps; the second one is for opaque types.
+  bool look_up(const Buffer& b) {
     if (b.count < 0) return false;
     if (b.count == 0) return true;
     type_ = g_process.types.find(b.handle, g_process.quiet_comm).value_or(nullptr);
     if (type_ == nullptr) return false;
     buffer_ = b;
     region_ = region_of(b.base, b.count, type_);
-    return !type_->opaque || copy_packed();
+    return true;
+  }
+  bool is_opaque() const { return type_ != nullptr && type_->opaque; }
+  bool copy_packed() {
+    const uint64_t n = static_cast<uint64_t>(buffer_.count) * type_->size;
+    copy_ = static_cast<char*>(malloc(n + 1));
+    if (copy_ == nullptr) return false;
+    MPI_Count position = 0;
+    stand_in::pack(buffer_.base, buffer_.count, buffer_.handle, copy_, static_cast<MPI_Count>(n), &position,
+                   g_process.quiet_comm);
+    region_ = {copy_, n, layout::byte_layout()};
+    return true;
   }
   // What was written to the copy, if there is one, to where it belongs.
   void close() const {
@@ -69,17 +82,6 @@ class Typed {
   uint64_t bytes() const { return type_ == nullptr ? 0 : layout::bytes(region_); }
 
  private:
-  bool copy_packed() {
-    const uint64_t n = static_cast<uint64_t>(buffer_.count) * type_->size;
-    copy_ = static_cast<char*>(malloc(n + 1));
-    if (copy_ == nullptr) return false;
-    MPI_Count position = 0;
-    stand_in::pack(buffer_.base, buffer_.count, buffer_.handle, copy_, static_cast<MPI_Count>(n), &position,
-                   g_process.quiet_comm);
-    region_ = {copy_, n, layout::byte_layout()};
-    return true;
-  }
-
   Buffer buffer_{};
   layout::Region region_{nullptr, 0, layout::byte_layout()};
   TypeInfo* type_ = nullptr;
@@ -181,7 +183,7 @@ Done accumulate(const Buffer& mine, const Buffer* result, const Place& at, MPI_O
   if (accumulate_number(w, mine, result, at, op, there)) return MPI_SUCCESS;
   Typed here, theirs, fetched;
   const bool reads = op != MPI_NO_OP;
-  if (!theirs.open({there, at.count, at.handle}) || (reads && !here.open(mine)) ||
+  if (!theirs.look_up({there, at.count, at.handle}) || (reads && !here.open(mine)) ||
       (result != nullptr && !fetched.open(*result)))
     return {};
   uint64_t bytes = theirs.bytes();
@@ -190,9 +192,15 @@ Done accumulate(const Buffer& mine, const Buffer* result, const Place& at, MPI_O
   if (bytes == 0) return MPI_SUCCESS;
   const Element e = element_of(at.handle, theirs.type(), g_process.types, g_process.quiet_comm);
   if (e.type == nullptr) return raise_in(win, MPI_ERR_TYPE);
-  update(w->part(at.rank), op, e, theirs.region(), here.region(),
-         result != nullptr ? &fetched.region() : nullptr, bytes);
-  theirs.close();
+  WindowPart& part = w->part(at.rank);
+  {
+    // The copy of a target that the library packs must still be true when it is written back.
+    const LockIf whole(theirs.is_opaque(), part.updates);
+    if (theirs.is_opaque() && !theirs.copy_packed()) return raise_in(win, MPI_ERR_NO_MEM);
+    update(part, theirs.is_opaque() ? Updates::held : Updates::free, op, e, theirs.region(), here.region(),
+           result != nullptr ? &fetched.region() : nullptr, bytes);
+    if (op != MPI_NO_OP) theirs.close();
+  }
   fetched.close();
   count_operation(bytes);
   return MPI_SUCCESS;

@@ -27,11 +27,24 @@ struct Contents {
   }
 
   // Types that the library owns must not be freed.
-  static bool is_library_type(MPI_Datatype t) {
-    int ints = 0, addresses = 0, types = 0, combiner = 0;
-    pmpi().Type_get_envelope(t, &ints, &addresses, &types, &combiner);
+  static bool is_library_type(MPI_Datatype t) { return owns(combiner_of(t)); }
+  static bool owns(int combiner) {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+  }
+  // MPI_Type_get_envelope fails for a type with large counts: an error that ends the program.
+  static int combiner_of(MPI_Datatype t) {
+    int combiner = 0;
+#if MPI_VERSION >= 4
+    if (pmpi().Type_get_envelope_c != nullptr) {
+      MPI_Count ints = 0, addresses = 0, counts = 0, types = 0;
+      pmpi().Type_get_envelope_c(t, &ints, &addresses, &counts, &types, &combiner);
+      return combiner;
+    }
+#endif
+    int ints = 0, addresses = 0, types = 0;
+    pmpi().Type_get_envelope(t, &ints, &addresses, &types, &combiner);
+    return combiner;
   }
 };
 
@@ -234,8 +247,7 @@ const Layout* construct(const Contents& c, const std::vector<const Layout*>& chi
 const Layout* decode(MPI_Datatype type, bool* predefined) {
   Contents c;
   if (!read_contents(type, &c)) return nullptr;
-  *predefined = c.combiner == MPI_COMBINER_NAMED || c.combiner == MPI_COMBINER_F90_REAL ||
-                c.combiner == MPI_COMBINER_F90_COMPLEX || c.combiner == MPI_COMBINER_F90_INTEGER;
+  *predefined = Contents::owns(c.combiner);
   const Layout* l = nullptr;
   if (*predefined) {
     l = named(type);
@@ -264,7 +276,7 @@ const Layout* decode(MPI_Datatype type, bool* predefined) {
 MPI_Datatype predefined_type_of(MPI_Datatype type) {
   Contents c;
   if (!read_contents(type, &c)) return MPI_DATATYPE_NULL;
-  if (c.combiner == MPI_COMBINER_NAMED || Contents::is_library_type(type)) return type;
+  if (Contents::owns(c.combiner)) return type;
   MPI_Datatype found = MPI_DATATYPE_NULL;
   for (MPI_Datatype t : c.types) {
     MPI_Count size = 0;

@@ -241,7 +241,7 @@ void update_number(WindowPart& part, MPI_Op op, const Element& e, char* target, 
     reduce(op, e, origin, target, bytes);
 }
 
-void update(WindowPart& part, MPI_Op op, const Element& e, const layout::Region& target,
+void update(WindowPart& part, Updates lock, MPI_Op op, const Element& e, const layout::Region& target,
             const layout::Region& origin, const layout::Region* fetched, uint64_t bytes) {
   Row into(target, e), from(origin, e);
   const bool staged = !into.is_dense() || !from.is_dense();
@@ -249,7 +249,7 @@ void update(WindowPart& part, MPI_Op op, const Element& e, const layout::Region&
   const uint64_t piece = std::max(most / e.type->size, uint64_t{1}) * e.type->size;
   for (uint64_t at = 0; at < bytes; at += piece) {
     const uint64_t n = std::min(piece, bytes - at);
-    Locked locked(part.updates);
+    const LockIf locked(lock == Updates::free, part.updates);
     if (fetched != nullptr) layout::copy(*fetched, target, at, n);
     if (op == MPI_NO_OP) continue;
     if (op == MPI_REPLACE) {

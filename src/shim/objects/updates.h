@@ -41,9 +41,12 @@ bool is_update(MPI_Op op);
 // The element of `t`, which `handle` stands for; nullptr in `type` if it has none, or several.
 Element element_of(MPI_Datatype handle, TypeInfo* t, TypeTable& types, MPI_Comm quiet);
 
+// Whether the caller has the part's lock for updates.
+enum class Updates : bool { free, held };
+
 // A part of a window as the target of an update. Regions hold the same number of bytes, all of `element`.
 // `origin` is not read with MPI_NO_OP; `fetched`, if not nullptr, gets what was there before.
-void update(WindowPart& part, MPI_Op op, const Element& element, const layout::Region& target,
+void update(WindowPart& part, Updates lock, MPI_Op op, const Element& element, const layout::Region& target,
             const layout::Region& origin, const layout::Region* fetched, uint64_t bytes);
 
 // The same for one element that is a number (Element::number), at an address of the part. `origin` is not
