@@ -17,8 +17,7 @@ namespace {
 // Polls that a buffered-mode candidate waits for its receive before it is packed: in proportion to what
 // packing costs, so that the sum is at most about twice the better of both.
 uint32_t patience(const Request* r) {
-  constexpr uint32_t kLong = 1 << 15;  // some milliseconds; a second where each look gives the core away
-  if (r->bufferable == Buffering::late) return kLong;
+  constexpr uint32_t kLong = 1 << 15;  // some milliseconds
   return static_cast<uint32_t>(64 + std::min<uint64_t>(layout::bytes(r->region) / 256, kLong));
 }
 
@@ -375,7 +374,12 @@ bool Engine::start_send(Request* r, SendMode mode) {
       return push_inline(r->queue, r->context, r->tag, r->envelope.source_rank, start,
                          static_cast<uint32_t>(n), beyond);
     };
-    if (pushed(Beyond::no) || (may_exceed(r->queue, n, &r->held) && pushed(Beyond::yes))) {
+    bool sent = pushed(Beyond::no);
+    if (!sent) {
+      count(stats_.without_credit);
+      sent = may_exceed(r->queue, n, &r->held) && pushed(Beyond::yes);
+    }
+    if (sent) {
       r->state.store(RequestState::done, std::memory_order_relaxed);
       return true;
     }
@@ -383,7 +387,10 @@ bool Engine::start_send(Request* r, SendMode mode) {
   }
   if (mode == SendMode::buffered ||
       (may_buffer && !held && (always || (n <= options_.transfer.from.buffer_up_to && buffer_at_once(r))))) {
-    held = mode != SendMode::buffered && !credit_left(r->queue) && !may_exceed(r->queue, n, &r->held);
+    if (mode != SendMode::buffered && !credit_left(r->queue)) {
+      count(stats_.without_credit);
+      held = !may_exceed(r->queue, n, &r->held);
+    }
     Cell* cell = held ? nullptr : packed_cell(r);
     if (cell != nullptr) {
       send_cell(r, cell);
@@ -392,7 +399,6 @@ bool Engine::start_send(Request* r, SendMode mode) {
     }
     if (mode == SendMode::buffered) return false;
   }
-  if (held) count(stats_.without_credit);
   count(stats_.sent);
   count(stats_.sent_bytes, n);
   r->bufferable = may_buffer && mode == SendMode::standard ? Buffering::within_credit : Buffering::never;
@@ -672,15 +678,17 @@ bool Engine::poll(Request* r, bool stay) {
 }
 
 // Counts a look for the receive of a queued send. Where ranks outnumber cores a look comes with a yield,
-// which takes anything from 0.3 us to a time slice, so that the time counts, too.
+// which takes anything from 0.3 us to a time slice, so that the time counts, too. A synchronous send whose
+// receive is only reserved gets long: after 2 ms one in some thousand receives still took another message.
 bool Engine::is_late(Request* r) const {
-  constexpr int64_t kYield = 300;  // ns
+  constexpr int64_t kYield = 300, kReserved = 250'000'000;  // ns
+  const bool reserved = r->bufferable == Buffering::late;
   const uint32_t limit = patience(r);
-  if (++r->polls > limit) return true;
-  if (!options_.wait.oversubscribed || r->bufferable == Buffering::late) return false;
+  if (++r->polls > limit && !reserved) return true;
+  if (!options_.wait.oversubscribed && !reserved) return false;
   const int64_t now = os::monotonic_ns();
   if (r->polls == 1) r->first_poll = now;
-  return now - r->first_poll > limit * kYield;
+  return now - r->first_poll > (reserved ? kReserved : limit * kYield);
 }
 
 void Engine::wait(Request* r) {

@@ -73,6 +73,9 @@ bool Keys::leave(const std::string& text) {
   // tells them apart.
   const char* launcher = getenv("PMIX_VERSION");
   if (launcher == nullptr || getenv("PMIX_RANK") == nullptr) return false;
+  // Open MPI 5.0.11 cannot have it: after any PMIx_Init by others its MPI_Init fails ("local rank: not
+  // found"), in a plain program, too (PMIx 5.0.11).
+  if (strtol(launcher, nullptr, 10) >= 5) return false;
   Channel channel{};
   if (!channel.load() || strstr(channel.version(), launcher) == nullptr) return false;
   if (channel.init(&channel.self, nullptr, 0) != kSuccess) return false;
