@@ -32,7 +32,6 @@ int main(int argc, char** argv) {
   STEP("sums");
   long ones[kElements], before[kElements];
   for (int i = 0; i < kElements; i++) ones[i] = 1;
-  MPI_Win_fence(0, win);
   for (int k = 0; k < kRounds; k++) {
     if (k % 3 == 0)
       MPI_Accumulate(ones, kElements, MPI_LONG, 0, 0, 1, vector, MPI_SUM, win);
@@ -42,7 +41,7 @@ int main(int argc, char** argv) {
       MPI_Get_accumulate(NULL, 0, MPI_LONG, before, kElements, MPI_LONG, 0, 0, 1, even, MPI_NO_OP, win);
   }
   MPI_Win_fence(0, win);
-  const long added = rank == 0 ? 200L * ranks : 0;
+  const long sums = kRounds / 3 * 2L * ranks, added = rank == 0 ? sums : 0;
   for (int i = 0; i < 2 * kElements; i++) CHECK_EQ(memory[i], 1000 + i + (i % 2 == 0 ? added : 0));
 
   STEP("fetched");
@@ -51,7 +50,7 @@ int main(int argc, char** argv) {
                      MPI_REPLACE, win);
   MPI_Win_fence(0, win);
   for (int i = 0; i < kElements; i++) {
-    CHECK_EQ(before[i], 1000 + 2 * i + ((rank + 1) % ranks == 0 ? 200L * ranks : 0));
+    CHECK_EQ(before[i], 1000 + 2 * i + ((rank + 1) % ranks == 0 ? sums : 0));
     CHECK_EQ(memory[2 * i], 1L);
     CHECK_EQ(memory[2 * i + 1], 1000 + 2 * i + 1L);
   }

@@ -257,7 +257,7 @@ struct Operation {
   uint64_t posted_at;      // order among the endpoint's posted receives
   Request *newer, *older;  // posted receives of one source, or of any source
   uint32_t polls;          // unsuccessful looks so far
-  int64_t first_poll;      // when the first of them was (ns); only where looks come with yields
+  int64_t first_poll;      // when the first of them was (ns), where is_late() goes by time
   Held held;               // a send without credit
   uint64_t charged;        // bytes of the user's attached buffer that a buffered send takes
   uint32_t attachment;     //   and which of the attached buffers, counted

@@ -195,9 +195,10 @@ Done accumulate(const Buffer& mine, const Buffer* result, const Place& at, MPI_O
   WindowPart& part = w->part(at.rank);
   {
     // The copy of a target that the library packs must still be true when it is written back.
-    const LockIf whole(theirs.is_opaque(), part.updates);
-    if (theirs.is_opaque() && !theirs.copy_packed()) return raise_in(win, MPI_ERR_NO_MEM);
-    update(part, theirs.is_opaque() ? Updates::held : Updates::free, op, e, theirs.region(), here.region(),
+    const bool whole = theirs.is_opaque();
+    const LockIf lock(whole, part.updates);
+    if (whole && !theirs.copy_packed()) return raise_in(win, MPI_ERR_NO_MEM);
+    update(part, whole ? Updates::held : Updates::free, op, e, theirs.region(), here.region(),
            result != nullptr ? &fetched.region() : nullptr, bytes);
     if (op != MPI_NO_OP) theirs.close();
   }

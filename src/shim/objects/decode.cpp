@@ -12,71 +12,79 @@ namespace {
 
 using layout::Layout;
 
+// How many arguments of each kind a type's constructor had. Of a type with large counts the old call fails:
+// an error that ends the program.
+struct Envelope {
+  MPI_Count ints = 0, addresses = 0, counts = 0, types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+
+  static bool has_large_calls() {
+#if MPI_VERSION >= 4
+    return pmpi().Type_get_envelope_c != nullptr && pmpi().Type_get_contents_c != nullptr;
+#else
+    return false;
+#endif
+  }
+  bool read(MPI_Datatype t) {
+#if MPI_VERSION >= 4
+    if (has_large_calls())
+      return pmpi().Type_get_envelope_c(t, &ints, &addresses, &counts, &types, &combiner) == MPI_SUCCESS;
+#endif
+    int few_ints = 0, few_addresses = 0, few_types = 0;
+    if (pmpi().Type_get_envelope(t, &few_ints, &few_addresses, &few_types, &combiner) != MPI_SUCCESS)
+      return false;
+    ints = few_ints;
+    addresses = few_addresses;
+    types = few_types;
+    return true;
+  }
+  // Of the library itself: such a type is not made of others that it tells of, and must not be freed.
+  bool is_library_type() const {
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+  }
+};
+
 // The arguments of one constructor, whichever count type it was called with.
 struct Contents {
   int combiner = MPI_COMBINER_NAMED;
-  bool large = false;  // made by an MPI-4 function with MPI_Count arguments
+  bool is_library_type = true;  // Envelope::is_library_type()
+  bool large = false;           // made by an MPI-4 function with MPI_Count arguments
   std::vector<int> ints;
   std::vector<MPI_Aint> addresses;
   std::vector<int64_t> counts;  // large only
   std::vector<MPI_Datatype> types;
 
   ~Contents() {
-    for (MPI_Datatype t : types)
-      if (!is_library_type(t)) pmpi().Type_free(&t);
-  }
-
-  // Types that the library owns must not be freed.
-  static bool is_library_type(MPI_Datatype t) { return owns(combiner_of(t)); }
-  static bool owns(int combiner) {
-    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-  }
-  // MPI_Type_get_envelope fails for a type with large counts: an error that ends the program.
-  static int combiner_of(MPI_Datatype t) {
-    int combiner = 0;
-#if MPI_VERSION >= 4
-    if (pmpi().Type_get_envelope_c != nullptr) {
-      MPI_Count ints = 0, addresses = 0, counts = 0, types = 0;
-      pmpi().Type_get_envelope_c(t, &ints, &addresses, &counts, &types, &combiner);
-      return combiner;
+    for (MPI_Datatype t : types) {
+      Envelope e;
+      if (e.read(t) && !e.is_library_type()) pmpi().Type_free(&t);
     }
-#endif
-    int ints = 0, addresses = 0, types = 0;
-    pmpi().Type_get_envelope(t, &ints, &addresses, &types, &combiner);
-    return combiner;
   }
 };
 
 bool read_contents(MPI_Datatype type, Contents* c) {
-#if MPI_VERSION >= 4
-  if (pmpi().Type_get_envelope_c != nullptr && pmpi().Type_get_contents_c != nullptr) {
-    MPI_Count ints = 0, addresses = 0, counts = 0, types = 0;
-    if (pmpi().Type_get_envelope_c(type, &ints, &addresses, &counts, &types, &c->combiner) != MPI_SUCCESS)
-      return false;
-    if (c->combiner == MPI_COMBINER_NAMED) return true;
-    c->large = counts > 0;
-    c->ints.resize(static_cast<size_t>(ints));
-    c->addresses.resize(static_cast<size_t>(addresses));
-    std::vector<MPI_Count> large(static_cast<size_t>(counts));
-    std::vector<MPI_Datatype> t(static_cast<size_t>(types));
-    if (pmpi().Type_get_contents_c(type, ints, addresses, counts, types, c->ints.data(), c->addresses.data(),
-                                   large.data(), t.data()) != MPI_SUCCESS)
-      return false;
-    c->counts.assign(large.begin(), large.end());
-    c->types = std::move(t);
-    return true;
-  }
-#endif
-  int ints = 0, addresses = 0, types = 0;
-  if (pmpi().Type_get_envelope(type, &ints, &addresses, &types, &c->combiner) != MPI_SUCCESS) return false;
+  Envelope e;
+  if (!e.read(type)) return false;
+  c->combiner = e.combiner;
+  c->is_library_type = e.is_library_type();
   if (c->combiner == MPI_COMBINER_NAMED) return true;
-  c->ints.resize(static_cast<size_t>(ints));
-  c->addresses.resize(static_cast<size_t>(addresses));
-  std::vector<MPI_Datatype> t(static_cast<size_t>(types));
-  if (pmpi().Type_get_contents(type, ints, addresses, types, c->ints.data(), c->addresses.data(), t.data()) !=
-      MPI_SUCCESS)
-    return false;
+  c->large = e.counts > 0;
+  c->ints.resize(static_cast<size_t>(e.ints));
+  c->addresses.resize(static_cast<size_t>(e.addresses));
+  std::vector<MPI_Count> large(static_cast<size_t>(e.counts));
+  std::vector<MPI_Datatype> t(static_cast<size_t>(e.types));
+  int rc = MPI_SUCCESS;
+#if MPI_VERSION >= 4
+  if (Envelope::has_large_calls())
+    rc = pmpi().Type_get_contents_c(type, e.ints, e.addresses, e.counts, e.types, c->ints.data(),
+                                    c->addresses.data(), large.data(), t.data());
+  else
+#endif
+    rc = pmpi().Type_get_contents(type, static_cast<int>(e.ints), static_cast<int>(e.addresses),
+                                  static_cast<int>(e.types), c->ints.data(), c->addresses.data(), t.data());
+  if (rc != MPI_SUCCESS) return false;
+  c->counts.assign(large.begin(), large.end());
   c->types = std::move(t);
   return true;
 }
@@ -247,7 +255,7 @@ const Layout* construct(const Contents& c, const std::vector<const Layout*>& chi
 const Layout* decode(MPI_Datatype type, bool* predefined) {
   Contents c;
   if (!read_contents(type, &c)) return nullptr;
-  *predefined = Contents::owns(c.combiner);
+  *predefined = c.is_library_type;
   const Layout* l = nullptr;
   if (*predefined) {
     l = named(type);
@@ -276,7 +284,7 @@ const Layout* decode(MPI_Datatype type, bool* predefined) {
 MPI_Datatype predefined_type_of(MPI_Datatype type) {
   Contents c;
   if (!read_contents(type, &c)) return MPI_DATATYPE_NULL;
-  if (Contents::owns(c.combiner)) return type;
+  if (c.is_library_type) return type;
   MPI_Datatype found = MPI_DATATYPE_NULL;
   for (MPI_Datatype t : c.types) {
     MPI_Count size = 0;
