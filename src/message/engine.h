@@ -25,6 +25,7 @@
 #include "message/shared/shared.h"
 #include "message/shared/wait.h"
 #include "message/transfers/transfer.h"
+#include "os/memory/keys.h"
 
 namespace tasuki::message {
 
@@ -167,10 +168,9 @@ class Engine {
   // The same for copies that are large from so many bytes on.
   void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
             uint64_t share_from) {
-    if (bytes >= share_from)
-      copy(destination, source, bytes);
-    else
-      layout::copy(destination, source, 0, bytes);
+    if (bytes >= share_from) return copy(destination, source, bytes);
+    const os::WritesAllowed allowed;
+    layout::copy(destination, source, 0, bytes);
   }
 
   // Looks for an unexpected message. kAnySource and kAnyTag match all.

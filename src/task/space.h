@@ -16,10 +16,11 @@
 namespace tasuki::task {
 
 inline constexpr uint64_t kSpaceMagic = 0x31656361'70734b54;  // "TKspace1"
-inline constexpr uint32_t kSpaceVersion = 1;
+inline constexpr uint32_t kSpaceVersion = 2;
 inline constexpr unsigned long kAuxTask = 0x5441534b;  // type of the auxv entry; its value is a TaskSlot*
 
 struct Space;
+class RangeSet;  // task/ranges.h
 
 enum class TaskState : uint32_t { empty = 0, starting = 1, running = 2, ended = 3 };
 
@@ -34,6 +35,10 @@ struct TaskSlot {
   const char* program;              // absolute path of the program, as /proc/self/exe would name it
   uint64_t stack_begin, stack_end;  // of the initial thread
   uint64_t interpreter;             // address at which the task's own ld.so is loaded
+  // Of a guarded task (object/guard.cpp), else 0: the protection key of its memory, which tasks of the same
+  // colour share.
+  int32_t key;
+  std::atomic<const RangeSet*> claimed;  // what was its own when it had been loaded
 };
 
 struct Space {
@@ -44,6 +49,12 @@ struct Space {
   uint32_t core_count;         // cores in the union of the tasks' affinity masks
   uint32_t job_task_count;     // tasks of the whole job on this node, over all its spaces and plain processes
   std::atomic<uint32_t> gate;  // 0: tasks that have been started wait; they run once all have been
+  // A space whose tasks are guarded: the keys of their colours, and which task is loaded now. They are loaded
+  // one after the other, so that each can tell what is its own; `before` is what was there before the first.
+  uint32_t colours;  // 0: not guarded
+  std::atomic<uint32_t> turn;
+  int32_t keys[16];
+  const RangeSet* before;
   // Root pointers of the layers above (index: Root), nullptr until the first task that needs one publishes it
   // by compare-and-swap. What they point to lives in mappings of its own and is never unmapped while a task
   // lives.

@@ -1,5 +1,7 @@
 __attribute__((visibility("default"))) int plugin_answer(void);
 
+__attribute__((visibility("default"))) int plugin_counter = 7;
+
 static __thread int answer = 42;
 
 int plugin_answer(void) {

@@ -773,6 +773,30 @@ def scenario_limits(b):
     check("ulimit -v unlimited" in result.stderr, result.stderr)
 
 
+def scenario_guard(b):
+    """Stray writes with --guard: on a processor with memory protection keys, else what is said there."""
+    with open("/proc/cpuinfo") as f:
+        keys = "ospke" in f.read()
+    if not keys:
+        result = b.run(2, [b.program("task_guard"), "own", "/", "/"], options=["--guard"])
+        check(result.returncode != 0 and "memory protection keys" in result.stderr, result.stderr)
+        check("can be written" not in result.stdout, result.stdout)
+        return
+    plugins = b.program("origin")
+    for count in (1, 2, 17):  # the last: tasks that share a key
+        result = b.run(count, [b.program("task_guard"), "own", "/", plugins], options=["--guard"], timeout=110)
+        equal(result.returncode, 0, result.stdout + result.stderr)
+        equal(result.stdout.count("can be written"), count, result.stdout + result.stderr)
+    for kind in ("heap", "large", "global", "bss", "static", "tls", "stack", "libc", "library", "map", "thread"):
+        with tempfile.TemporaryDirectory() as directory:
+            result = b.run(2, [b.program("task_guard"), kind, directory, plugins], options=["--guard"])
+        said = result.stdout + result.stderr
+        check(result.returncode != 0 and "was not noticed" not in said, f"{kind}: exit code {result.returncode}: {said}")
+        check(re.search(r"tasuki: task 1 \(.*process \d+, .*task_guard\) writes to memory of task 0 \(.*task_guard\)", said), f"{kind}: {said}")
+        check(re.search(r"in stray_write\+0x[0-9a-f]+ of .*task_guard \(addr2line", said), f"{kind}: {said}")
+    b.wait_until_gone()
+
+
 def scenario_kill(b):
     """Host, proxies and tasks are killed at random moments, a hundred times: nothing is left."""
     count = 3

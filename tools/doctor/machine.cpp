@@ -13,6 +13,7 @@
 #include "os/files/text_file.h"
 #include "os/memory/control_groups.h"
 #include "os/memory/host_memory.h"
+#include "os/memory/keys.h"
 #include "os/process/cpu.h"
 #include "os/process/executable.h"
 #include "os/process/machine.h"
@@ -78,6 +79,12 @@ void examine_kernel(Report* report) {
     report->push_back(
         {section, "cross-memory attach", Verdict::ok, "allowed (used by plain MPI, not by Tasuki)", ""});
   }
+
+  report->push_back({section, "protection keys", Verdict::ok,
+                     os::have_keys() ? "the processor has them: tasuki run --guard finds writes to memory of "
+                                       "other tasks"
+                                     : "none: tasuki run --guard is not possible",
+                     ""});
 
   const std::string huge = os::first_line("/sys/kernel/mm/transparent_hugepage/enabled");
   const size_t open = huge.find('[');

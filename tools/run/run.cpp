@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "os/memory/keys.h"
 #include "os/process/command.h"
 #include "os/process/environment.h"
 #include "os/process/executable.h"
@@ -29,6 +30,7 @@ struct RunOptions {
   int tasks = 0;  // 0: as the launcher says
   bool require = false;
   uint64_t layout_seed = 0;
+  bool guard = false;
   std::vector<std::string> command;
   os::LimitValues descriptors = {};  // as this command was started
 };
@@ -100,6 +102,7 @@ int run_behind_wrapper(const task::Job& job, const RunOptions& options, size_t p
   if (options.require) command.emplace_back("--require");
   if (options.layout_seed != 0)
     command.insert(command.end(), {"--layout-seed", std::to_string(options.layout_seed)});
+  if (options.guard) command.emplace_back("--guard");
   command.emplace_back("--");
   command.insert(command.end(), begin, options.command.end());
   return exec_plainly(job, command, environment);
@@ -133,6 +136,13 @@ int run(const RunOptions& options) {
   host.library_dir = os::own_prefix() + "/lib/tasuki";
   host.join_timeout_ms = static_cast<int>(setting_count("TASUKI_JOIN_TIMEOUT")) * 1000;
   host.layout_seed = options.layout_seed != 0 ? options.layout_seed : setting_count("TASUKI_LAYOUT_SEED");
+  host.guarded = options.guard || setting_flag("TASUKI_GUARD");
+  if (host.guarded && !os::have_keys()) {
+    log(LogLevel::error,
+        "--guard needs memory protection keys, which this processor or its kernel does not have "
+        "(no \"ospke\" in /proc/cpuinfo; `tasuki doctor` says so, too)");
+    return 1;
+  }
   host.mappings_per_task =
       static_cast<size_t>(std::max<int64_t>(setting_count_or_auto("TASUKI_MAPPINGS"), 0));
   if (job.launcher != nullptr) {
@@ -172,6 +182,9 @@ void add_run(CLI::App& app, int* exit_code) {
                 "Treat a program that cannot share the address space as an error");
   cmd->add_option("--layout-seed", options.layout_seed,
                   "Load the tasks at random addresses derived from this number (see tasuki check-layout)");
+  cmd->add_flag("--guard", options.guard,
+                "End a task that writes to memory of another task, and say who wrote where (needs memory "
+                "protection keys)");
   cmd->add_flag(kBehindWrapper)->group("");  // what run_behind_wrapper starts
   cmd->prefix_command();
   cmd->callback([cmd, exit_code] {

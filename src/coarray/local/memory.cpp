@@ -10,6 +10,7 @@
 #include "coarray/local/outstanding.h"
 #include "coarray/local/windows.h"
 #include "os/memory/host_memory.h"
+#include "os/memory/keys.h"
 #include "os/memory/mapping.h"
 #include "os/process/cpu.h"
 #include "os/process/self.h"
@@ -27,11 +28,13 @@ constexpr uint64_t kLeastPaged = 16 * os::kPageSize;
 uint64_t number_of_space() {
   task::TaskSlot* slot = task::self();
   if (slot == nullptr) return 0;
+  os::g_guarded = slot->key != 0;
   std::atomic<void*>& root = slot->space->roots[task::kRootCoarray];
   void* known = root.load(std::memory_order_acquire);
   if (known == nullptr) {
     void* page = os::map_memory(os::kPageSize);
     if (page == nullptr) return 0;
+    os::open_to_all(page, os::kPageSize);
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     const uint64_t number =
@@ -94,6 +97,7 @@ void Memory::start(const Team& world) {
 bool Memory::map_plainly(Segment* segment, uint64_t alignment, bool wanted) {
   segment->mapped = os::page_ceil(segment->bytes + (alignment > os::kPageSize ? alignment : 0));
   segment->mapping = wanted ? os::map_memory(segment->mapped) : nullptr;
+  os::open_to_all(segment->mapping, segment->mapped);  // all images put there
   if (segment->mapping != nullptr) segment->begin = aligned(segment->mapping, alignment);
   return segment->mapping != nullptr;
 }

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "message/shared/queues.h"
+#include "os/memory/keys.h"
 
 namespace tasuki::message {
 namespace {
@@ -39,9 +40,9 @@ void copy_range(Engine& engine, const layout::Region& to, const layout::Region& 
                 uint64_t n) {
   layout::Region target, source;
   if (n >= kShareFrom && skip(to, at, &target) && skip(from, at, &source))
-    engine.copy(target, source, n);
-  else
-    layout::copy(to, from, at, n);
+    return engine.copy(target, source, n);
+  const os::WritesAllowed allowed;
+  layout::copy(to, from, at, n);
 }
 
 // Under the lock of the receiver's endpoint, so that the receiver does not start meanwhile.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "os/memory/keys.h"
 #include "os/memory/mapping.h"
 
 namespace tasuki::message {
@@ -25,7 +26,9 @@ uint64_t room_of(const Cell* cell) {
 }  // namespace
 
 void* map_forever(size_t bytes) {
-  return os::map_memory(os::page_ceil(bytes));
+  void* memory = os::map_memory(os::page_ceil(bytes));
+  os::open_to_all(memory, os::page_ceil(bytes));
+  return memory;
 }
 
 Request* RequestPool::take() {

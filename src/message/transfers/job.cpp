@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "message/transfers/transfer.h"
+#include "os/memory/keys.h"
 #include "os/process/cpu.h"
 #include "os/process/futex.h"
 
@@ -60,6 +61,7 @@ bool claim(CopyJob& job, End end, uint32_t most, Claim* c) {
 uint64_t copy_claim(const CopyJob& job, const Claim& c) {
   const uint64_t from = c.first * job.unit_bytes;
   const uint64_t n = std::min(c.count * job.unit_bytes, job.bytes - from);
+  const os::WritesAllowed allowed;
   layout::copy(job.destination, job.source, from, n);
   return n;
 }

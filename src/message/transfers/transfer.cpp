@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "message/shared/wait.h"
+#include "os/memory/keys.h"
 
 namespace tasuki::message {
 namespace {
@@ -193,7 +194,10 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
                                           staging->busy.exchange(1, std::memory_order_acquire) != 0))
     mode = TransferMode::direct;
   if (mode == TransferMode::alone || bytes == 0) {
-    if (bytes != 0) layout::copy(destination, source, 0, bytes);
+    if (bytes != 0) {
+      const os::WritesAllowed allowed;
+      layout::copy(destination, source, 0, bytes);
+    }
     stats->alone_bytes += bytes;
     complete(first);
     complete(second);

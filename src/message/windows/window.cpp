@@ -4,6 +4,9 @@
 #include <cstring>
 #include <new>
 
+#include "os/memory/keys.h"
+#include "os/memory/mapping.h"
+
 namespace tasuki::message {
 
 bool WindowLock::try_shared() {
@@ -25,15 +28,18 @@ bool WindowLock::try_exclusive() {
 
 WindowPart* WindowPart::make(int members) {
   const size_t bytes = sizeof(WindowPart) + static_cast<size_t>(members) * sizeof(std::atomic<uint32_t>);
-  void* memory = aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
+  const size_t mapped = os::page_ceil(bytes);
+  void* memory = os::map_memory(mapped);
   if (memory == nullptr) return nullptr;
+  os::open_to_all(memory, mapped);
   WindowPart* part = new (memory) WindowPart{};
+  part->mapped = mapped;
   for (int i = 0; i < members; i++) new (&part->exposed(i)) std::atomic<uint32_t>(0);
   return part;
 }
 
 void WindowPart::free(WindowPart* part) {
-  ::free(part);
+  os::unmap(part, part->mapped);
 }
 
 bool Window::open(const Group& group, WindowPart* mine) {

@@ -9,6 +9,7 @@
 
 #include "base/copy.h"
 #include "generated/pmpi.h"
+#include "os/memory/keys.h"
 #include "shim/calls/task_state.h"
 #include "shim/entry/stand_in.h"
 #include "shim/objects/updates.h"
@@ -74,6 +75,7 @@ class Typed {
   void close() const {
     if (copy_ == nullptr) return;
     MPI_Count position = 0;
+    const os::WritesAllowed allowed;  // for the library, too
     stand_in::unpack(copy_, static_cast<MPI_Count>(region_.count), &position, buffer_.base, buffer_.count,
                      buffer_.handle, g_process.quiet_comm);
   }
@@ -129,6 +131,7 @@ bool transfer_known(Direction direction, const Buffer& mine, const Place& at, ch
   if (here_type->dense && there_type->dense && bytes < kShareFrom) {
     char* const here = static_cast<char*>(mine.base) + here_type->offset;
     there += there_type->offset;
+    const os::WritesAllowed allowed;
     copy_run(put ? there : here, put ? here : there, bytes);
   } else {
     const layout::Region here_region = region_of(mine.base, mine.count, here_type);

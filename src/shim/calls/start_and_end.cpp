@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "generated/pmpi.h"
 #include "os/clock.h"
+#include "os/memory/keys.h"
 #include "os/memory/mapping.h"
 #include "os/process/cpu.h"
 #include "shim/calls/outside.h"
@@ -65,6 +66,7 @@ Board* shared_board(task::Space* space) {
   const size_t size = os::page_ceil(sizeof(Board) + space->task_count * sizeof(Board::Member));
   void* memory = os::map_memory(size);
   if (memory == nullptr) return nullptr;
+  os::open_to_all(memory, size);
   Board* board = static_cast<Board*>(memory);
   board->magic = kBoardMagic;
   board->family = kFamily;
@@ -80,6 +82,7 @@ Board* shared_board(task::Space* space) {
 task::TaskSlot* enroll() {
   task::TaskSlot* slot = setting_flag("TASUKI") ? task::self() : nullptr;
   if (slot == nullptr) return nullptr;
+  os::g_guarded = slot->key != 0;
   Board* board = shared_board(slot->space);
   if (board == nullptr || board->magic != kBoardMagic || board->family != kFamily) return nullptr;
   if (board->member(static_cast<int32_t>(slot->index)).endpoint.load() != nullptr)

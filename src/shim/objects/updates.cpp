@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "generated/pmpi.h"
+#include "os/memory/keys.h"
 
 namespace tasuki::shim {
 namespace {
@@ -232,6 +233,7 @@ Element element_of(MPI_Datatype handle, TypeInfo* t, TypeTable& types, MPI_Comm 
 void update_number(WindowPart& part, MPI_Op op, const Element& e, char* target, const char* origin,
                    char* fetched) {
   const uint64_t bytes = e.type->size;
+  const os::WritesAllowed allowed;
   Locked locked(part.updates);
   if (fetched != nullptr) memcpy(fetched, target, bytes);
   if (op == MPI_NO_OP) return;
@@ -246,6 +248,7 @@ void update(WindowPart& part, Updates lock, MPI_Op op, const Element& e, const l
   Row into(target, e), from(origin, e);
   const bool staged = !into.is_dense() || !from.is_dense();
   const uint64_t most = staged ? kStagedPiece : kPiece;
+  const os::WritesAllowed allowed;
   const uint64_t piece = std::max(most / e.type->size, uint64_t{1}) * e.type->size;
   for (uint64_t at = 0; at < bytes; at += piece) {
     const uint64_t n = std::min(piece, bytes - at);
@@ -263,6 +266,7 @@ void update(WindowPart& part, Updates lock, MPI_Op op, const Element& e, const l
 
 void compare_and_swap(WindowPart& part, char* target, const void* origin, const void* compare, void* result,
                       uint64_t bytes) {
+  const os::WritesAllowed allowed;
   Locked locked(part.updates);
   memcpy(result, target, bytes);
   if (memcmp(target, compare, bytes) == 0) memcpy(target, origin, bytes);

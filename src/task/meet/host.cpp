@@ -27,6 +27,7 @@
 #include "task/examine/preload.h"
 #include "task/meet/protocol.h"
 #include "task/start/start.h"
+#include "task/start/turns.h"
 
 namespace tasuki::task {
 namespace {
@@ -233,7 +234,8 @@ void Host::start_member(Member* member) {
 void Host::start_job(std::vector<Member> members, uint32_t job_task_count, uint32_t node_tasks) {
   node_tasks_ = node_tasks;
   members_ = std::move(members);
-  Result<Space*> space = create_space(static_cast<uint32_t>(members_.size()), job_task_count);
+  Result<Space*> space =
+      create_space(static_cast<uint32_t>(members_.size()), job_task_count, options_.guarded);
   if (!space.ok()) {
     for (Member& m : members_) send_text(m.connection.get(), Say::refused, space.status().message());
     members_.clear();
@@ -270,7 +272,8 @@ void Host::announce_tasks() {
 Status Host::start_here(TaskRequest* request, int count) {
   here_ = true;
   name_ = request->path;
-  Result<Space*> space = create_space(static_cast<uint32_t>(count), static_cast<uint32_t>(count));
+  Result<Space*> space =
+      create_space(static_cast<uint32_t>(count), static_cast<uint32_t>(count), options_.guarded);
   if (!space.ok()) return space.status();
   os::CpuSet cores;
   space.value()->core_count = static_cast<uint32_t>(os::current_cpu_set(&cores));
@@ -380,7 +383,8 @@ void Host::on_ended(Member* m, int status) {
   m->pid = 0;
   if (m->slot != nullptr) {
     m->slot->wait_status = status;
-    m->slot->state.store(TaskState::ended, std::memory_order_release);
+    m->slot->state.store(TaskState::ended);
+    if (m->slot->key != 0) give_turn(m->slot->space, m->slot->index);
   }
   if (m->connection.valid()) {
     Message ended = make_message(Say::ended, status);

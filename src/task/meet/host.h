@@ -16,6 +16,7 @@ struct HostOptions {
   std::string library_dir;     // <prefix>/lib/tasuki
   int join_timeout_ms = 5000;  // how long it waits for ranks that do not come
   uint64_t layout_seed = 0;
+  bool guarded = false;  // see create_space; the processor must have keys
   // What a task is expected to need of the kernel's limit per address space. 0: as measured of MPI libraries,
   // by the number of ranks of the node (expected_mappings).
   size_t mappings_per_task = 0;

@@ -12,7 +12,7 @@
 
 #include "base/settings.h"
 #include "os/raw.h"
-#include "task/object/maps.h"
+#include "task/maps.h"
 #include "task/space.h"
 
 namespace {

@@ -24,9 +24,9 @@
 #include "elf/loaded.h"
 #include "os/memory/mapping.h"
 #include "os/raw.h"
+#include "task/maps.h"
 #include "task/object/exports.h"
-#include "task/object/maps.h"
-#include "task/object/ranges.h"
+#include "task/ranges.h"
 #include "task/space.h"
 
 #ifndef MAP_FIXED_NOREPLACE

@@ -19,12 +19,16 @@
 #include <memory>
 
 #include "base/settings.h"
+#include "os/memory/keys.h"
 #include "os/memory/mapping.h"
 #include "os/process/environment.h"
 #include "os/process/futex.h"
 #include "os/raw.h"
 #include "task/examine/preload.h"
+#include "task/maps.h"
+#include "task/ranges.h"
 #include "task/start/load.h"
+#include "task/start/turns.h"
 
 namespace tasuki::task {
 namespace {
@@ -104,6 +108,7 @@ void run_child(void* argument) {
   std::atomic<uint32_t>& gate = plan->slot->space->gate;
   while (gate.load(std::memory_order_acquire) == 0)
     raw_syscall(SYS_futex, raw_arg(&gate), FUTEX_WAIT_PRIVATE, 0, 0);
+  if (plan->slot->key != 0) wait_for_turn(plan->slot->space, plan->slot->index);
   plan->slot->state.store(TaskState::running, std::memory_order_release);
   os::apply_inherited(plan->inherited);
   os::jump_to(plan->entry, plan->stack);
@@ -258,6 +263,28 @@ const char* keep(const std::string& s) {
   return strdup(s.c_str());
 }
 
+bool colour_tasks(Space* space) {
+  while (space->colours < std::min<uint32_t>(space->task_count, os::kKeys)) {
+    const int key = os::take_key();
+    if (key < 0) break;
+    space->keys[space->colours++] = key;
+  }
+  for (uint32_t i = 0; i < space->task_count && space->colours != 0; i++)
+    space->tasks()[i].key = space->keys[i % space->colours];
+  return space->colours != 0;
+}
+
+// What is mapped now, the host's memory above all. Lives as long as the space.
+const RangeSet* all_mappings() {
+  RangeSet* all = new RangeSet;
+  char buffer[8192];
+  each_mapping(buffer, [all](uintptr_t begin, uintptr_t end, const char*) {
+    all->add(begin, end);
+    return true;
+  });
+  return all;
+}
+
 ChildPlan* make_plan(const TaskRequest& r, const StartOptions& options, TaskSlot* slot) {
   ChildPlan* plan = new ChildPlan{};
   plan->inherited = r.inherited;
@@ -280,7 +307,7 @@ ChildPlan* make_plan(const TaskRequest& r, const StartOptions& options, TaskSlot
 
 }  // namespace
 
-Result<Space*> create_space(uint32_t task_count, uint32_t job_task_count) {
+Result<Space*> create_space(uint32_t task_count, uint32_t job_task_count, bool guarded) {
   if (!os::stop_the_break()) return Status::error(errno, "cannot put a guard behind the break");
   const size_t length = os::page_ceil(sizeof(Space) + task_count * sizeof(TaskSlot));
   Space* space = static_cast<Space*>(os::map_shared(length));
@@ -295,11 +322,21 @@ Result<Space*> create_space(uint32_t task_count, uint32_t job_task_count) {
     space->tasks()[i].index = i;
     space->tasks()[i].launcher_rank = -1;
   }
+  if (guarded) {
+    if (!colour_tasks(space)) {
+      os::unmap(space, length);
+      return Status::error(ENOSPC, "no memory protection key is free (--guard)");
+    }
+  }
   space->magic = kSpaceMagic;
   return space;
 }
 
 void open_gate(Space* space) {
+  if (space->colours != 0) {
+    space->before = all_mappings();
+    begin_turns(space);
+  }
   space->gate.store(1, std::memory_order_release);
   os::futex_wake(&space->gate, INT_MAX);
 }
@@ -322,6 +359,17 @@ static void avoid_fixed_addresses(const StartOptions& options, std::vector<std::
     os::set_variable(environment, "MPIR_CVAR_SHM_SYMHEAP_RETRY", "0");
 }
 
+// A handler of a signal is entered with the kernel's rights, with which a guarded task can touch nothing of
+// its own. The kernel would write the rseq area if the task lost its core just then, and kill the task.
+static void avoid_kernel_writes(std::vector<std::string>* environment) {
+  const char* tunables = os::variable(*environment, "GLIBC_TUNABLES");
+  const std::string before = tunables != nullptr && *tunables != 0 ? std::string(tunables) + ":" : "";
+  os::set_variable(environment, "GLIBC_TUNABLES", before + "glibc.pthread.rseq=0");
+  // UCX writes its own jump over ours at the entry of libc's mmap.
+  if (os::variable(*environment, "UCX_MEM_EVENTS") == nullptr)
+    os::set_variable(environment, "UCX_MEM_EVENTS", "no");
+}
+
 Status start_task(TaskSlot* slot, const TaskRequest& r, const StartOptions& options, std::string* notice) {
   os::Fd fd(open(r.loader.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st;
@@ -340,6 +388,7 @@ Status start_task(TaskSlot* slot, const TaskRequest& r, const StartOptions& opti
   std::vector<std::string> environment = r.environment;
   *notice = add_preload(&environment, options.library_dir, options.abi, /*is_task=*/true);
   avoid_fixed_addresses(options, &environment);
+  if (slot->key != 0) avoid_kernel_writes(&environment);
   const std::vector<std::string> argv = interpreter_arguments(r, knows_argv0(loaded.value(), image));
   Result<Stack> stack = build_stack(r, argv, environment, image, loaded.value(), slot, &placement);
   if (!stack.ok()) {

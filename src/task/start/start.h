@@ -24,6 +24,7 @@ Status start_task(TaskSlot* slot, const TaskRequest& request, const StartOptions
 void open_gate(Space* space);
 
 // The space itself, with empty slots.
-Result<Space*> create_space(uint32_t task_count, uint32_t job_task_count);
+// `guarded`: each task's memory gets a protection key, and other tasks cannot write it (object/guard.cpp).
+Result<Space*> create_space(uint32_t task_count, uint32_t job_task_count, bool guarded);
 
 }  // namespace tasuki::task

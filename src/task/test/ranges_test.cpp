@@ -1,4 +1,4 @@
-#include "task/object/ranges.h"
+#include "task/ranges.h"
 
 #include <gtest/gtest.h>
 

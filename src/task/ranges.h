@@ -17,6 +17,8 @@ class RangeSet {
   void remove(uintptr_t begin, uintptr_t end);
   bool covers(uintptr_t begin, uintptr_t end) const;
   size_t size() const { return count_; }
+  const Range* begin() const { return ranges_; }
+  const Range* end() const { return ranges_ + count_; }
 
  private:
   bool reserve_one();
