@@ -7,6 +7,7 @@
 
 #include "message/shared/queues.h"
 #include "message/shared/ring.h"
+#include "message/transfers/sums.h"
 #include "os/clock.h"
 #include "os/process/process.h"
 #include "os/process/self.h"
@@ -32,6 +33,7 @@ void set_result(Request* r, int32_t source_rank, int32_t tag, uint64_t bytes) {
 
 void deliver_packed(Request* r, const char* data, int32_t source_rank, int32_t tag, uint64_t bytes) {
   set_result(r, source_rank, tag, bytes);
+  const os::WritesAllowed allowed;  // a sender may do this for the receiver
   if (r->status_bytes != 0) layout::unpack(r->region, 0, r->status_bytes, data);
   complete(r);
 }
@@ -42,6 +44,7 @@ void deliver_inline(Request* r, const Ring& ring, uint32_t at) {
   char* start = nullptr;
   if (layout::is_dense(r->region, &start) && layout::bytes(r->region) >= head.bytes) {
     set_result(r, head.source_rank, head.tag, head.bytes);
+    const os::WritesAllowed allowed;
     read_inline(ring, at, start, head.bytes);
     complete(r);
     return;
@@ -698,13 +701,19 @@ void Engine::wait(Request* r) {
 }
 
 void Engine::copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes) {
+  copy(destination, source, bytes, Part{});
+}
+
+void Engine::copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
+                  const Part& part) {
   // A request brings memory for a job that outlives every late helper.
   Request* r = take_request();
   if (r == nullptr) {
     const os::WritesAllowed allowed;
-    return layout::copy(destination, source, 0, bytes);
+    if (part.sum != Number::none) return add_region(part.sum, destination, source, part.begin, bytes);
+    return layout::copy(destination, source, part.begin, bytes);
   }
-  copy_shared(board_->jobs, destination, source, bytes, options_.transfer.claim_bytes, r->transfer);
+  copy_shared(board_->jobs, destination, source, bytes, options_.transfer.claim_bytes, r->transfer, part);
   give_request(r);
 }
 

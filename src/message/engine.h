@@ -165,6 +165,9 @@ class Engine {
 
   // A large copy of this task's own, shared with idle tasks.
   void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes);
+  // The same for packed bytes [part.begin, part.begin + bytes), which may be added to what is there.
+  void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
+            const Part& part);
   // The same for copies that are large from so many bytes on.
   void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
             uint64_t share_from) {

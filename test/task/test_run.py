@@ -375,6 +375,14 @@ def scenario_stopping(b):
     os.kill(proxy, signal.SIGCONT)
     wait_for(task, "S")
     wait_for(proxy, "S")
+    # The task itself, as `pkill -STOP app` does it: its proxy, which the launcher sees, goes on with it.
+    for pause in (0.2, 0, 0.001, 0):
+        os.kill(task, signal.SIGSTOP)
+        time.sleep(pause)
+        os.kill(task, signal.SIGCONT)
+        time.sleep(0.1)
+        wait_for(task, "S")
+        wait_for(proxy, "S")
     os.kill(proxy, signal.SIGTERM)
     p.communicate(timeout=20)
     b.wait_until_gone()

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/number.h"
 #include "layout/layout.h"
 #include "message/cost/cost.h"
 #include "task/space.h"
@@ -171,12 +172,14 @@ struct Staging {
 // A copy from `source` to `destination`, in units that any task of the space may claim (see job.h).
 struct CopyJob {
   layout::Region source, destination;
+  uint64_t begin;  // the first packed byte of both that is copied
   uint64_t bytes;
   uint64_t unit_bytes;
   uint32_t units;
   uint32_t largest_claim;  // in units
   uint32_t board_slot;     // 1 + its place in the job board; 0: not announced
   uint32_t is_transfer;    // the job is the base of a Transfer
+  Number sum;              // the source is added to the destination; none: copied
   // Units that nobody has claimed: from the low 32 bits up to the high 32 bits. Empty between two uses of the
   // structure, so that a task that comes late with an old pointer claims nothing.
   alignas(kLine) std::atomic<uint64_t> unclaimed;

@@ -79,6 +79,36 @@ TEST(Job, LateHelpersOfAnEarlierUseDoNoHarm) {
   EXPECT_EQ(board.taken.load(), 0u);
 }
 
+// Sums and copies of a part, in rows and scattered, while helpers take their share.
+TEST(Job, SumsOfPartsAreThoseOfOneTask) {
+  constexpr size_t kCount = 300000, kStride = 3;
+  const layout::Layout* number = layout::make_hvector(1, 4, 4, layout::byte_layout());
+  const layout::Layout* sparse = layout::make_resized(0, 4 * kStride, number);
+  JobBoard board{};
+  HelperThreads threads;
+  threads.start(&board, 2);
+  auto job = std::make_unique<CopyJob>();
+  for (const bool scattered_to : {false, true})
+    for (const bool scattered_from : {false, true})
+      for (const Number sum : {Number::int32, Number::none}) {
+        const size_t to_stride = scattered_to ? kStride : 1, from_stride = scattered_from ? kStride : 1;
+        std::vector<int> to(kCount * to_stride, 7), from(kCount * from_stride);
+        for (size_t i = 0; i < from.size(); i++) from[i] = static_cast<int>(i) - 1000;
+        const std::vector<int> before = to;
+        constexpr size_t kBegin = 1001, kLength = 250007;  // elements
+        copy_shared(board, {reinterpret_cast<char*>(to.data()), kCount, scattered_to ? sparse : number},
+                    {reinterpret_cast<char*>(from.data()), kCount, scattered_from ? sparse : number},
+                    4 * kLength, 64 << 10, *job, Part{4 * kBegin, sum});
+        std::vector<int> expected = before;
+        for (size_t i = kBegin; i < kBegin + kLength; i++)
+          expected[i * to_stride] = from[i * from_stride] + (sum == Number::none ? 0 : 7);
+        ASSERT_EQ(to, expected) << scattered_to << scattered_from << static_cast<int>(sum);
+      }
+  threads.stop();
+  layout::release(sparse);
+  layout::release(number);
+}
+
 TEST(Job, HelperThreadsSleepAndWake) {
   JobBoard board{};
   HelperThreads threads;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "message/transfers/sums.h"
 #include "message/transfers/transfer.h"
 #include "os/memory/keys.h"
 #include "os/process/cpu.h"
@@ -36,6 +37,8 @@ void cut(CopyJob& job, uint64_t largest_claim_bytes) {
   job.largest_claim = static_cast<uint32_t>(std::clamp<uint64_t>(largest_claim_bytes / unit, 1, kMostUnits));
   job.board_slot = 0;
   job.is_transfer = 0;
+  job.begin = 0;
+  job.sum = Number::none;
 }
 
 void open_job(CopyJob& job) {
@@ -62,7 +65,10 @@ uint64_t copy_claim(const CopyJob& job, const Claim& c) {
   const uint64_t from = c.first * job.unit_bytes;
   const uint64_t n = std::min(c.count * job.unit_bytes, job.bytes - from);
   const os::WritesAllowed allowed;
-  layout::copy(job.destination, job.source, from, n);
+  if (job.sum != Number::none)
+    add_region(job.sum, job.destination, job.source, job.begin + from, n);
+  else
+    layout::copy(job.destination, job.source, job.begin + from, n);
   return n;
 }
 
@@ -111,11 +117,13 @@ uint64_t help_others(JobBoard& board, End end) {
 }
 
 void copy_shared(JobBoard& board, const layout::Region& destination, const layout::Region& source,
-                 uint64_t bytes, uint64_t largest_claim_bytes, CopyJob& job) {
+                 uint64_t bytes, uint64_t largest_claim_bytes, CopyJob& job, const Part& part) {
   job.source = source;
   job.destination = destination;
   job.bytes = bytes;
   cut(job, largest_claim_bytes);
+  job.begin = part.begin;
+  job.sum = part.sum;
   open_job(job);
   announce(board, job);
   Claim c;

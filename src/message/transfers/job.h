@@ -44,8 +44,14 @@ void withdraw(JobBoard& board, CopyJob& job);
 // waits for. Returns the bytes copied, 0 if there was nothing to do.
 uint64_t help_others(JobBoard& board, End end);
 
+// Which packed bytes, and what becomes of them there (CopyJob).
+struct Part {
+  uint64_t begin = 0;
+  Number sum = Number::none;
+};
+
 // A job of the caller's own, copied by him and by whoever helps: returns when it is done.
 void copy_shared(JobBoard& board, const layout::Region& destination, const layout::Region& source,
-                 uint64_t bytes, uint64_t largest_claim_bytes, CopyJob& job);
+                 uint64_t bytes, uint64_t largest_claim_bytes, CopyJob& job, const Part& part = {});
 
 }  // namespace tasuki::message

@@ -201,8 +201,8 @@ Done accumulate(const Buffer& mine, const Buffer* result, const Place& at, MPI_O
     const bool whole = theirs.is_opaque();
     const LockIf lock(whole, part.updates);
     if (whole && !theirs.copy_packed()) return raise_in(win, MPI_ERR_NO_MEM);
-    update(part, whole ? Updates::held : Updates::free, op, e, theirs.region(), here.region(),
-           result != nullptr ? &fetched.region() : nullptr, bytes);
+    update(g_process.engine, part, whole ? Updates::held : Updates::free, op, e, theirs.region(),
+           here.region(), result != nullptr ? &fetched.region() : nullptr, bytes);
     if (op != MPI_NO_OP) theirs.close();
   }
   fetched.close();

@@ -8,25 +8,11 @@
 
 #include <mpi.h>
 
+#include "base/number.h"
 #include "message/windows/window.h"
 #include "shim/objects/datatype.h"
 
 namespace tasuki::shim {
-
-// Elements that the processor adds and compares in one instruction.
-enum class Number : uint8_t {
-  none,
-  int8,
-  int16,
-  int32,
-  int64,
-  uint8,
-  uint16,
-  uint32,
-  uint64,
-  float32,
-  float64
-};
 
 // The predefined type of which a datatype is made; what the library says of it.
 struct Element {
@@ -46,8 +32,10 @@ enum class Updates : bool { free, held };
 
 // A part of a window as the target of an update. Regions hold the same number of bytes, all of `element`.
 // `origin` is not read with MPI_NO_OP; `fetched`, if not nullptr, gets what was there before.
-void update(WindowPart& part, Updates lock, MPI_Op op, const Element& element, const layout::Region& target,
-            const layout::Region& origin, const layout::Region* fetched, uint64_t bytes);
+// Idle tasks take part in large sums and replacements.
+void update(Engine& engine, WindowPart& part, Updates lock, MPI_Op op, const Element& element,
+            const layout::Region& target, const layout::Region& origin, const layout::Region* fetched,
+            uint64_t bytes);
 
 // The same for one element that is a number (Element::number), at an address of the part. `origin` is not
 // read with MPI_NO_OP; `fetched` may be nullptr.

@@ -189,6 +189,7 @@ class Host {
     return std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.pid != 0; });
   }
   void relay_to_all(const os::Signal& signal);
+  static void signal_proxy(const Member& m, int signal);
 
   HostOptions options_;
   os::Fd signals_;
@@ -228,6 +229,7 @@ void Host::start_member(Member* member) {
   if (!notice.empty() && member->slot->index == 0) send_text(socket, Say::notice, notice);
   member->pid = member->slot->pid.load();
   Message started = make_message(Say::started, member->pid);
+  started.signal.sender = getpid();
   if (!os::send_message(socket, &started, sizeof started).ok()) kill_group(*member);
 }
 
@@ -355,6 +357,13 @@ void Host::on_signals() {
   }
 }
 
+// The launcher sees its process stop and go on as the task does, whoever has stopped and continued that.
+void Host::signal_proxy(const Member& m, int signal) {
+  if (!m.connection.valid()) return;
+  const Result<os::Peer> proxy = os::peer_of(m.connection.get());
+  if (proxy.ok()) kill(proxy.value().pid, signal);
+}
+
 void Host::reap() {
   for (;;) {
     // A task that was killed leaves no children: a launcher kills them with the group of the rank, but knows
@@ -368,12 +377,12 @@ void Host::reap() {
     if (pid <= 0) return;
     for (Member& m : members_) {
       if (m.pid != pid) continue;
-      if (WIFSTOPPED(status)) {
-        Message stopped = make_message(Say::stopped, WSTOPSIG(status));
-        if (m.connection.valid()) (void)os::send_message(m.connection.get(), &stopped, sizeof stopped);
-      } else if (!WIFCONTINUED(status)) {
+      if (WIFSTOPPED(status))
+        signal_proxy(m, SIGSTOP);
+      else if (WIFCONTINUED(status))
+        signal_proxy(m, SIGCONT);
+      else
         on_ended(&m, status);
-      }
       break;
     }
   }

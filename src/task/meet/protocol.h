@@ -7,7 +7,7 @@
 
 namespace tasuki::task {
 
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 
 enum class Say : uint32_t {
   // proxy to host
@@ -17,11 +17,10 @@ enum class Say : uint32_t {
   signal,     // signal: to be delivered to the task
   // host to proxy
   send_request,  // now send the request
-  started,       // number: pid of the task
+  started,       // number: pid of the task; signal.sender: of the host
   refused,       // text: why; run as a plain process
   tasks,         // a struct TaskList follows: every task of the space, before any of them runs
   ended,         // number: wait status of the task
-  stopped,       // the task was stopped by job control
   notice,        // text: for the user
 };
 

@@ -76,7 +76,7 @@ Hello introduce(const Job& job, Say say) {
   os::end_like(SIGKILL);
 }
 
-[[noreturn]] void relay(int socket) {
+[[noreturn]] void relay(int socket, pid_t host) {
   static TaskList tasks;  // empty until the host tells; no task runs before that
   os::Fd signals(os::signal_descriptor());
   for (;;) {
@@ -88,12 +88,12 @@ Hello introduce(const Job& job, Say say) {
       if (m.say == Say::tasks && !os::receive_message(socket, &tasks, sizeof tasks).ok()) tasks.count = 0;
       if (m.say == Say::ended) os::end_like(static_cast<int>(m.number));
       if (m.say == Say::notice) log(LogLevel::warning, "%s", m.text);
-      if (m.say == Say::stopped) raise(SIGSTOP);  // the launcher sees its process stop as the task stopped
     }
     if (polled[1].revents != 0) {
       os::Signal signal;
       while (os::next_signal(signals.get(), &signal)) {
         if (signal.number == SIGCHLD) continue;  // of the host, if this process founded it
+        if (signal.number == SIGCONT && signal.sender == host) continue;  // the task goes on already
         Message m = make_message(Say::signal);
         m.signal = signal;
         if (!os::send_message(socket, &m, sizeof m).ok()) break;  // the end of the connection is seen above
@@ -140,7 +140,7 @@ Status run_as_proxy(const Job& job, TaskRequest request, const HostOptions& opti
     const os::Fd kept(to_launcher != nullptr ? dup(atoi(to_launcher)) : -1);
     request.close_descriptors();
     os::close_all_but({STDERR_FILENO, socket, kept.get()});
-    relay(socket);
+    relay(socket, m.signal.sender);
   }
   return Status::error(ECONNREFUSED,
                        "cannot join the other ranks of this node: no address space has taken it");
