@@ -97,6 +97,7 @@ Layout::Layout(int shape, int count, Basic basic, uint64_t seed)
     default:
       break;
   }
+  shape_ = shape;
   own_ = type_ != basic.type;
   if (own_) MPI_Type_commit(&type_);
   for (const Block& b : blocks_) span_ = std::max(span_, b.at + b.bytes);

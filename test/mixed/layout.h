@@ -19,6 +19,9 @@ class Layout {
   int count() const { return count_; }
   int elements() const { return elements_; }
   size_t span() const { return span_; }
+  std::string text() const {
+    return "receive of " + std::to_string(elements_) + " elements, shape " + std::to_string(shape_);
+  }
   // The number of basic elements that came, from a receive with this type.
   int elements_of(const MPI_Status& status) const;
   // Puts bytes of a message at their places, as far as they go.
@@ -31,7 +34,7 @@ class Layout {
   };
   MPI_Datatype type_;
   bool own_ = false;
-  int count_, elements_;
+  int count_, elements_, shape_ = 0;
   size_t span_ = 0;
   std::vector<Block> blocks_;
 };

@@ -368,8 +368,11 @@ int Rank::identify(const Pattern& p, const MPI_Status& s, const Layout& layout, 
     CHECK_THAT(k >= 0, got + ": nobody sent that");
   }
   const Message& m = at(k);
+  int raw = -1;
+  MPI_Get_count(&s, MPI_BYTE, &raw);
   CHECK_THAT(m.to == me_ && m.from == from && m.comm == p.comm && m.tag == s.MPI_TAG && m.count == size,
-             got + ", but the bytes are of " + describe(plan_, m));
+             got + ", " + std::to_string(raw) + " bytes in a " + layout.text() + ", but the bytes are of " +
+                 describe(plan_, m));
   CHECK_THAT(open(k), "received twice: " + describe(plan_, m));
   return k;
 }
