@@ -34,6 +34,13 @@ bool RangeSet::reserve_one() {
   return true;
 }
 
+void RangeSet::release() {
+  if (ranges_ != nullptr)
+    os::raw_syscall(SYS_munmap, os::raw_arg(ranges_), static_cast<long>(capacity_ * sizeof(Range)));
+  ranges_ = nullptr;
+  count_ = capacity_ = 0;
+}
+
 size_t RangeSet::first_ending_at_or_after(uintptr_t address) const {
   size_t low = 0, high = count_;
   while (low < high) {

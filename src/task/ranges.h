@@ -16,6 +16,7 @@ class RangeSet {
   void add(uintptr_t begin, uintptr_t end);
   void remove(uintptr_t begin, uintptr_t end);
   bool covers(uintptr_t begin, uintptr_t end) const;
+  void release();  // empties it, and gives its memory back
   size_t size() const { return count_; }
   const Range* begin() const { return ranges_; }
   const Range* end() const { return ranges_ + count_; }

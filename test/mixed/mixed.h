@@ -39,6 +39,7 @@ struct Job {
   size_t pending = 40;                                    // how many receives may be pending without need
   int steps = INT_MAX;                                    // the most in a round
   bool probes = true, cancels = true, persistent = true;  // are there such calls
+  bool buffered = true;                                   // the same; see plan.cpp
   int trace = -1;                                         // the rank that prints its steps
   bool threads = false;                                   // MPI_THREAD_MULTIPLE
   bool one_clock = false;  // all ranks are on one machine: CLOCK_MONOTONIC orders what they do

@@ -156,6 +156,35 @@ static void use_own_memory(const char* plugins) {
   memset(map, 1, 4 << 20);
   munmap(map, 4 << 20);
 
+  // Libraries that come and go.
+  for (int round = 0; round < 3; round++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/libplugin.so", plugins);
+    void* library = dlopen(path, RTLD_NOW);
+    int* data = library != NULL ? dlsym(library, "plugin_counter") : NULL;
+    if (data == NULL || ++*data != 8) fail("a library that was loaded again");
+    dlclose(library);
+    handled = 0;
+    raise(SIGUSR1);
+    if (handled != 1) fail("handlers after dlclose");
+  }
+  // Several at once, and one that is ignored.
+  sigset_t both, mask;
+  sigemptyset(&both);
+  sigaddset(&both, SIGUSR1);
+  sigaddset(&both, SIGUSR2);
+  handled = 0;
+  for (int round = 0; round < 50; round++) {
+    sigprocmask(SIG_BLOCK, &both, &mask);
+    kill(getpid(), SIGUSR1);
+    kill(getpid(), SIGUSR2);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+  }
+  if (handled != 100) fail("two signals at once");
+  signal(SIGSEGV, SIG_IGN);
+  raise(SIGSEGV);
+  signal(SIGSEGV, SIG_DFL);
+
   if (*(int*)plugin_data(plugins) != 7) fail("a library");
   ++*(int*)plugin_data(plugins);
   global = empty_global = of_thread = 4;

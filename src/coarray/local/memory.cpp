@@ -162,7 +162,10 @@ Segment* Memory::allocate(const Team& team, uint64_t bytes, uint64_t alignment) 
     segment->displacement.push_back(static_cast<MPI_Aint>(parts[i].displacement));
     const bool here = static_cast<int>(i) == team.me;
     segment->near.push_back(near_[static_cast<size_t>(team.ranks[i])]);
-    if (here || (space_ != 0 && parts[i].space == space_)) {
+    // A guarded task may not write to what the library has mapped for another one: its own mapping of shared
+    // memory, or the window, leads there.
+    const bool open = reach_ == Reach::space || !os::g_guarded;
+    if (here || (space_ != 0 && parts[i].space == space_ && open)) {
       segment->direct[i] = reinterpret_cast<char*>(parts[i].address);
     } else if (reach_ == Reach::host) {
       MPI_Aint size = 0;

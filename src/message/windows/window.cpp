@@ -28,10 +28,12 @@ bool WindowLock::try_exclusive() {
 
 WindowPart* WindowPart::make(int members) {
   const size_t bytes = sizeof(WindowPart) + static_cast<size_t>(members) * sizeof(std::atomic<uint32_t>);
-  const size_t mapped = os::page_ceil(bytes);
-  void* memory = os::map_memory(mapped);
+  // Others write it: of a guarded task in pages of its own.
+  const size_t mapped = os::g_guarded ? os::page_ceil(bytes) : 0;
+  void* memory =
+      mapped != 0 ? os::map_memory(mapped) : aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
   if (memory == nullptr) return nullptr;
-  os::open_to_all(memory, mapped);
+  if (mapped != 0) os::open_to_all(memory, mapped);
   WindowPart* part = new (memory) WindowPart{};
   part->mapped = mapped;
   for (int i = 0; i < members; i++) new (&part->exposed(i)) std::atomic<uint32_t>(0);
@@ -39,7 +41,11 @@ WindowPart* WindowPart::make(int members) {
 }
 
 void WindowPart::free(WindowPart* part) {
-  os::unmap(part, part->mapped);
+  if (part == nullptr) return;
+  if (part->mapped != 0)
+    os::unmap(part, part->mapped);
+  else
+    ::free(part);
 }
 
 bool Window::open(const Group& group, WindowPart* mine) {

@@ -35,7 +35,7 @@ class WindowLock {
 struct alignas(kLine) WindowPart {
   char* base;
   uint64_t displacement_unit;  // bytes
-  uint64_t mapped;             // bytes of the mapping that this part is
+  uint64_t mapped;             // bytes of the mapping that this part is; 0: malloc'ed
   Barrier* barrier;            // of the first member's part: everybody's
   alignas(kLine) WindowLock lock;
   // Held while elements of this part are updated: makes accumulate operations atomic (MPI-4.0, 12.7.1).

@@ -45,7 +45,7 @@ using tasuki::task::Space;
 using tasuki::task::TaskSlot;
 
 int g_key;
-uint32_t g_rights;
+Space* g_claimed;  // once this task has claimed its memory
 // No constructors: zeros are an empty set.
 alignas(RangeSet) unsigned char g_claimed_storage[sizeof(RangeSet)];
 alignas(RangeSet) unsigned char g_objects_storage[sizeof(RangeSet)];
@@ -99,6 +99,10 @@ void claim_what_is_loaded(const TaskSlot* slot) {
 }
 
 void* guarded_mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+  // Threads that the constructors of libraries have started: what they map now a task that is being loaded
+  // would take for its own.
+  if (Space* space = g_claimed; space != nullptr && space->turn.load() < space->task_count)
+    tasuki::task::wait_for_turn(space, space->task_count);
   const long p = raw_syscall(SYS_mmap, raw_arg(at), static_cast<long>(length), protection, flags, fd, offset);
   if (p < 0 && p > -4096) {
     errno = static_cast<int>(-p);
@@ -139,10 +143,27 @@ int close_object(dl_phdr_info* info, size_t, void*) {
   return 0;
 }
 
-int remember_object(dl_phdr_info* info, size_t, void*) {
+struct Survivors {
+  RangeSet ranges;
+  bool all;
+};
+
+int remember_object(dl_phdr_info* info, size_t, void* argument) {
+  auto* survivors = static_cast<Survivors*>(argument);
   const tasuki::elf::LoadedRange range = tasuki::elf::loaded_range(*info);
-  objects().add(range.begin, range.end);
+  if (range.begin < range.end && (survivors->all || objects().covers(range.begin, range.end)))
+    survivors->ranges.add(range.begin, range.end);
   return 0;
+}
+
+// objects() without libraries that are loaded no more, in whose place another one may come. `all`: with those
+// that have not been closed here. What stays is not closed again: the program may have protected a part.
+void remember_objects(bool all) {
+  Survivors survivors = {{}, all};
+  dl_iterate_phdr(remember_object, &survivors);
+  objects().remove(0, UINTPTR_MAX);
+  for (const Range& r : survivors.ranges) objects().add(r.begin, r.end);
+  survivors.ranges.release();
 }
 
 int count_unloaded(dl_phdr_info* info, size_t, void* argument) {
@@ -150,16 +171,14 @@ int count_unloaded(dl_phdr_info* info, size_t, void* argument) {
   return 1;
 }
 
+unsigned long long g_unloaded;  // libraries so far
+
 // Where ld.so says to debuggers that the list of libraries has changed, with its lock held.
 void on_libraries_changed() {
-  static unsigned long long unloaded_before = 0;
   unsigned long long unloaded = 0;
   dl_iterate_phdr(count_unloaded, &unloaded);
-  if (unloaded != unloaded_before) {
-    // Another library may have come to such a place. Those that stay are closed once more.
-    objects().remove(0, UINTPTR_MAX);
-    unloaded_before = unloaded;
-  }
+  if (unloaded != g_unloaded) remember_objects(false);
+  g_unloaded = unloaded;
   dl_iterate_phdr(close_object, nullptr);
 }
 
@@ -168,7 +187,8 @@ bool watch_mappings() {
   void* map = libc != nullptr ? dlsym(libc, "mmap") : nullptr;
   if (map == nullptr || !tasuki::task::enter_instead(map, reinterpret_cast<const void*>(guarded_mmap)))
     return false;
-  dl_iterate_phdr(remember_object, nullptr);
+  remember_objects(true);
+  dl_iterate_phdr(count_unloaded, &g_unloaded);
   void* changed = dlsym(RTLD_DEFAULT, "_dl_debug_state");
   if (changed != nullptr)
     tasuki::task::enter_instead(changed, reinterpret_cast<const void*>(on_libraries_changed));
@@ -257,16 +277,14 @@ __attribute__((constructor(101))) void guard() {
   if (slot == nullptr || slot->key == 0) return;
   Space* space = slot->space;
   g_key = slot->key;
-  for (uint32_t i = 0; i < space->colours; i++)
-    if (space->keys[i] != g_key) g_rights |= tasuki::os::write_disabled(space->keys[i]);
-  tasuki::os::set_key_rights(g_rights);
-  if (!watch_mappings() || !tasuki::task::guard_handlers(g_rights, report)) {
+  if (!watch_mappings() || !tasuki::task::guard_handlers(tasuki::task::rights_of(*slot), report)) {
     constexpr char kText[] = "tasuki: --guard: the code of libc cannot be changed here\n";
     raw_syscall(SYS_write, 2, raw_arg(kText), sizeof kText - 1);
     _exit(1);
   }
   claim_what_is_loaded(slot);  // last: with what the lines above have mapped
   slot->claimed.store(&claimed());
+  g_claimed = space;
   tasuki::task::give_turn(space, slot->index);
   tasuki::task::wait_for_turn(space, space->task_count);
 }

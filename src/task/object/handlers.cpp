@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 
 #include "os/memory/keys.h"
 #include "os/raw.h"
@@ -15,22 +14,16 @@ using tasuki::os::raw_arg;
 using tasuki::os::raw_syscall;
 using Handler = void (*)(int, siginfo_t*, void*);
 
-namespace {
-constexpr int kSignals = 64;
-}
-
-// What a handler needs before it has rights: the only page of this library that keeps key 0. It can be
-// written only while it is changed.
-struct alignas(tasuki::os::kPageSize) HandlerTable {
+// What is needed before there are rights: the only page of this library that keeps key 0. Read-only.
+struct alignas(tasuki::os::kPageSize) RightsPage {
   uint32_t rights;
-  alignas(8) Handler handler[kSignals + 1];  // by signal
 };
 extern "C" {
-__attribute__((visibility("hidden"))) HandlerTable tasuki_handler_table;
+__attribute__((visibility("hidden"))) RightsPage tasuki_task_rights;
 void tasuki_enter_handler(int, siginfo_t*, void*);
 void tasuki_return_from_handler();
+__attribute__((visibility("hidden"))) void tasuki_run_handler(int, siginfo_t*, void*);
 }
-static_assert(offsetof(HandlerTable, handler) == 8);
 
 // The arguments are in rdi, rsi and rdx; r8 is free. Debuggers know the second function by its instructions.
 asm(R"(
@@ -42,12 +35,10 @@ tasuki_enter_handler:
   mov %rdx, %r8
   xor %ecx, %ecx
   xor %edx, %edx
-  mov tasuki_handler_table(%rip), %eax
+  mov tasuki_task_rights(%rip), %eax
   wrpkru
   mov %r8, %rdx
-  lea tasuki_handler_table+8(%rip), %rcx
-  mov %edi, %eax
-  jmp *(%rcx,%rax,8)
+  jmp tasuki_run_handler
 .size tasuki_enter_handler, .-tasuki_enter_handler
 .balign 16
   nop
@@ -70,11 +61,16 @@ struct KernelAction {
 };
 constexpr unsigned long kRestorer = 0x04000000;  // SA_RESTORER
 constexpr long kMaskBytes = 8;
+constexpr int kSignals = 64;
 
 KeyFault g_report;
-long g_process;              // of the guarded task; its children have other numbers
-KernelAction g_users_fault;  // what the program wants to be done about SIGSEGV
-volatile bool g_locked;
+long g_process;                      // of the guarded task; its children have other numbers
+KernelAction g_users[kSignals + 1];  // what the program wants to be done, by signal
+// On a page that a forked child finds zeroed: another thread may hold it when this one forks.
+struct alignas(os::kPageSize) LockPage {
+  volatile bool locked;
+};
+LockPage g_lock;
 
 Handler known(void (*handler)(int)) {
   return reinterpret_cast<Handler>(reinterpret_cast<void (*)()>(handler));
@@ -94,23 +90,16 @@ class Undisturbed {
   Undisturbed() {
     const uint64_t all = ~uint64_t{0};
     raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, raw_arg(&all), raw_arg(&before_), kMaskBytes);
-    while (__atomic_test_and_set(&g_locked, __ATOMIC_ACQUIRE)) raw_syscall(SYS_sched_yield);
+    while (__atomic_test_and_set(&g_lock.locked, __ATOMIC_ACQUIRE)) raw_syscall(SYS_sched_yield);
   }
   ~Undisturbed() {
-    __atomic_clear(&g_locked, __ATOMIC_RELEASE);
+    __atomic_clear(&g_lock.locked, __ATOMIC_RELEASE);
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_arg(&before_), 0, kMaskBytes);
   }
 
  private:
   uint64_t before_ = 0;
 };
-
-void set_entry(int number, Handler handler) {
-  HandlerTable& table = tasuki_handler_table;
-  os::set_key(&table, sizeof table, PROT_READ | PROT_WRITE, 0);
-  __atomic_store_n(&table.handler[number], handler, __ATOMIC_RELEASE);
-  os::set_key(&table, sizeof table, PROT_READ, 0);
-}
 
 void die_by(int number, const siginfo_t* info) {
   const KernelAction standard = {known(SIG_DFL), 0, nullptr, 0};
@@ -119,25 +108,23 @@ void die_by(int number, const siginfo_t* info) {
   if (info->si_code <= 0) raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), number);
 }
 
-void on_fault(int number, siginfo_t* info, void* context) {
-  if (info->si_code == SEGV_PKUERR) {
-    g_report(info, static_cast<const ucontext_t*>(context));
-    return die_by(number, info);
-  }
-  const KernelAction users = g_users_fault;
-  if (!is_function(users.handler)) return die_by(number, info);
-  if ((users.flags & SA_RESETHAND) != 0) g_users_fault.handler = known(SIG_DFL);
-  users.handler(number, info, context);
+// The kernel is asked to block all signals at first: before Linux 6.12 it could not write the frame of a
+// second handler while the first one has no rights yet.
+KernelAction entered_safely(const KernelAction& users) {
+  KernelAction a = users;
+  a.flags |= kRestorer;
+  a.mask = ~uint64_t{0};
+  a.handler = tasuki_enter_handler;
+  a.restorer = tasuki_return_from_handler;
+  return a;
 }
 
 // SIGSEGV is always caught, in the way that the program wants its own handler to be called.
 KernelAction fault_action(const KernelAction& users) {
   KernelAction a = users;
   if (!is_function(users.handler)) a.flags = SA_ONSTACK;
-  a.flags = (a.flags | SA_SIGINFO | kRestorer) & ~static_cast<unsigned long>(SA_RESETHAND);
-  a.handler = tasuki_enter_handler;
-  a.restorer = tasuki_return_from_handler;
-  return a;
+  a.flags = (a.flags | SA_SIGINFO) & ~static_cast<unsigned long>(SA_RESETHAND);
+  return entered_safely(a);
 }
 
 // As the kernel does it; -errno on failure.
@@ -146,25 +133,19 @@ long change(int number, const KernelAction* wanted, KernelAction* old) {
   const Undisturbed undisturbed;
   KernelAction before;
   if (const long error = kernel_action(number, nullptr, &before); error != 0) return error;
-  if (before.handler == tasuki_enter_handler)
-    before = number == SIGSEGV ? g_users_fault
-                               : KernelAction{tasuki_handler_table.handler[number], before.flags,
-                                              before.restorer, before.mask};
+  if (before.handler == tasuki_enter_handler) before = g_users[number];
   long error = 0;
   if (wanted != nullptr && number == SIGSEGV && (here || is_function(wanted->handler))) {
     const KernelAction mine = fault_action(*wanted);
     error = kernel_action(number, &mine, nullptr);
-    if (error == 0) g_users_fault = *wanted;
-  } else if (wanted != nullptr) {
-    // A child of vfork, which shares this memory, comes here with SIG_DFL and SIG_IGN only.
-    KernelAction mine = *wanted;
-    if (is_function(mine.handler)) {
-      set_entry(number, mine.handler);
-      mine.handler = tasuki_enter_handler;
-      mine.flags |= kRestorer;
-      mine.restorer = tasuki_return_from_handler;
-    }
+    if (error == 0) g_users[number] = *wanted;
+  } else if (wanted != nullptr && is_function(wanted->handler)) {
+    g_users[number] = *wanted;
+    const KernelAction mine = entered_safely(*wanted);
     error = kernel_action(number, &mine, nullptr);
+  } else if (wanted != nullptr) {
+    // A child of vfork, which shares this memory, comes here only.
+    error = kernel_action(number, wanted, nullptr);
   }
   if (old != nullptr) *old = before;
   return error;
@@ -202,11 +183,10 @@ bool guard_handlers(uint32_t rights, KeyFault report) {
   if (sets == nullptr || !enter_instead(sets, reinterpret_cast<const void*>(guarded_sigaction))) return false;
   g_report = report;
   g_process = raw_syscall(SYS_getpid);
-  HandlerTable& table = tasuki_handler_table;
-  os::set_key(&table, sizeof table, PROT_READ | PROT_WRITE, 0);
-  table.rights = rights;
-  table.handler[SIGSEGV] = on_fault;
-  os::set_key(&table, sizeof table, PROT_READ, 0);
+  os::wipe_on_fork(&g_lock, sizeof g_lock);
+  RightsPage& page = tasuki_task_rights;
+  page.rights = rights;
+  os::set_key(&page, sizeof page, PROT_READ, 0);
   for (int number = 1; number <= kSignals; number++) {
     KernelAction action;
     if (kernel_action(number, nullptr, &action) != 0) continue;
@@ -215,4 +195,35 @@ bool guard_handlers(uint32_t rights, KeyFault report) {
   return true;
 }
 
+namespace {
+
+// The mask that the kernel would have set.
+void unblock(int number, const KernelAction& users, const ucontext_t* context) {
+  uint64_t mask;
+  __builtin_memcpy(&mask, &context->uc_sigmask, sizeof mask);
+  mask |= users.mask;
+  if ((users.flags & SA_NODEFER) == 0) mask |= uint64_t{1} << (number - 1);
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_arg(&mask), 0, kMaskBytes);
+}
+
+void run(int number, siginfo_t* info, ucontext_t* context) {
+  const KernelAction users = g_users[number];
+  if (number == SIGSEGV) {
+    if (info->si_code == SEGV_PKUERR) {
+      g_report(info, context);
+      return die_by(number, info);
+    }
+    if (users.handler == known(SIG_IGN) && info->si_code <= 0) return;
+    if (!is_function(users.handler)) return die_by(number, info);
+    if ((users.flags & SA_RESETHAND) != 0) g_users[number].handler = known(SIG_DFL);
+  }
+  unblock(number, users, context);
+  users.handler(number, info, context);
+}
+
+}  // namespace
 }  // namespace tasuki::task
+
+void tasuki_run_handler(int number, siginfo_t* info, void* context) {
+  tasuki::task::run(number, info, static_cast<ucontext_t*>(context));
+}

@@ -13,15 +13,17 @@
 namespace tasuki::task {
 
 // From now on `function` is `target`. False: its code cannot be changed. The function must be 14 bytes long,
-// and nothing may be executing its page: for a process with one thread. No library function is called, since
-// they may be on that page.
+// and nothing may be executing it. No library function is called, since they may be on that page.
 inline bool enter_instead(void* function, const void* target) {
   constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp *0(%rip), then the address
   constexpr uintptr_t kLength = sizeof kJump + sizeof target;
   const uintptr_t at = reinterpret_cast<uintptr_t>(function), page = os::page_floor(at);
   const long length = static_cast<long>(os::page_ceil(at + kLength) - page);
   const long begin = static_cast<long>(page);
-  if (os::raw_syscall(SYS_mprotect, begin, length, PROT_READ | PROT_WRITE) != 0) return false;
+  // A thread that a library's constructor has started may be on the page; some systems forbid that way.
+  if (os::raw_syscall(SYS_mprotect, begin, length, PROT_READ | PROT_WRITE | PROT_EXEC) != 0 &&
+      os::raw_syscall(SYS_mprotect, begin, length, PROT_READ | PROT_WRITE) != 0)
+    return false;
   __builtin_memcpy(function, kJump, sizeof kJump);
   __builtin_memcpy(static_cast<char*>(function) + sizeof kJump, &target, sizeof target);
   return os::raw_syscall(SYS_mprotect, begin, length, PROT_READ | PROT_EXEC) == 0;

@@ -111,6 +111,7 @@ void run_child(void* argument) {
   if (plan->slot->key != 0) wait_for_turn(plan->slot->space, plan->slot->index);
   plan->slot->state.store(TaskState::running, std::memory_order_release);
   os::apply_inherited(plan->inherited);
+  if (plan->slot->key != 0) os::set_key_rights(rights_of(*plan->slot));
   os::jump_to(plan->entry, plan->stack);
 }
 

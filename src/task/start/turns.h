@@ -6,6 +6,7 @@
 
 #include <climits>
 
+#include "os/memory/keys.h"
 #include "os/raw.h"
 #include "task/space.h"
 
@@ -15,6 +16,14 @@ namespace tasuki::task {
 inline void wait_for_turn(Space* space, uint32_t index) {
   for (uint32_t now; (now = space->turn.load()) < index;)
     os::raw_syscall(SYS_futex, os::raw_arg(&space->turn), FUTEX_WAIT_PRIVATE, now, 0);
+}
+
+// Of all threads of a guarded task, from its first instruction on: the keys of other colours are closed.
+inline uint32_t rights_of(const TaskSlot& slot) {
+  uint32_t rights = 0;
+  for (uint32_t i = 0; i < slot.space->colours; i++)
+    if (slot.space->keys[i] != slot.key) rights |= os::write_disabled(slot.space->keys[i]);
+  return rights;
 }
 
 inline bool has_no_turn(Space* space, uint32_t index) {
