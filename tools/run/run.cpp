@@ -138,9 +138,10 @@ int run(const RunOptions& options) {
   host.layout_seed = options.layout_seed != 0 ? options.layout_seed : setting_count("TASUKI_LAYOUT_SEED");
   host.guarded = options.guard || setting_flag("TASUKI_GUARD");
   if (host.guarded && !os::have_keys()) {
-    log(LogLevel::error,
-        "--guard needs memory protection keys, which this processor or its kernel does not have "
-        "(no \"ospke\" in /proc/cpuinfo; `tasuki doctor` says so, too)");
+    if (job.launcher == nullptr || job.local_rank == 0)
+      log(LogLevel::error,
+          "--guard needs memory protection keys, which this processor or its kernel does not have "
+          "(no \"ospke\" in /proc/cpuinfo; `tasuki doctor` says so, too)");
     return 1;
   }
   host.mappings_per_task =
