@@ -69,8 +69,7 @@ constexpr Setting kSettings[] = {
      "instruction, and what is mapped there."},
     {"TASUKI_GUARD", SettingKind::flag, "off", nullptr,
      "on: a task that writes to memory of another task ends with SIGSEGV, and a message says who wrote "
-     "where; "
-     "as `tasuki run --guard`. Needs a processor with memory protection keys."},
+     "where; as `tasuki run --guard`. Needs a processor with memory protection keys."},
     {"TASUKI_DLM_CONFIG", SettingKind::text, "", nullptr,
      "Cluster memory: a TOML file with these settings (page-size = \"64KiB\"). The command line and the "
      "environment override it."},

@@ -7,8 +7,8 @@
 
 #include "message/shared/queues.h"
 #include "message/shared/ring.h"
-#include "message/transfers/sums.h"
 #include "os/clock.h"
+#include "os/memory/keys.h"
 #include "os/process/process.h"
 #include "os/process/self.h"
 
@@ -700,19 +700,11 @@ void Engine::wait(Request* r) {
   wait_for([this, r] { return poll(r, true); });
 }
 
-void Engine::copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes) {
-  copy(destination, source, bytes, Part{});
-}
-
 void Engine::copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
                   const Part& part) {
   // A request brings memory for a job that outlives every late helper.
   Request* r = take_request();
-  if (r == nullptr) {
-    const os::WritesAllowed allowed;
-    if (part.sum != Number::none) return add_region(part.sum, destination, source, part.begin, bytes);
-    return layout::copy(destination, source, part.begin, bytes);
-  }
+  if (r == nullptr) return copy_part(destination, source, bytes, part);
   copy_shared(board_->jobs, destination, source, bytes, options_.transfer.claim_bytes, r->transfer, part);
   give_request(r);
 }

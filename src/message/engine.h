@@ -25,7 +25,6 @@
 #include "message/shared/shared.h"
 #include "message/shared/wait.h"
 #include "message/transfers/transfer.h"
-#include "os/memory/keys.h"
 
 namespace tasuki::message {
 
@@ -163,17 +162,15 @@ class Engine {
         message::help_others(board_->jobs, (self_->slot & 1) != 0 ? End::back : End::front);
   }
 
-  // A large copy of this task's own, shared with idle tasks.
-  void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes);
-  // The same for packed bytes [part.begin, part.begin + bytes), which may be added to what is there.
+  // A large copy of this task's own, shared with idle tasks: packed bytes [part.begin, part.begin + bytes),
+  // which may be added to what is there.
   void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
-            const Part& part);
+            const Part& part = {});
   // The same for copies that are large from so many bytes on.
   void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
             uint64_t share_from) {
     if (bytes >= share_from) return copy(destination, source, bytes);
-    const os::WritesAllowed allowed;
-    layout::copy(destination, source, 0, bytes);
+    copy_part(destination, source, bytes, {});
   }
 
   // Looks for an unexpected message. kAnySource and kAnyTag match all.

@@ -1,5 +1,6 @@
 // A set of address ranges: sorted, disjoint, adjacent ones joined. Memory comes straight from the kernel, so
-// that it can be used below malloc. Not thread-safe.
+// that it can be used below malloc, and a set is never destroyed, since libraries unmap memory while the
+// process ends. Not thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -32,9 +32,8 @@ uint64_t number_of_space() {
   std::atomic<void*>& root = slot->space->roots[task::kRootCoarray];
   void* known = root.load(std::memory_order_acquire);
   if (known == nullptr) {
-    void* page = os::map_memory(os::kPageSize);
+    void* page = os::map_open_memory(os::kPageSize);
     if (page == nullptr) return 0;
-    os::open_to_all(page, os::kPageSize);
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     const uint64_t number =
@@ -96,8 +95,7 @@ void Memory::start(const Team& world) {
 // Each image maps its own part, the others know the address.
 bool Memory::map_plainly(Segment* segment, uint64_t alignment, bool wanted) {
   segment->mapped = os::page_ceil(segment->bytes + (alignment > os::kPageSize ? alignment : 0));
-  segment->mapping = wanted ? os::map_memory(segment->mapped) : nullptr;
-  os::open_to_all(segment->mapping, segment->mapped);  // all images put there
+  segment->mapping = wanted ? os::map_open_memory(segment->mapped) : nullptr;  // all images put there
   if (segment->mapping != nullptr) segment->begin = aligned(segment->mapping, alignment);
   return segment->mapping != nullptr;
 }

@@ -26,9 +26,7 @@ uint64_t room_of(const Cell* cell) {
 }  // namespace
 
 void* map_forever(size_t bytes) {
-  void* memory = os::map_memory(os::page_ceil(bytes));
-  os::open_to_all(memory, os::page_ceil(bytes));
-  return memory;
+  return os::map_open_memory(os::page_ceil(bytes));
 }
 
 Request* RequestPool::take() {

@@ -61,14 +61,19 @@ bool claim(CopyJob& job, End end, uint32_t most, Claim* c) {
   }
 }
 
+void copy_part(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
+               const Part& part) {
+  const os::WritesAllowed allowed;
+  if (part.sum != Number::none)
+    add_region(part.sum, destination, source, part.begin, bytes);
+  else
+    layout::copy(destination, source, part.begin, bytes);
+}
+
 uint64_t copy_claim(const CopyJob& job, const Claim& c) {
   const uint64_t from = c.first * job.unit_bytes;
   const uint64_t n = std::min(c.count * job.unit_bytes, job.bytes - from);
-  const os::WritesAllowed allowed;
-  if (job.sum != Number::none)
-    add_region(job.sum, job.destination, job.source, job.begin + from, n);
-  else
-    layout::copy(job.destination, job.source, job.begin + from, n);
+  copy_part(job.destination, job.source, n, {job.begin + from, job.sum});
   return n;
 }
 

@@ -30,6 +30,16 @@ void cut(CopyJob& job, uint64_t largest_claim_bytes);
 // Lets tasks claim. `pending` is units + 1 from here on.
 void open_job(CopyJob& job);
 
+// Which packed bytes, and what becomes of them there (CopyJob).
+struct Part {
+  uint64_t begin = 0;
+  Number sum = Number::none;
+};
+
+// By the caller alone.
+void copy_part(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
+               const Part& part);
+
 // At most `most` units; false when none is left.
 bool claim(CopyJob& job, End end, uint32_t most, Claim* c);
 // Copies what was claimed; returns its bytes.
@@ -43,12 +53,6 @@ void withdraw(JobBoard& board, CopyJob& job);
 // Claims and copies a part of some announced job: one claim, so that the caller soon looks again for what it
 // waits for. Returns the bytes copied, 0 if there was nothing to do.
 uint64_t help_others(JobBoard& board, End end);
-
-// Which packed bytes, and what becomes of them there (CopyJob).
-struct Part {
-  uint64_t begin = 0;
-  Number sum = Number::none;
-};
 
 // A job of the caller's own, copied by him and by whoever helps: returns when it is done.
 void copy_shared(JobBoard& board, const layout::Region& destination, const layout::Region& source,

@@ -31,9 +31,8 @@ WindowPart* WindowPart::make(int members) {
   // Others write it: of a guarded task in pages of its own.
   const size_t mapped = os::g_guarded ? os::page_ceil(bytes) : 0;
   void* memory =
-      mapped != 0 ? os::map_memory(mapped) : aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
+      mapped != 0 ? os::map_open_memory(mapped) : aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
   if (memory == nullptr) return nullptr;
-  if (mapped != 0) os::open_to_all(memory, mapped);
   WindowPart* part = new (memory) WindowPart{};
   part->mapped = mapped;
   for (int i = 0; i < members; i++) new (&part->exposed(i)) std::atomic<uint32_t>(0);

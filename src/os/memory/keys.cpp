@@ -3,6 +3,7 @@
 #include <cpuid.h>
 #include <sys/mman.h>
 
+#include "os/memory/mapping.h"
 #include "os/raw.h"
 
 namespace tasuki::os {
@@ -22,8 +23,10 @@ bool set_key(void* at, size_t length, int protection, int key) {
   return raw_syscall(SYS_pkey_mprotect, raw_arg(at), static_cast<long>(length), protection, key) == 0;
 }
 
-void open_to_all(void* at, size_t length) {
+void* map_open_memory(size_t length) {
+  void* at = map_memory(length);
   if (g_guarded && at != nullptr) set_key(at, length, PROT_READ | PROT_WRITE, 0);
+  return at;
 }
 
 }  // namespace tasuki::os

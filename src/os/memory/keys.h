@@ -61,7 +61,7 @@ class WritesAllowed {
   uint32_t before_ = 0;
 };
 
-// Readable and writable memory that all tasks write: gives it back the key of new pages.
-void open_to_all(void* at, size_t length);
+// map_memory (mapping.h) of memory that all tasks may write. nullptr: none (errno).
+void* map_open_memory(size_t length);
 
 }  // namespace tasuki::os

@@ -64,9 +64,8 @@ Board* shared_board(task::Space* space) {
   void* existing = root.load(std::memory_order_acquire);
   if (existing != nullptr) return static_cast<Board*>(existing);
   const size_t size = os::page_ceil(sizeof(Board) + space->task_count * sizeof(Board::Member));
-  void* memory = os::map_memory(size);
+  void* memory = os::map_open_memory(size);
   if (memory == nullptr) return nullptr;
-  os::open_to_all(memory, size);
   Board* board = static_cast<Board*>(memory);
   board->magic = kBoardMagic;
   board->family = kFamily;

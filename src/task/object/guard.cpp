@@ -45,17 +45,9 @@ using tasuki::task::Space;
 using tasuki::task::TaskSlot;
 
 int g_key;
-Space* g_claimed;  // once this task has claimed its memory
-// No constructors: zeros are an empty set.
-alignas(RangeSet) unsigned char g_claimed_storage[sizeof(RangeSet)];
-alignas(RangeSet) unsigned char g_objects_storage[sizeof(RangeSet)];
-RangeSet& claimed() {
-  return *reinterpret_cast<RangeSet*>(g_claimed_storage);
-}
-// Loaded libraries whose memory has been closed.
-RangeSet& objects() {
-  return *reinterpret_cast<RangeSet*>(g_objects_storage);
-}
+Space* g_claimed;              // once this task has claimed its memory
+constinit RangeSet g_own;      // what was this task's when it had been loaded
+constinit RangeSet g_objects;  // loaded libraries whose memory has been closed
 
 // "7f..-7f.. rw-p ...": as PROT_*.
 int protection_of(const char* line) {
@@ -67,7 +59,7 @@ int protection_of(const char* line) {
 int add_own_loader(dl_phdr_info* info, size_t, void* argument) {
   const tasuki::elf::LoadedRange range = tasuki::elf::loaded_range(*info);
   if (range.holds(static_cast<const TaskSlot*>(argument)->interpreter))
-    claimed().add(page_floor(range.begin), page_ceil(range.end));
+    g_own.add(page_floor(range.begin), page_ceil(range.end));
   return 0;
 }
 
@@ -75,7 +67,7 @@ int add_own_loader(dl_phdr_info* info, size_t, void* argument) {
 // mapped.
 void claim_what_is_loaded(const TaskSlot* slot) {
   Space* space = slot->space;
-  RangeSet& mine = claimed();
+  RangeSet& mine = g_own;
   char buffer[8192];
   tasuki::task::each_mapping(buffer, [&mine](uintptr_t begin, uintptr_t end, const char* line) {
     if ((protection_of(line) & PROT_WRITE) != 0) mine.add(begin, end);
@@ -115,7 +107,7 @@ void* guarded_mmap(void* at, size_t length, int protection, int flags, int fd, o
 // A library that has just been mapped, before it is relocated. What becomes read-only stays as it is.
 int close_object(dl_phdr_info* info, size_t, void*) {
   const tasuki::elf::LoadedRange range = tasuki::elf::loaded_range(*info);
-  if (range.begin >= range.end || objects().covers(range.begin, range.end)) return 0;
+  if (range.begin >= range.end || g_objects.covers(range.begin, range.end)) return 0;
   uintptr_t fixed_begin = 0, fixed_end = 0;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr)& p = info->dlpi_phdr[i];
@@ -139,7 +131,7 @@ int close_object(dl_phdr_info* info, size_t, void*) {
       close(begin, end, protection);
     }
   }
-  objects().add(range.begin, range.end);
+  g_objects.add(range.begin, range.end);
   return 0;
 }
 
@@ -151,18 +143,18 @@ struct Survivors {
 int remember_object(dl_phdr_info* info, size_t, void* argument) {
   auto* survivors = static_cast<Survivors*>(argument);
   const tasuki::elf::LoadedRange range = tasuki::elf::loaded_range(*info);
-  if (range.begin < range.end && (survivors->all || objects().covers(range.begin, range.end)))
+  if (range.begin < range.end && (survivors->all || g_objects.covers(range.begin, range.end)))
     survivors->ranges.add(range.begin, range.end);
   return 0;
 }
 
-// objects() without libraries that are loaded no more, in whose place another one may come. `all`: with those
+// g_objects without libraries that are loaded no more, in whose place another one may come. `all`: with those
 // that have not been closed here. What stays is not closed again: the program may have protected a part.
 void remember_objects(bool all) {
   Survivors survivors = {{}, all};
   dl_iterate_phdr(remember_object, &survivors);
-  objects().remove(0, UINTPTR_MAX);
-  for (const Range& r : survivors.ranges) objects().add(r.begin, r.end);
+  g_objects.remove(0, UINTPTR_MAX);
+  for (const Range& r : survivors.ranges) g_objects.add(r.begin, r.end);
   survivors.ranges.release();
 }
 
@@ -283,7 +275,7 @@ __attribute__((constructor(101))) void guard() {
     _exit(1);
   }
   claim_what_is_loaded(slot);  // last: with what the lines above have mapped
-  slot->claimed.store(&claimed());
+  slot->claimed.store(&g_own);
   g_claimed = space;
   tasuki::task::give_turn(space, slot->index);
   tasuki::task::wait_for_turn(space, space->task_count);

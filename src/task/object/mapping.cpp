@@ -45,24 +45,21 @@ using tasuki::task::TaskSlot;
 using MapFunction = void* (*)(void*, size_t, int, int, int, off_t);
 using RemapFunction = void* (*)(void*, size_t, size_t, int, ...);
 
-// What this task has mapped. Not destroyed: libraries unmap memory while the process ends.
+// What this task has mapped.
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
-alignas(RangeSet) unsigned char g_storage[sizeof(RangeSet)];
-RangeSet& own() {
-  return *reinterpret_cast<RangeSet*>(g_storage);  // all zeros is an empty set
-}
+constinit RangeSet g_own;
 
 void record(const void* at, size_t length) {
   const uintptr_t begin = reinterpret_cast<uintptr_t>(at);
   pthread_mutex_lock(&g_lock);
-  own().add(begin, page_ceil(begin + length));
+  g_own.add(begin, page_ceil(begin + length));
   pthread_mutex_unlock(&g_lock);
 }
 
 void forget(const void* at, size_t length) {
   const uintptr_t begin = reinterpret_cast<uintptr_t>(at);
   pthread_mutex_lock(&g_lock);
-  own().remove(begin, page_ceil(begin + length));
+  g_own.remove(begin, page_ceil(begin + length));
   pthread_mutex_unlock(&g_lock);
 }
 
@@ -95,7 +92,7 @@ bool on_own_stack(uintptr_t begin, uintptr_t end) {
 
 bool is_own(uintptr_t begin, uintptr_t end) {
   pthread_mutex_lock(&g_lock);
-  const bool mapped_here = own().covers(begin, end);
+  const bool mapped_here = g_own.covers(begin, end);
   pthread_mutex_unlock(&g_lock);
   if (mapped_here) return true;
   const TaskSlot* slot = self();

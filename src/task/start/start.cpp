@@ -323,11 +323,9 @@ Result<Space*> create_space(uint32_t task_count, uint32_t job_task_count, bool g
     space->tasks()[i].index = i;
     space->tasks()[i].launcher_rank = -1;
   }
-  if (guarded) {
-    if (!colour_tasks(space)) {
-      os::unmap(space, length);
-      return Status::error(ENOSPC, "no memory protection key is free (--guard)");
-    }
+  if (guarded && !colour_tasks(space)) {
+    os::unmap(space, length);
+    return Status::error(ENOSPC, "no memory protection key is free (--guard)");
   }
   space->magic = kSpaceMagic;
   return space;
