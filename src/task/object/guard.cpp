@@ -67,22 +67,21 @@ int add_own_loader(dl_phdr_info* info, size_t, void* argument) {
 // mapped.
 void claim_what_is_loaded(const TaskSlot* slot) {
   Space* space = slot->space;
-  RangeSet& mine = g_own;
   char buffer[8192];
-  tasuki::task::each_mapping(buffer, [&mine](uintptr_t begin, uintptr_t end, const char* line) {
-    if ((protection_of(line) & PROT_WRITE) != 0) mine.add(begin, end);
+  tasuki::task::each_mapping(buffer, [](uintptr_t begin, uintptr_t end, const char* line) {
+    if ((protection_of(line) & PROT_WRITE) != 0) g_own.add(begin, end);
     return true;
   });
-  for (const Range& r : *space->before) mine.remove(r.begin, r.end);
+  for (const Range& r : *space->before) g_own.remove(r.begin, r.end);
   for (uint32_t i = 0; i < slot->index; i++)
     if (const RangeSet* theirs = space->tasks()[i].claimed.load())
-      for (const Range& r : *theirs) mine.remove(r.begin, r.end);
-  mine.add(slot->stack_begin, slot->stack_end);
+      for (const Range& r : *theirs) g_own.remove(r.begin, r.end);
+  g_own.add(slot->stack_begin, slot->stack_end);
   dl_iterate_phdr(add_own_loader, const_cast<TaskSlot*>(slot));
-  tasuki::task::each_mapping(buffer, [&mine](uintptr_t begin, uintptr_t end, const char* line) {
+  tasuki::task::each_mapping(buffer, [](uintptr_t begin, uintptr_t end, const char* line) {
     const int protection = protection_of(line);
     if ((protection & PROT_WRITE) == 0) return true;
-    for (const Range& r : mine) {
+    for (const Range& r : g_own) {
       const uintptr_t from = r.begin > begin ? r.begin : begin, to = r.end < end ? r.end : end;
       if (from < to) tasuki::os::set_key(reinterpret_cast<void*>(from), to - from, protection, g_key);
     }
