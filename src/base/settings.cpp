@@ -95,7 +95,8 @@ constexpr Setting kSettings[] = {
     {"TASUKI_DLM_COPIES", SettingKind::choice, "auto", "auto|cache|exclusive",
      "Cluster memory: do servers keep a page that was fetched? cache: yes; exclusive: no, so that more data "
      "fits; auto: as long as there is room."},
-    {"TASUKI_DLM_FAULTS", SettingKind::choice, "auto", "auto|userfault|userfault-user|signal|userfault-copy",
+    {"TASUKI_DLM_FAULTS", SettingKind::choice, "auto",
+     "auto|userfault|userfault-user|signal|userfault-copy|userfault-sigbus",
      "Cluster memory: how the pager catches accesses to absent pages; auto: the best way that the kernel "
      "permits."},
     {"TASUKI_DLM_REPLICAS", SettingKind::count, "1", nullptr,

@@ -44,7 +44,7 @@ enum class Prefetch { automatic, off, sequential, strided, majority };
 enum class Copies { automatic, cache, exclusive };
 // automatic: the first of the following that is permitted. userfault_copy: as userfaultfd works before Linux
 // 6.8.
-enum class Faults { automatic, userfault, userfault_user_mode, signal, userfault_copy };
+enum class Faults { automatic, userfault, userfault_user_mode, signal, userfault_copy, userfault_sigbus };
 
 struct Options {
   uint64_t local_bytes = 0;  // for pages; what does not fit is in the store
@@ -54,6 +54,10 @@ struct Options {
   Prefetch prefetch = Prefetch::automatic;
   Copies copies = Copies::automatic;
   Faults faults = Faults::automatic;
+  // Called before and after what a thread of the program does in a handler to serve its own fault: its calls
+  // of libc are the pager's then.
+  void (*enter)() = [] {};
+  void (*leave)() = [] {};
 };
 
 struct Stats {  // the fields of struct dlm_counters, same order and meaning

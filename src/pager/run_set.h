@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <iterator>
-#include <map>
+
+#include "pager/own_memory.h"
 
 namespace tasuki::pager {
 
@@ -76,7 +77,7 @@ class RunSet {
   }
 
  private:
-  std::map<uint64_t, uint64_t> runs_;  // first -> count
+  OwnMap<uint64_t, uint64_t> runs_;  // first -> count
   uint64_t total_ = 0, next_ = 0;
 };
 

@@ -40,6 +40,7 @@ struct Job {
   int steps = INT_MAX;                                    // the most in a round
   bool probes = true, cancels = true, persistent = true;  // are there such calls
   bool buffered = true;                                   // the same; see plan.cpp
+  bool frees = true;                                      // communicators below what is pending; see rank.cpp
   int trace = -1;                                         // the rank that prints its steps
   bool threads = false;                                   // MPI_THREAD_MULTIPLE
   bool one_clock = false;  // all ranks are on one machine: CLOCK_MONOTONIC orders what they do

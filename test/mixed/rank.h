@@ -68,6 +68,7 @@ class Rank {
   static constexpr int kReceiving = INT_MAX - 1, kEnding = INT_MAX;
   int now_ = -1;
   std::vector<char> done_, deferred_, sent_;
+  std::vector<int> freed_late_;
   std::deque<std::unique_ptr<Operation>> operations_;  // all of the round
   std::vector<Receiving*> pending_;  // active receives in the order in which they were posted
   std::vector<Sending*> series_;

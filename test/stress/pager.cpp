@@ -42,6 +42,7 @@ struct Mode {
 constexpr Mode kModes[] = {{"userfault", Faults::userfault},
                            {"user", Faults::userfault_user_mode},
                            {"copy", Faults::userfault_copy},
+                           {"sigbus", Faults::userfault_sigbus},
                            {"signal", Faults::signal}};
 
 // What all threads use.

@@ -341,7 +341,7 @@ bool sees_pins(const World& w) {
   return w.faults == Faults::userfault && has_direct(w);
 }
 bool moves(const World& w) {
-  return w.faults == Faults::userfault || w.faults == Faults::userfault_user_mode;
+  return w.faults != Faults::userfault_copy && w.faults != Faults::signal;
 }
 bool not_signal(const World& w) {
   return w.faults != Faults::signal;

@@ -192,9 +192,12 @@ void Runtime::lead() {
     checked = ChecksumStore::create(&servers, [&](pager::Slot slot) { return servers.describe(slot); });
     if (checked.ok()) store = checked.value().get();
   }
+  pager::Options of_pager = options.pager;
+  of_pager.enter = [] { t_internal++; };
+  of_pager.leave = [] { t_internal--; };
   before_pager_handler();
   Result<std::unique_ptr<pager::Pager>> created =
-      checked.ok() ? pager::Pager::create(options.pager, store)
+      checked.ok() ? pager::Pager::create(of_pager, store)
                    : Result<std::unique_ptr<pager::Pager>>(checked.status());
   after_pager_handler();
   if (!created.ok()) {

@@ -25,7 +25,7 @@ class Faulty final : public pager::Store {
     return inner_->put(slot, units, from, ticket);
   }
   Status release(pager::Slot slot, uint32_t units) override { return inner_->release(slot, units); }
-  Status progress(std::vector<pager::Ticket>* completed) override {
+  Status progress(pager::Tickets* completed) override {
     Status status = inner_->progress(completed);
     if (hit_ != nullptr) *hit_ ^= std::byte{1};
     hit_ = nullptr;
@@ -55,7 +55,7 @@ TEST(ChecksumStore, NamesTheSlotThatChanged) {
   Faulty faulty(ram.value().get(), 42);
   auto store = ChecksumStore::create(&faulty, describe);
   std::vector<std::byte> page(4 * 4096);
-  std::vector<pager::Ticket> completed;
+  pager::Tickets completed;
   ASSERT_TRUE(store.value()->put(38, 4, page.data(), 1).ok());
   ASSERT_TRUE(store.value()->put(42, 4, page.data(), 2).ok());
   ASSERT_TRUE(store.value()->progress(&completed).ok());

@@ -49,10 +49,23 @@ Status ChecksumStore::put(pager::Slot slot, uint32_t units, const std::byte* fro
   return inner_->put(slot, units, from, enter({ticket, slot, units, nullptr}));
 }
 
-Status ChecksumStore::progress(std::vector<pager::Ticket>* completed) {
-  const size_t before = completed->size(), unit = unit_bytes();
-  Status status = inner_->progress(completed);
-  for (size_t i = before; i < completed->size(); i++) {
+Status ChecksumStore::progress(pager::Tickets* completed) {
+  const size_t first = completed->size();
+  const Status status = inner_->progress(completed);
+  const Status checked = check(completed, first);
+  return checked.ok() ? status : checked;
+}
+
+Status ChecksumStore::collect(pager::Tickets* completed) {
+  const size_t first = completed->size();
+  const Status status = inner_->collect(completed);
+  const Status checked = check(completed, first);
+  return checked.ok() ? status : checked;
+}
+
+Status ChecksumStore::check(pager::Tickets* completed, size_t first) {
+  const size_t unit = unit_bytes();
+  for (size_t i = first; i < completed->size(); i++) {
     const pager::Ticket own = (*completed)[i];
     const Transfer t = transfers_[own];
     free_.push_back(own);
@@ -63,7 +76,7 @@ Status ChecksumStore::progress(std::vector<pager::Ticket>* completed) {
                                       ": a page came back changed (its checksum differs): the memory of that "
                                       "host or the network is faulty");
   }
-  return status;
+  return {};
 }
 
 }  // namespace tasuki::cluster

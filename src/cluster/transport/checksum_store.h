@@ -27,7 +27,8 @@ class ChecksumStore final : public pager::Store {
   Status put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
   Status release(pager::Slot slot, uint32_t units) override { return inner_->release(slot, units); }
   // EIO: a unit came back that is not the one that went.
-  Status progress(std::vector<pager::Ticket>* completed) override;
+  Status progress(pager::Tickets* completed) override;
+  Status collect(pager::Tickets* completed) override;
   bool busy() const override { return inner_->busy(); }
   int longest_rest_ms() const override { return inner_->longest_rest_ms(); }
   bool direct() const override { return inner_->direct(); }
@@ -42,14 +43,16 @@ class ChecksumStore final : public pager::Store {
     const std::byte* to;  // nullptr: a put
   };
   pager::Ticket enter(const Transfer& transfer);
+  // Of the inner store's tickets from `first` on: back to the callers' own, and what came compared.
+  Status check(pager::Tickets* completed, size_t first);
   ChecksumStore(pager::Store* inner, std::function<std::string(pager::Slot)> describe, uint64_t* sums)
       : inner_(inner), describe_(std::move(describe)), sums_(sums) {}
 
   pager::Store* inner_;
   std::function<std::string(pager::Slot)> describe_;
   uint64_t* sums_;
-  std::vector<Transfer> transfers_;
-  std::vector<pager::Ticket> free_;
+  pager::OwnVector<Transfer> transfers_;
+  pager::Tickets free_;
 };
 
 }  // namespace tasuki::cluster

@@ -148,7 +148,7 @@ Status ClusterStore::give_back(uint64_t keep) {
     const std::vector<Range>& list = ranges[server];
     for (size_t at = 0; at < list.size(); at += kRangesInMessage) {
       while (!courier_->may_release(server)) {
-        Status status = collect();
+        Status status = ask_servers();
         if (!status.ok()) return status;
       }
       const size_t count = std::min<size_t>(list.size() - at, kRangesInMessage);
@@ -159,7 +159,7 @@ Status ClusterStore::give_back(uint64_t keep) {
   return {};
 }
 
-Status ClusterStore::collect() {
+Status ClusterStore::ask_servers() {
   tokens_.clear();
   lost_.clear();
   Status status = courier_->progress(&tokens_, &lost_);
@@ -202,15 +202,20 @@ std::vector<int> ClusterStore::lost() const {
   return ranks;
 }
 
-Status ClusterStore::progress(std::vector<pager::Ticket>* completed) {
+Status ClusterStore::progress(pager::Tickets* completed) {
   if (++calls_ % kCallsBetweenLooks == 0 && os::monotonic_ns() - looked_ns_ > 1'000'000'000) {
     look_for_ended_servers();
     looked_ns_ = os::monotonic_ns();
   }
-  Status status = collect();
+  const Status status = ask_servers();
+  const Status collected = collect(completed);
+  return status.ok() ? collected : status;
+}
+
+Status ClusterStore::collect(pager::Tickets* completed) {
   completed->insert(completed->end(), done_.begin(), done_.end());
   done_.clear();
-  return status;
+  return {};
 }
 
 }  // namespace tasuki::cluster

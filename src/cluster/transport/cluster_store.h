@@ -39,7 +39,8 @@ class ClusterStore final : public pager::Store {
   // Memory that was released is given back when it is more than kKeptBytes: a slot that is soon used again
   // costs nothing then.
   Status release(pager::Slot slot, uint32_t units) override;
-  Status progress(std::vector<pager::Ticket>* completed) override;
+  Status progress(pager::Tickets* completed) override;
+  Status collect(pager::Tickets* completed) override;
   bool busy() const override { return !done_.empty() || courier_->busy(); }
   int longest_rest_ms() const override { return courier_->longest_rest_ms(); }
   bool direct() const override { return direct_; }
@@ -73,7 +74,7 @@ class ClusterStore final : public pager::Store {
   Status lost_for_good(pager::Slot slot) const;
   void look_for_ended_servers();
   Status give_back(uint64_t keep);
-  Status collect();
+  Status ask_servers();
 
   std::vector<Lender> lenders_;
   std::unique_ptr<Courier> courier_;
@@ -82,9 +83,9 @@ class ClusterStore final : public pager::Store {
   bool direct_;  // no server is asked by message
   CopyTeam team_;
   Ranges released_;  // not given back yet
-  std::vector<Move> moves_;
-  std::vector<uint32_t> free_moves_;
-  std::vector<pager::Ticket> done_;
+  pager::OwnVector<Move> moves_;
+  pager::OwnVector<uint32_t> free_moves_;
+  pager::Tickets done_;
   std::vector<uint64_t> tokens_, lost_;
   uint32_t calls_ = 0;
   int64_t looked_ns_ = 0;

@@ -19,7 +19,7 @@ class CopyTeam {
 
   // Calls part(first, end) for pieces of [0, bytes), each a multiple of 4096 but the last, and returns when
   // all are done. Small amounts are the caller's alone: waking a thread takes as long as copying some 256
-  // KiB. One caller at a time.
+  // KiB. One caller at a time. A part that captures two words allocates nothing.
   using Part = std::function<void(size_t first, size_t end)>;
   void run(size_t bytes, const Part& part);
 

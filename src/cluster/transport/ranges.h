@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
+
+#include "pager/own_memory.h"
 
 namespace tasuki::cluster {
 
@@ -51,7 +52,7 @@ class Ranges {
   }
 
  private:
-  std::map<uint64_t, uint64_t> ranges_;  // begin -> end
+  pager::OwnMap<uint64_t, uint64_t> ranges_;  // begin -> end
   uint64_t size_ = 0;
 };
 

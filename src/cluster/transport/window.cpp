@@ -44,7 +44,8 @@ WindowMemory::~WindowMemory() {
 
 void WindowMemory::get(uint64_t slot, uint32_t units, std::byte* to, CopyTeam* team) const {
   const std::byte* from = memory_ + slot * unit_;
-  team->run(units * unit_, [&](size_t first, size_t end) { memcpy(to + first, from + first, end - first); });
+  team->run(units * unit_,
+            [to, from](size_t first, size_t end) { memcpy(to + first, from + first, end - first); });
 }
 
 Status WindowMemory::put(uint64_t slot, uint32_t units, const std::byte* from, CopyTeam* team) {
@@ -55,8 +56,9 @@ Status WindowMemory::put(uint64_t slot, uint32_t units, const std::byte* from, C
     const std::byte* source = from + i * unit_;
     const size_t offset = (slot + i) * unit_;
     if (has_memory) {
-      team->run(n * unit_, [&](size_t first, size_t end) {
-        stream_out(memory_ + offset + first, source + first, end - first);
+      std::byte* const to = memory_ + offset;
+      team->run(n * unit_, [to, source](size_t first, size_t end) {
+        stream_out(to + first, source + first, end - first);
         _mm_sfence();
       });
     } else {

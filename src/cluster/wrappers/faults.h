@@ -1,4 +1,4 @@
-// The program's SIGSEGV where the pager catches that signal itself (pager/mappers/signal_mapper.cpp): the
+// The program's SIGSEGV or SIGBUS, where the pager catches that signal (pager/mappers/fault_signal.h): the
 // program's handler stays behind the pager's, whenever it is installed, and the signal is never blocked.
 #pragma once
 

@@ -85,7 +85,7 @@ UserFault::~UserFault() {
   if (fd_ >= 0) close(fd_);
 }
 
-Result<UserFault> UserFault::open(bool user_mode_only) {
+Result<UserFault> UserFault::open(bool user_mode_only, FaultDelivery delivery) {
   uint64_t all = 0;
   if (!offered(user_mode_only, &all)) {
     const int error = errno;
@@ -102,6 +102,13 @@ Result<UserFault> UserFault::open(bool user_mode_only) {
   api.api = UFFD_API;
   api.features = all & (UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_MOVE | UFFD_FEATURE_THREAD_ID |
                         UFFD_FEATURE_EXACT_ADDRESS);
+  if (delivery == FaultDelivery::signal) {
+    if ((all & UFFD_FEATURE_SIGBUS) == 0) {
+      close(fd);
+      return Status::error(ENOSYS, "this kernel does not send SIGBUS for absent pages (Linux 4.14)");
+    }
+    api.features |= UFFD_FEATURE_SIGBUS;
+  }
   const uint64_t features = api.features;
   if (ioctl(fd, UFFDIO_API, &api) != 0) {
     const int error = errno;

@@ -18,10 +18,14 @@ struct FaultEvent {
   int thread = 0;           // kernel thread id, 0: not said
 };
 
+// message: read() has the fault, and the thread sleeps in the kernel until it is served. signal: the thread
+// gets SIGBUS, and a system call fails with EFAULT, as with user_mode_only.
+enum class FaultDelivery : bool { message, signal };
+
 class UserFault {
  public:
   // EPERM: not permitted (the text says what would help); ENOSYS: not in this kernel or filtered.
-  static Result<UserFault> open(bool user_mode_only);
+  static Result<UserFault> open(bool user_mode_only, FaultDelivery delivery = FaultDelivery::message);
   UserFault(UserFault&& other) noexcept;
   UserFault& operator=(UserFault&&) = delete;
   ~UserFault();

@@ -12,6 +12,11 @@ namespace tasuki::os {
 // What a thread brings about itself: blocked, these would end the program without a word.
 inline constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 
+// From now on the calling thread blocks these and no others. Async-signal-safe.
+inline void block_only(const sigset_t& set) {
+  pthread_sigmask(SIG_SETMASK, &set, nullptr);
+}
+
 enum class Blocked { all, all_but_faults };
 
 // Blocks signals of the calling thread for as long as it lives. Async-signal-safe.

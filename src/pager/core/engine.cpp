@@ -36,7 +36,7 @@ Result<std::unique_ptr<Pager>> Pager::create(const Options& options, Store* stor
 Engine::Engine(const Options& options, Store* store, std::unique_ptr<Mapper> mapper)
     : options_(options),
       mapper_(std::move(mapper)),
-      commands_(&wakeup_),
+      commands_(&wakeup_, &turn_),
       regions_(mapper_.get()),
       slots_(store, &failure_),
       transport_(store, &slots_, &failure_),
@@ -44,7 +44,7 @@ Engine::Engine(const Options& options, Store* store, std::unique_ptr<Mapper> map
       swaps_(options, &residency_, &transport_, &failure_),
       read_ahead_(&regions_, &residency_, &transport_, &swaps_),
       loop_(options, {mapper_.get(), &regions_, &residency_, &transport_, &swaps_, &read_ahead_, &wait_times_,
-                      &commands_, &wakeup_, &failure_}),
+                      &commands_, &turn_, &wakeup_, &failure_}),
       pins_(&regions_, &residency_, &swaps_, &loop_, &commands_),
       advisor_(&regions_, &residency_, &swaps_, &read_ahead_, &commands_) {}
 

@@ -10,8 +10,8 @@
 //   FaultLoop    the pager's thread: faults, and all of the above
 //   Pins, Advisor  what the program asks for by name
 //
-// Everything but the entry points of Pager, Commands and the names of regions runs in the thread of serve(),
-// so nothing else needs a lock.
+// Everything but the entry points of Pager, Commands and the names of regions runs by turns (threads/turn.h),
+// in the thread of serve() and in threads that serve their own faults, so nothing else needs a lock.
 #pragma once
 
 #include "pager/core/advisor.h"
@@ -53,6 +53,7 @@ class Engine final : public Pager {
   Failure failure_;
   WaitTimes wait_times_;
   os::Wakeup wakeup_;
+  Turn turn_;
   mutable Commands commands_;
   Regions regions_;
   Slots slots_;

@@ -2,6 +2,9 @@
 
 #include "os/clock.h"
 #include "os/files/streams.h"
+#include "os/process/cpu.h"
+#include "os/process/signals.h"
+#include "os/process/thread.h"
 
 namespace tasuki::pager {
 namespace {
@@ -9,12 +12,17 @@ namespace {
 // How long the loop looks for the next fault before it sleeps: a woken thread costs the program more than
 // that.
 constexpr double kSpin = 50e-6;
+// How often a thread that needs the pager's looks whether its page is there before it sleeps: some 20 us.
+constexpr int kLooks = 500;
 
 }  // namespace
 
 FaultLoop::FaultLoop(const Options& options, const Roles& roles)
     : roles_(roles),
       catcher_catches_(options.protocol == Protocol::as2),
+      faults_served_here_(roles.mapper->serve_by(this)),
+      enter_(options.enter),
+      leave_(options.leave),
       streams_(options.protocol == Protocol::ahead ? options.prefetch : Prefetch::off,
                options.local_bytes / kUnit),
       catcher_(roles.mapper, roles.wakeup) {}
@@ -25,6 +33,7 @@ bool FaultLoop::serve(Fault* fault) {
   Region* region = roles_.regions->of(address);
   if (region == nullptr || !region->watched()) {  // freed meanwhile: the program's own mistake
     roles_.mapper->wake(reinterpret_cast<std::byte*>(event.address & ~(kUnit - 1)), 1);
+    Wait{0, 0, fault->served}.end();
     return true;
   }
   const uint64_t unit = region->unit_of(address);
@@ -34,10 +43,12 @@ bool FaultLoop::serve(Fault* fault) {
     fault->since = now;
   }
   fault->waited = true;
-  const Wait wait{event.thread, fault->since};
+  const Wait wait{event.thread, fault->since, fault->served};
   if (region->page(unit) != kNoPage) {
-    if (roles_.residency->fault(*region, unit, event.write, &wait) == Action::unprotect)
+    const Action action = roles_.residency->fault(*region, unit, event.write, &wait);
+    if (action == Action::unprotect)
       streams_.written(region->id(), roles_.residency->page(region->page(unit)).first);
+    if (action == Action::unprotect || action == Action::wake) wait.end();
     return true;
   }
   if (roles_.swaps->blocked()) return false;
@@ -79,15 +90,76 @@ bool FaultLoop::serve_faults() {
   return any || n > 0;
 }
 
+// In the thread that faulted. Nothing here may wait for another thread of the program, which may be the one
+// that this handler has interrupted.
+bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) {
+  const os::NoCancellation whole;  // the store writes files
+  enter_();
+  std::atomic<uint32_t> served{0};
+  const Here here = begin_here(event, &served);
+  leave_();
+  if (here != Here::waits) return here == Here::served;
+  roles_.wakeup->wake();
+  for (int i = 0; i < kLooks; i++) {
+    if (served.load(std::memory_order_acquire) != 0) return true;
+    os::cpu_relax();
+  }
+  os::block_only(before);  // this may take long
+  while (served.load(std::memory_order_acquire) == 0) os::futex_wait(&served, 0);
+  return true;
+}
+
+FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, std::atomic<uint32_t>* served) {
+  const Turn::Urgent turn(roles_.turn);
+  const Region* region = roles_.regions->of(reinterpret_cast<std::byte*>(event.address));
+  if (region == nullptr || !region->watched()) return Here::not_a_region;
+  Fault fault;
+  fault.event = event;
+  fault.since = os::monotonic_seconds();
+  roles_.wait_times->fault(event.thread);
+  if (serve_at_once(&fault)) {
+    if (has_work()) roles_.wakeup->wake();
+    return Here::served;
+  }
+  fault.served = served;
+  deferred_.push_back(fault);
+  return Here::waits;
+}
+
+// Where transfers are copies that are over when they return. False: something else must be over first.
+bool FaultLoop::serve_at_once(Fault* fault) {
+  if (!roles_.transport->direct() || !deferred_.empty()) return false;
+  roles_.swaps->collect();
+  if (!serve(fault)) return false;
+  roles_.swaps->collect();
+  if (roles_.swaps->keep_room(roles_.regions->units())) roles_.swaps->collect();
+  return roles_.failure->ok();
+}
+
+// Something that the pager's thread does while nobody faults.
+bool FaultLoop::has_work() const {
+  return !roles_.transport->idle() || !deferred_.empty() || !roles_.read_ahead->empty() ||
+         roles_.commands->unfinished();
+}
+
+bool FaultLoop::work() {
+  bool any = roles_.commands->serve();
+  any = serve_faults() || any;
+  any = roles_.swaps->progress() || any;
+  any = (deferred_.empty() && roles_.read_ahead->step()) || any;
+  // Threads that serve themselves keep room, too: only beside other work.
+  const bool kept = faults_served_here_ && roles_.transport->direct() && !any;
+  return (!kept && roles_.swaps->keep_room(roles_.regions->units())) || any;
+}
+
 void FaultLoop::rest(bool idle) {
-  if (!idle || !roles_.transport->idle() || !deferred_.empty() || !roles_.read_ahead->empty() ||
-      roles_.commands->unfinished()) {
+  if (!idle) {
     idle_since_ = 0;
     return;
   }
   const double now = os::monotonic_seconds();
   if (idle_since_ == 0) idle_since_ = now;
-  if (now - idle_since_ < kSpin) return;
+  if (now - idle_since_ < (faults_served_here_ ? 0 : kSpin)) return;
   // stop() may have come just before Commands::serve() took the event, and would not be heard again.
   if (stop_.load()) return;
   os::Awaited awaited[2] = {os::Awaited(roles_.wakeup->descriptor()),
@@ -99,16 +171,19 @@ Status FaultLoop::run() {
   roles_.commands->begin();
   if (catcher_catches_) catcher_.start();
   while (!stop_.load(std::memory_order_relaxed) && roles_.failure->ok()) {
-    bool any = roles_.commands->serve();
-    any = serve_faults() || any;
-    any = roles_.swaps->progress() || any;
-    any = (deferred_.empty() && roles_.read_ahead->step()) || any;
-    any = roles_.swaps->keep_room(roles_.regions->units()) || any;
-    rest(!any);
+    bool idle;
+    {
+      const std::lock_guard turn(*roles_.turn);
+      idle = !work() && !has_work();
+    }
+    rest(idle);
   }
   catcher_.stop();
-  // The store outlives the pager: it must have no transfer from or to memory that will be gone.
-  while (roles_.failure->ok() && !roles_.transport->idle()) roles_.swaps->progress();
+  {
+    // The store outlives the pager: it must have no transfer from or to memory that will be gone.
+    const std::lock_guard turn(*roles_.turn);
+    while (roles_.failure->ok() && !roles_.transport->idle()) roles_.swaps->progress();
+  }
   roles_.commands->end();
   return roles_.failure->status();
 }

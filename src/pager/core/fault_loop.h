@@ -1,9 +1,9 @@
 // The pager's thread: takes the program's faults and serves them, brings what is read ahead, carries commands
-// out, and sleeps when there is nothing to do.
+// out, and sleeps when there is nothing to do. Where the mapper lets them, threads serve their faults
+// themselves (serve_here), as far as nobody else is needed for it.
 #pragma once
 
 #include <atomic>
-#include <deque>
 
 #include "pager/core/read_ahead.h"
 #include "pager/core/swaps.h"
@@ -15,11 +15,12 @@ namespace tasuki::pager {
 struct Fault {  // and what was decided about it, once, however often it must wait
   os::FaultEvent event;
   double since = 0;
+  std::atomic<uint32_t>* served = nullptr;  // as Wait's
   bool planned = false, waited = false;
   FetchPlan plan;
 };
 
-class FaultLoop {
+class FaultLoop final : public FaultServer {
  public:
   struct Roles {  // all outlive the loop
     Mapper* mapper;
@@ -30,6 +31,7 @@ class FaultLoop {
     ReadAhead* read_ahead;
     WaitTimes* wait_times;
     Commands* commands;
+    Turn* turn;
     const os::Wakeup* wakeup;
     const Failure* failure;
   };
@@ -39,6 +41,8 @@ class FaultLoop {
   Status run();
   void stop();  // any thread
 
+  bool serve_here(const os::FaultEvent& event, const sigset_t& before) override;
+
   // False: the fault must wait until something else is over.
   bool serve(Fault* fault);
   void forget(const Region& region);
@@ -46,13 +50,21 @@ class FaultLoop {
  private:
   size_t next_faults(os::FaultEvent* events, size_t max);
   bool serve_faults();
+  enum class Here { not_a_region, served, waits };
+  Here begin_here(const os::FaultEvent& event, std::atomic<uint32_t>* served);
+  bool serve_at_once(Fault* fault);
+  bool work();
+  bool has_work() const;
   void rest(bool idle);
 
   Roles roles_;
   const bool catcher_catches_;
+  const bool faults_served_here_;
+  void (*const enter_)();
+  void (*const leave_)();
   Streams streams_;
   Catcher catcher_;
-  std::deque<Fault> deferred_;  // that must wait, oldest first
+  OwnDeque<Fault> deferred_;  // that must wait, oldest first
   double idle_since_ = 0;
   std::atomic<bool> stop_{false};
 };

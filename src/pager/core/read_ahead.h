@@ -2,8 +2,6 @@
 // and what the program said it will need. Oldest first, one page at a time.
 #pragma once
 
-#include <deque>
-
 #include "pager/core/swaps.h"
 
 namespace tasuki::pager {
@@ -41,7 +39,7 @@ class ReadAhead {
   const Residency& residency_;
   const Transport& transport_;
   Swaps* swaps_;
-  std::deque<Ahead> ahead_;
+  OwnDeque<Ahead> ahead_;
 };
 
 }  // namespace tasuki::pager

@@ -178,6 +178,7 @@ void Residency::appear(PageId id) {
   const double now = os::monotonic_seconds();
   victims_.appear(id, now);
   wait_times_->served(page.waits, now);
+  for (const Wait& wait : page.waits) wait.end();
   page.waits.clear();
 }
 

@@ -56,6 +56,17 @@ bool Swaps::bring(Region* region, uint64_t unit, const FetchPlan& plan, bool wri
 
 bool Swaps::progress() {
   const bool any = transport_->progress();
+  go_on();
+  return any;
+}
+
+bool Swaps::collect() {
+  const bool any = transport_->collect();
+  go_on();
+  return any;
+}
+
+void Swaps::go_on() {
   for (PageId id; (id = transport_->next_complete()) != kNoPage;) {
     if (residency_->state(id) == State::arriving) {
       residency_->received(id);
@@ -65,7 +76,6 @@ bool Swaps::progress() {
     }
     finish_swap();
   }
-  return any;
 }
 
 void Swaps::arrive(PageId id) {
@@ -149,7 +159,7 @@ bool Swaps::make_room(uint32_t units) {
     }
     if (budget.limbo() > 0) continue;
     if (!transport_->direct()) return false;
-    progress();
+    collect();
   }
   return false;
 }

@@ -2,8 +2,6 @@
 // making room. Swaps decides; Residency and Transport do.
 #pragma once
 
-#include <vector>
-
 #include "pager/core/residency.h"
 #include "pager/pages/streams.h"
 
@@ -21,6 +19,8 @@ class Swaps {
   bool blocked() const { return one_at_a_time() && (transport_->pages() > 0 || !arrived_.empty()); }
   // Goes on with what has arrived or been sent. False: nothing has.
   bool progress();
+  // The same of transfers that are over without asking, of a direct() store.
+  bool collect();
   // Between faults, with so many units allocated: memory that is free at once when the next fault comes.
   // False: there is enough, or none to be had.
   bool keep_room(uint64_t allocated);
@@ -28,6 +28,7 @@ class Swaps {
  private:
   bool one_at_a_time() const { return protocol_ != Protocol::ahead; }
   void arrive(PageId id);
+  void go_on();
   void finish_swap();
   bool evict_one();
   void evict_surplus();
@@ -40,7 +41,7 @@ class Swaps {
   Transport* transport_;
   Failure* failure_;
   bool keeping_room_ = false;
-  std::vector<PageId> arrived_;  // cs, cross: their swap is not over
+  OwnVector<PageId> arrived_;  // cs, cross: their swap is not over
 };
 
 }  // namespace tasuki::pager

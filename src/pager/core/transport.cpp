@@ -37,10 +37,10 @@ void Transport::start(PageId id, const Page& page, Direction direction) {
   }
 }
 
-bool Transport::progress() {
+bool Transport::note(Status (Store::*ask)(Tickets*)) {
   tickets_.clear();
   next_ticket_ = 0;
-  const Status status = store_->progress(&tickets_);
+  const Status status = (store_->*ask)(&tickets_);
   if (!status.ok()) {
     tickets_.clear();
     failure_->report(status);

@@ -2,8 +2,6 @@
 // way, and measures the traffic. What an arrived or sent page means is for others to decide.
 #pragma once
 
-#include <vector>
-
 #include "pager/failure.h"
 #include "pager/pages/pages.h"
 #include "pager/pages/slots.h"
@@ -20,8 +18,11 @@ class Transport {
   // All units of the page have slots. Nothing completes before next_complete().
   void start(PageId id, const Page& page, Direction direction);
   // Asks the store what is over. False: nothing is.
-  bool progress();
-  // Of what progress() heard of: the next page that has arrived or been sent as a whole; kNoPage: no more.
+  bool progress() { return note(&Store::progress); }
+  // What is over without asking, of a direct() store. False: nothing is.
+  bool collect() { return note(&Store::collect); }
+  // Of what progress() or collect() heard of: the next page that has arrived or been sent as a whole;
+  // kNoPage: no more.
   PageId next_complete();
 
   bool under_way(PageId id) const { return id < loads_.size() && loads_[id].transfers > 0; }
@@ -36,6 +37,8 @@ class Transport {
   void report(Stats* stats) const;
 
  private:
+  bool note(Status (Store::*ask)(Tickets*));
+
   // In one direction.
   struct Traffic {
     uint64_t swaps = 0, bytes = 0;
@@ -53,8 +56,8 @@ class Transport {
   const Slots* slots_;
   Failure* failure_;
   Traffic in_, out_;
-  std::vector<Load> loads_;
-  std::vector<Ticket> tickets_;
+  OwnVector<Load> loads_;
+  Tickets tickets_;
   size_t next_ticket_ = 0;
   uint32_t in_flight_ = 0;
 };

@@ -3,6 +3,7 @@
 //
 //   move   userfaultfd and UFFDIO_MOVE (Linux 6.8): physical pages change their address; nothing is copied or cleared
 //   copy   userfaultfd with write protection (Linux 5.7): UFFDIO_COPY in; protect, send from where it is, then discard
+//   sigbus as move, but the thread that faults serves itself, in the handler of SIGBUS
 //   signal SIGSEGV and a memory file mapped twice: where userfaultfd is not permitted
 //
 // Ways that lose data, seen: copying a page and then discarding it (a write in between is lost); mprotect and
@@ -11,13 +12,14 @@
 // One thread calls all of it, except wait_for_fault's waker. Lengths are in units of 4 KiB.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "base/status.h"
 #include "os/memory/userfault.h"
+#include "pager/own_memory.h"
 
 namespace tasuki::pager {
 
@@ -28,11 +30,25 @@ struct Piece {  // of a buffer
   uint32_t units = 0;
   bool zero = false;  // fresh from the system, all bytes 0
 };
-using Pieces = std::vector<Piece>;
+using Pieces = OwnVector<Piece>;
+
+// Serves faults in the threads that make them, in the handler of a signal.
+class FaultServer {
+ public:
+  // True: the access may be tried again; false: it is not to a region. `before`: the signals that the thread
+  // had blocked; now it blocks all.
+  virtual bool serve_here(const os::FaultEvent& event, const sigset_t& before) = 0;
+
+ protected:
+  ~FaultServer() = default;
+};
 
 class Mapper {
  public:
   virtual ~Mapper() = default;
+
+  // True: faults go to this one, and faults() has none.
+  virtual bool serve_by(FaultServer*) { return false; }
 
   // Memory for a region: zero-filled, not watched. nullptr: none (errno).
   virtual std::byte* reserve(size_t bytes, size_t alignment) = 0;
@@ -69,10 +85,11 @@ class Mapper {
 
   // Faults that wait; 0: none now.
   virtual size_t faults(os::FaultEvent* events, size_t max) = 0;
-  virtual int descriptor() const = 0;  // readable when there are faults
+  virtual int descriptor() const = 0;  // readable when there are faults; negative: there never are
 };
 
 Result<std::unique_ptr<Mapper>> make_userfault_mapper(bool user_mode_only);
+Result<std::unique_ptr<Mapper>> make_sigbus_mapper();
 Result<std::unique_ptr<Mapper>> make_copy_mapper(bool user_mode_only);
 Result<std::unique_ptr<Mapper>> make_signal_mapper();
 

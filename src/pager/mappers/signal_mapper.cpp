@@ -8,8 +8,6 @@
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,12 +17,12 @@
 #include <csignal>
 #include <cstring>
 #include <map>
-#include <new>
 #include <string>
 
 #include "os/files/descriptor.h"
 #include "os/memory/mapping.h"
 #include "os/process/futex.h"
+#include "pager/mappers/fault_signal.h"
 #include "pager/mappers/mapper.h"
 #include "pager/mappers/region_memory.h"
 #include "pager/run_set.h"
@@ -46,26 +44,20 @@ struct Waiter {
   int thread = 0;
 };
 
-// What the handler may look at. A handler is the process's, so there is one of these.
+// What the handler looks at.
 struct Shared {
-  std::atomic<uintptr_t> lowest{UINTPTR_MAX}, highest{0};
   std::array<Waiter, 512> waiters;
   int event = -1;
-  struct sigaction before = {};
-  std::atomic<bool> used{false};
   // Regions come and go while threads fault: ranges in a table that is only read here.
   struct Range {
     std::atomic<uintptr_t> first{0}, end{0};
   };
   std::array<Range, 4096> ranges;
   std::atomic<uint32_t> range_count{0};
-  // In a page that a child of fork sees as zeros: nobody serves the child's faults.
-  std::atomic<uint32_t>* serving = nullptr;
 };
 Shared shared;
 
 bool watched(uintptr_t address) {
-  if (shared.serving->load() == 0) return false;
   const uint32_t n = shared.range_count.load(std::memory_order_acquire);
   for (uint32_t i = 0; i < n; i++)
     if (address >= shared.ranges[i].first.load(std::memory_order_acquire) &&
@@ -74,41 +66,22 @@ bool watched(uintptr_t address) {
   return false;
 }
 
-void pass_on(int signal, siginfo_t* info, void* context) {
-  const struct sigaction& before = shared.before;
-  if ((before.sa_flags & SA_SIGINFO) != 0) {
-    before.sa_sigaction(signal, info, context);
-  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-    before.sa_handler(signal);
-  } else if (info->si_code > 0) {
-    // The access faults again, and now as it would have without us.
-    sigaction(SIGSEGV, &before, nullptr);
-  } else if (before.sa_handler == SIG_DFL) {  // sent by somebody
-    sigaction(SIGSEGV, &before, nullptr);
-    raise(signal);
-  }
-}
-
-void on_fault(int signal, siginfo_t* info, void* context) {
-  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-  if (info->si_code <= 0 || !watched(address)) return pass_on(signal, info, context);
-  const int error = errno;
-  static constexpr greg_t kWrite = 2;  // of the processor's page fault error code
-  const bool write = (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite) != 0;
-  const auto thread = static_cast<int>(syscall(SYS_gettid));
+// The thread that faulted: says so, and sleeps.
+bool wait_in_handler(const os::FaultEvent& event, const sigset_t&) {
+  if (!watched(event.address)) return false;
   Waiter* mine = nullptr;
-  for (size_t i = static_cast<size_t>(thread); mine == nullptr; i++) {
+  for (size_t i = static_cast<size_t>(event.thread); mine == nullptr; i++) {
     Waiter& w = shared.waiters[i % shared.waiters.size()];
     uint32_t expected = w.state.load();
     if ((expected & Waiter::kPhase) == Waiter::kFree &&
         w.state.compare_exchange_strong(expected, expected | Waiter::kClaimed))
       mine = &w;
-    else if ((i - static_cast<size_t>(thread)) % shared.waiters.size() == shared.waiters.size() - 1)
+    else if ((i - static_cast<size_t>(event.thread)) % shared.waiters.size() == shared.waiters.size() - 1)
       sched_yield();  // all are in use
   }
-  mine->address = address;
-  mine->write = write;
-  mine->thread = thread;
+  mine->address = event.address;
+  mine->write = event.write;
+  mine->thread = event.thread;
   const uint32_t use = mine->state.load() & ~uint32_t{Waiter::kPhase};
   mine->set(Waiter::kPosted);
   const uint64_t one = 1;
@@ -116,44 +89,22 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   // A signal whose handler faults uses a waiter of its own, above this one on the stack.
   for (uint32_t s = mine->state.load(); (s & ~uint32_t{Waiter::kPhase}) == use; s = mine->state.load())
     os::futex_wait(&mine->state, s);
-  errno = error;
+  return true;
 }
 
 class SignalMapper final : public Mapper {
  public:
   SignalMapper(os::Fd memory, os::Fd event) : memory_(std::move(memory)), event_(std::move(event)) {}
   ~SignalMapper() override {
-    if (!started_) return;
-    sigaction(SIGSEGV, &shared.before, nullptr);
-    shared.serving->store(0);
+    signal_.stop();
     shared.range_count.store(0);
     for (const auto& [at, bytes] : pool_) os::unmap(at, bytes);
-    shared.used.store(false);
   }
 
   Status start() {
-    if (shared.used.exchange(true))
-      return Status::error(EBUSY, "another pager of this process catches SIGSEGV");
-    shared.event = event_.get();
-    if (shared.serving == nullptr) {  // for the rest of the process: a fault may be looking at it
-      void* page = os::map_memory(kUnit);
-      if (page == nullptr || !os::wipe_on_fork(page, kUnit)) {
-        shared.used.store(false);
-        return Status::error(ENOMEM, "SIGSEGV cannot be caught: no memory that fork clears (Linux 4.14)");
-      }
-      shared.serving = new (page) std::atomic<uint32_t>(0);
-    }
-    shared.serving->store(1);
-    struct sigaction action = {};
-    action.sa_sigaction = on_fault;
-    // The handler of another signal may fault while this thread waits.
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
-    if (sigaction(SIGSEGV, &action, &shared.before) != 0) {
-      shared.used.store(false);
-      return Status::error(errno, "cannot catch SIGSEGV");
-    }
-    started_ = true;
-    return {};
+    const Status started = signal_.start(SIGSEGV, wait_in_handler, FaultSignal::Others::run);
+    if (started.ok()) shared.event = event_.get();
+    return started;
   }
 
   std::byte* reserve(size_t bytes, size_t alignment) override {
@@ -308,11 +259,11 @@ class SignalMapper final : public Mapper {
   }
 
   os::Fd memory_, event_;
-  bool started_ = false;  // this is the one whose handler is installed
   size_t size_ = 0;
   RunSet free_;
   std::map<std::byte*, size_t> pool_, offsets_;
   std::map<std::byte*, Pieces> mapped_;
+  FaultSignal signal_;
 };
 
 }  // namespace

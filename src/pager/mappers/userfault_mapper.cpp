@@ -7,12 +7,15 @@
 // hollow unit, the arena can be watched like the regions, which UFFDIO_MOVE asks of a destination.
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "os/memory/mapping.h"
+#include "pager/mappers/fault_signal.h"
 #include "pager/mappers/mapper.h"
 #include "pager/mappers/region_memory.h"
 #include "pager/run_set.h"
@@ -30,7 +33,7 @@ std::string error_text(const char* what, int error) {
   return std::string("userfaultfd: ") + what + ": " + strerror(error);
 }
 
-class UserfaultMapper final : public Mapper {
+class UserfaultMapper : public Mapper {
  public:
   UserfaultMapper(os::UserFault faults, bool user_mode_only)
       : regions_(std::move(faults)), user_mode_only_(user_mode_only) {}
@@ -83,7 +86,7 @@ class UserfaultMapper final : public Mapper {
       if (moved < count) {  // one stays, so all of them do
         hollow_.add(first + moved, count - moved);
         const Status back = map(at, pieces, true);
-        return back.ok() ? Status::error(EBUSY, "a page is pinned") : back;
+        return back.ok() ? Status::error(EBUSY, "pinned") : back;
       }
       from += count * kUnit;
       units -= count;
@@ -240,18 +243,60 @@ class UserfaultMapper final : public Mapper {
   os::UserFault& faults_ = regions_.faults();
   bool user_mode_only_;
   RunSet full_, fresh_, hollow_;
-  std::vector<std::pair<std::byte*, size_t>> arena_;
+  OwnVector<std::pair<std::byte*, size_t>> arena_;
 };
+
+// Who serves the faults of the one SigbusMapper that this process has.
+std::atomic<FaultServer*> g_server{nullptr};
+
+// The kernel sends SIGBUS, and nobody has to be woken: a thread that faults serves itself.
+class SigbusMapper final : public UserfaultMapper {
+ public:
+  explicit SigbusMapper(os::UserFault faults) : UserfaultMapper(std::move(faults), true) {}
+  ~SigbusMapper() override { signal_.stop(); }
+
+  Status start() {
+    const auto serve = [](const os::FaultEvent& event, const sigset_t& before) {
+      return g_server.load()->serve_here(event, before);
+    };
+    return signal_.start(SIGBUS, serve, FaultSignal::Others::wait);
+  }
+
+  bool serve_by(FaultServer* server) override {
+    g_server.store(server);
+    return true;
+  }
+  const char* name() const override { return "userfaultfd (SIGBUS), pages moved by the thread that faults"; }
+  size_t faults(os::FaultEvent*, size_t) override { return 0; }
+  int descriptor() const override { return -1; }
+
+ private:
+  FaultSignal signal_;
+};
+
+Result<os::UserFault> open_with_move(bool user_mode_only, os::FaultDelivery delivery) {
+  Result<os::UserFault> faults = os::UserFault::open(user_mode_only, delivery);
+  if (faults.ok() && !faults.value().can_move())
+    return Status::error(ENOSYS, "this kernel cannot move pages (UFFDIO_MOVE, Linux 6.8)");
+  return faults;
+}
 
 }  // namespace
 
 Result<std::unique_ptr<Mapper>> make_userfault_mapper(bool user_mode_only) {
-  Result<os::UserFault> faults = os::UserFault::open(user_mode_only);
+  Result<os::UserFault> faults = open_with_move(user_mode_only, os::FaultDelivery::message);
   if (!faults.ok()) return faults.status();
-  if (!faults.value().can_move())
-    return Status::error(ENOSYS, "this kernel cannot move pages (UFFDIO_MOVE, Linux 6.8)");
   return std::unique_ptr<Mapper>(
       std::make_unique<UserfaultMapper>(std::move(faults.value()), user_mode_only));
+}
+
+Result<std::unique_ptr<Mapper>> make_sigbus_mapper() {
+  Result<os::UserFault> faults = open_with_move(true, os::FaultDelivery::signal);
+  if (!faults.ok()) return faults.status();
+  auto mapper = std::make_unique<SigbusMapper>(std::move(faults.value()));
+  const Status started = mapper->start();
+  if (!started.ok()) return started;
+  return std::unique_ptr<Mapper>(std::move(mapper));
 }
 
 }  // namespace tasuki::pager

@@ -19,6 +19,8 @@ const std::vector<Way>& ways() {
        [] { return make_userfault_mapper(true); }},
       {"userfaultfd (faults of user code), pages copied", false, Faults::userfault_user_mode,
        [] { return make_copy_mapper(true); }},
+      {"userfaultfd (SIGBUS), pages moved by the thread that faults", false, Faults::userfault_sigbus,
+       [] { return make_sigbus_mapper(); }},
       {"SIGSEGV, pages mapped", false, Faults::signal, [] { return make_signal_mapper(); }},
   };
   return all;

@@ -3,10 +3,11 @@
 // everybody else sees it const.
 #pragma once
 
-#include <deque>
-#include <vector>
+#include <atomic>
 
+#include "os/process/futex.h"
 #include "pager/mappers/mapper.h"
+#include "pager/own_memory.h"
 #include "pager/pages/fingerprint.h"
 #include "pager/pages/page_state.h"
 #include "pager/pages/regions.h"
@@ -16,6 +17,13 @@ namespace tasuki::pager {
 struct Wait {  // of a thread in a fault
   int thread = 0;
   double since = 0;
+  std::atomic<uint32_t>* served = nullptr;  // of one that sleeps in a handler until this is 1
+
+  void end() const {
+    if (served == nullptr) return;
+    served->store(1, std::memory_order_release);
+    os::futex_wake(served, 1);
+  }
 };
 
 struct Page {
@@ -27,7 +35,7 @@ struct Page {
   bool unmapped = false;  // the pieces came from Mapper::unmap
   Fingerprint sent;       // of the bytes that the store has
   Pieces pieces;          // arriving, leaving, limbo: where the bytes are
-  std::vector<Wait> waits;
+  OwnVector<Wait> waits;
 
   std::byte* at() const { return region->address(first); }
   uint64_t end() const { return first + units; }
@@ -50,8 +58,8 @@ class Pages {
   size_t alive() const { return pages_.size() - free_.size(); }
 
  private:
-  std::deque<Page> pages_;
-  std::vector<PageId> free_;
+  OwnDeque<Page> pages_;
+  OwnVector<PageId> free_;
 };
 
 }  // namespace tasuki::pager

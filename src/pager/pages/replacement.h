@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <vector>
 
+#include "pager/own_memory.h"
 #include "pager/pages/page_state.h"
 
 namespace tasuki::pager {
@@ -42,7 +41,7 @@ class PageList {
   struct Link {
     PageId before, after;
   };
-  std::vector<Link> links_;
+  OwnVector<Link> links_;
   PageId head_ = kNoPage, tail_ = kNoPage;
   uint32_t size_ = 0;
 };
@@ -78,8 +77,8 @@ class AddressOrder final : public Replacement {
   }
 
  private:
-  std::map<uint64_t, PageId> pages_;
-  std::vector<uint64_t> addresses_;
+  OwnMap<uint64_t, PageId> pages_;
+  OwnVector<uint64_t> addresses_;
   uint64_t hand_ = 0;
 };
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "pager/pages/pages.h"
 #include "pager/pages/replacement.h"
@@ -61,7 +60,7 @@ class Victims {
 
   const Pages& pages_;
   std::unique_ptr<Replacement> policy_;
-  std::vector<Standing> standing_;
+  OwnVector<Standing> standing_;
   PageList busy_;  // oldest first
   uint64_t appeared_ = 0, busy_units_ = 0, kept_units_ = 0, held_units_ = 0;
 };

@@ -44,7 +44,7 @@ Status FileStore::release(Slot slot, uint32_t units) {
   return {};
 }
 
-Status FileStore::progress(std::vector<Ticket>* completed) {
+Status FileStore::progress(Tickets* completed) {
   completed->insert(completed->end(), done_.begin(), done_.end());
   done_.clear();
   return {};

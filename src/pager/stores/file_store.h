@@ -23,7 +23,7 @@ class FileStore final : public Store {
   Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override;
   Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override;
   Status release(Slot slot, uint32_t units) override;
-  Status progress(std::vector<Ticket>* completed) override;
+  Status progress(Tickets* completed) override;
   bool busy() const override { return !done_.empty(); }
 
  private:
@@ -34,7 +34,7 @@ class FileStore final : public Store {
   os::Fd file_;
   size_t unit_;
   uint64_t slots_;
-  std::vector<Ticket> done_;
+  Tickets done_;
 };
 
 }  // namespace tasuki::pager

@@ -37,7 +37,7 @@ Status RamStore::release(Slot slot, uint32_t units) {
   return {};
 }
 
-Status RamStore::progress(std::vector<Ticket>* completed) {
+Status RamStore::progress(Tickets* completed) {
   for (const Transfer& t : pending_) {
     memcpy(t.to, t.from, t.bytes);
     completed->push_back(t.ticket);

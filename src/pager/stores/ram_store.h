@@ -21,7 +21,7 @@ class RamStore final : public Store {
   Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override;
   Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override;
   Status release(Slot slot, uint32_t units) override;
-  Status progress(std::vector<Ticket>* completed) override;
+  Status progress(Tickets* completed) override;
   bool busy() const override { return !pending_.empty(); }
   bool direct() const override { return true; }
 
@@ -41,7 +41,7 @@ class RamStore final : public Store {
   size_t unit_;
   uint64_t slots_;
   std::byte* memory_;
-  std::vector<Transfer> pending_;
+  OwnVector<Transfer> pending_;
 };
 
 }  // namespace tasuki::pager

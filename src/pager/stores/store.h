@@ -2,20 +2,22 @@
 // memory servers of an MPI job (src/cluster).
 //
 // A store is an array of slots of one unit each (`unit_bytes`). The pager decides which page is in which
-// slot; a store only moves bytes. One thread, the pager's, makes all calls. Transfers complete in any order,
+// slot; a store only moves bytes. One thread, the pager's, makes all calls; get, put, release and collect of
+// a store that is direct() also other threads, by turns (threads/turn.h). Transfers complete in any order,
 // but two transfers of the same slot never overlap: the pager waits for the first.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "base/status.h"
+#include "pager/own_memory.h"
 
 namespace tasuki::pager {
 
 using Slot = uint64_t;
 using Ticket = uint64_t;
+using Tickets = OwnVector<Ticket>;
 
 class Store {
  public:
@@ -37,7 +39,10 @@ class Store {
 
   // Adds the tickets that completed since the last call. Never blocks. An error is final: the contents of a
   // slot are lost, and the text says which server and what to do.
-  virtual Status progress(std::vector<Ticket>* completed) = 0;
+  virtual Status progress(Tickets* completed) = 0;
+  // The same of a direct() store, asking nobody: also from other threads than the pager's, one at a time, in
+  // handlers of signals.
+  virtual Status collect(Tickets* completed) { return progress(completed); }
   // True while transfers are under way: the pager then calls progress() without sleeping between.
   virtual bool busy() const = 0;
 

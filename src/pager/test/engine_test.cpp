@@ -740,7 +740,7 @@ class GatedStore final : public Store {
   Status get(Slot, uint32_t, std::byte*, Ticket) override { return Status::error(EIO, "not here"); }
   Status put(Slot, uint32_t, const std::byte*, Ticket) override { return Status::error(EIO, "not here"); }
   Status release(Slot, uint32_t) override { return {}; }
-  Status progress(std::vector<Ticket>*) override {
+  Status progress(Tickets*) override {
     std::unique_lock lock(mutex_);
     standing_ = true;
     changed_.notify_all();

@@ -346,7 +346,7 @@ Status SlowStore::release(Slot slot, uint32_t units) {
   return {};
 }
 
-Status SlowStore::progress(std::vector<Ticket>* completed) {
+Status SlowStore::progress(Tickets* completed) {
   if (transfers_.empty()) return {};
   const Status status = count();
   if (!status.ok()) return status;

@@ -125,7 +125,7 @@ class SlowStore final : public Store {
   Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override;
   Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override;
   Status release(Slot slot, uint32_t units) override;
-  Status progress(std::vector<Ticket>* completed) override;
+  Status progress(Tickets* completed) override;
   bool busy() const override { return !transfers_.empty(); }
   bool direct() const override { return behaviour_.direct; }
 

@@ -14,22 +14,48 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "os/process/signals.h"
 #include "pager/mappers/mapper.h"
 #include "pager/stores/ram_store.h"
 #include "pager/test/fake_memory.h"
 
+namespace {
+
+// Where a thread serves its own fault, it may have been interrupted in malloc.
+thread_local bool t_in_handler = false;
+std::atomic<uint64_t> g_allocated_in_handlers{0}, g_handlers{0};
+
+}  // namespace
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+void* operator new(size_t bytes) {
+  if (t_in_handler) g_allocated_in_handlers++;
+  if (void* p = malloc(bytes)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept {
+  if (t_in_handler) g_allocated_in_handlers++;
+  free(p);
+}
+void operator delete(void* p, size_t) noexcept {
+  operator delete(p);
+}
+#pragma GCC diagnostic pop
+
 namespace tasuki::pager {
 namespace {
 
 constexpr Faults kWays[] = {Faults::userfault, Faults::userfault_user_mode, Faults::signal,
-                            Faults::userfault_copy};
+                            Faults::userfault_copy, Faults::userfault_sigbus};
 
 const char* name_of(Faults way) {
-  static constexpr const char* kNames[] = {"automatic", "userfault", "user_mode", "signal", "copy"};
+  static constexpr const char* kNames[] = {"automatic", "userfault", "user_mode", "signal", "copy", "sigbus"};
   return kNames[static_cast<int>(way)];
 }
 
@@ -547,7 +573,7 @@ TEST_P(Ways, TwoPagersInOneProcess) {
   Running one(small(GetParam()), 4000);
   SKIP_IF_NOT_PERMITTED(one);
   Running two(small(GetParam()), 4000, false);
-  if (GetParam() == Faults::signal) {
+  if (GetParam() == Faults::signal || GetParam() == Faults::userfault_sigbus) {
     EXPECT_EQ(two.status().err(), EBUSY) << "a process has one handler";
     hammer(one.allocate(512 * kUnit), 512, 2, 50'000);  // the first one goes on
     return;
@@ -601,6 +627,48 @@ TEST(Pager, MoreThreadsInFaultsThanPlacesToWait) {
   uint64_t sum = 0;
   for (uint64_t u = 0; u < kUnits; u++) sum += words[u * 512];
   EXPECT_EQ(sum, kThreads * kEach);
+}
+
+TEST(Pager, AThreadThatServesItselfAllocatesNothing) {
+  for (const Protocol protocol : {Protocol::ahead, Protocol::cs, Protocol::as1}) {
+    for (const ReplacementPolicy policy : {ReplacementPolicy::clock, ReplacementPolicy::address}) {
+      Options options = small(Faults::userfault_sigbus, 256);
+      options.protocol = protocol;
+      options.replacement = policy;
+      options.enter = [] {
+        t_in_handler = true;
+        g_handlers++;
+      };
+      options.leave = [] { t_in_handler = false; };
+      Running pager(options, 4000);
+      SKIP_IF_NOT_PERMITTED(pager);
+      auto* words = pager.allocate(1000 * kUnit);
+      g_allocated_in_handlers = g_handlers = 0;
+      for (int pass = 0; pass < 3; pass++)
+        for (uint64_t u = 0; u < 1000; u++) words[u * 512] += u;
+      for (uint64_t u = 0; u < 1000; u++) EXPECT_EQ(std::exchange(words[u * 512], 0), 3 * u);
+      hammer(words, 1000, 4, 100'000);
+      EXPECT_GT(g_handlers, 500u);
+      EXPECT_EQ(g_allocated_in_handlers, 0u);
+    }
+  }
+}
+
+// Whether it serves itself or waits for the pager's thread.
+TEST(Pager, AFaultLeavesTheSignalsThatAThreadBlocks) {
+  Options options = small(Faults::userfault_sigbus);
+  Running pager(options, 4000, false);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* words = pager.allocate(512 * kUnit);
+  sigset_t blocked, now;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &blocked, nullptr), 0);
+  hammer(words, 512, 1, 20'000);
+  for (uint64_t u = 0; u < 512; u++) words[u * 512] = u;
+  ASSERT_EQ(pthread_sigmask(SIG_UNBLOCK, &blocked, &now), 0);
+  EXPECT_EQ(sigismember(&now, SIGUSR1), 1) << "faults leave a thread's mask as it is";
+  EXPECT_EQ(sigismember(&now, SIGALRM), 0);
 }
 
 TEST_P(Ways, MoreSmallPagesThanTheSystemHasMappings) {

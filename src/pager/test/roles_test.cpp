@@ -261,7 +261,8 @@ TEST(Ahead, AStrideEndsWithTheRegion) {
 
 TEST(Commands, AreDoneWhereNobodyServes) {
   const os::Wakeup wakeup;
-  Commands commands(&wakeup);
+  Turn turn;
+  Commands commands(&wakeup, &turn);
   int done = 0;
   commands.run([&] { return ++done > 0; });
   EXPECT_EQ(done, 1);
@@ -274,7 +275,8 @@ TEST(Commands, AreDoneWhereNobodyServes) {
 
 TEST(Commands, WaitUntilTheyAreDone) {
   const os::Wakeup wakeup;
-  Commands commands(&wakeup);
+  Turn turn;
+  Commands commands(&wakeup, &turn);
   commands.begin();
   int calls = 0;
   std::thread program([&] { commands.run([&] { return ++calls == 3; }); });

@@ -115,7 +115,7 @@ class Check {
   }
 
   void progress() {
-    std::vector<Ticket> completed;
+    Tickets completed;
     check(store_.progress(&completed), "progress");
     for (const Ticket ticket : completed) {
       const auto found = transfers_.find(ticket);

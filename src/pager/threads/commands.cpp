@@ -11,7 +11,10 @@ void Commands::run(const Work& work) {
   const os::NoCancellation complete;  // others refer to what is on this stack
   const Undisturbed undisturbed;
   std::unique_lock lock(mutex_);
-  if (!serving_ && (work() || ended_)) return;
+  if (!serving_) {
+    const std::lock_guard turn(*turn_);
+    if (work() || ended_) return;
+  }
   Command command{work};
   commands_.push_back(&command);
   wakeup_->wake();
@@ -52,6 +55,7 @@ void Commands::end() {
   const std::lock_guard lock(mutex_);
   serving_ = false;
   ended_ = true;
+  const std::lock_guard turn(*turn_);
   for (Command* command : std::exchange(commands_, {})) {
     command->work();
     command->done = true;

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "os/files/wakeup.h"
+#include "pager/threads/turn.h"
 
 namespace tasuki::pager {
 
@@ -17,13 +18,13 @@ class Commands {
   // thread ends.
   using Work = std::function<bool()>;
 
-  explicit Commands(const os::Wakeup* wakeup) : wakeup_(wakeup) {}
+  Commands(const os::Wakeup* wakeup, Turn* turn) : wakeup_(wakeup), turn_(turn) {}
 
   // Any thread of the program: returns when the work is done.
   void run(const Work& work);
 
-  // The pager's thread: from begin() to end() it calls serve() again and again. serve() returns whether any
-  // work is done.
+  // The pager's thread: from begin() to end() it calls serve() again and again, in its turn. serve() returns
+  // whether any work is done.
   void begin();
   bool serve();
   void end();
@@ -37,6 +38,7 @@ class Commands {
   };
 
   const os::Wakeup* wakeup_;
+  Turn* turn_;
   std::mutex mutex_;
   std::condition_variable done_;
   std::deque<Command*> commands_;

@@ -1,7 +1,6 @@
 // How often and how long threads of the program waited in faults.
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "pager/pages/pages.h"
@@ -19,7 +18,7 @@ class WaitTimes {
   // The fault had to wait until what came before it was over.
   void waited_for_previous(double seconds) { previous_ += seconds; }
   // The page is there. Waits of pin() and advise() have no thread and do not count.
-  void served(const std::vector<Wait>& waits, double now) {
+  void served(const OwnVector<Wait>& waits, double now) {
     for (const Wait& w : waits) {
       const auto thread = threads_.find(w.thread);
       if (thread == threads_.end()) continue;
@@ -42,7 +41,7 @@ class WaitTimes {
  private:
   uint64_t faults_ = 0;
   double previous_ = 0, page_ = 0;
-  std::unordered_map<int, ThreadStats> threads_;
+  OwnHashMap<int, ThreadStats> threads_;
 };
 
 }  // namespace tasuki::pager

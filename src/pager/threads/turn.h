@@ -1,0 +1,53 @@
+// Whose turn it is to change what the pager knows: its own thread's, or that of a thread which serves its own
+// fault. Whoever has the turn blocks signals, touches no cluster memory and makes no call that may wait for
+// another thread of the program.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "os/process/cpu.h"
+
+namespace tasuki::pager {
+
+class Turn {
+ public:
+  // For std::lock_guard; the pager's thread, again and again: those who wait in a fault come first.
+  void lock() {
+    while (waiting_.load(std::memory_order_relaxed) > 0) os::cpu_yield();
+    mutex_.lock();
+  }
+  void unlock() { mutex_.unlock(); }
+
+  // A thread in a fault.
+  class Urgent {
+   public:
+    explicit Urgent(Turn* turn) : turn_(turn) {
+      turn_->waiting_.fetch_add(1, std::memory_order_relaxed);
+      turn_->take();
+      turn_->waiting_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    ~Urgent() { turn_->mutex_.unlock(); }
+    Urgent(const Urgent&) = delete;
+    Urgent& operator=(const Urgent&) = delete;
+
+   private:
+    Turn* turn_;
+  };
+
+ private:
+  // A turn takes some 10 us, and as long again to wake a thread that sleeps.
+  void take() {
+    for (int i = 0; i < kLooks; i++) {
+      if (mutex_.try_lock()) return;
+      os::cpu_relax();
+    }
+    mutex_.lock();
+  }
+
+  static constexpr int kLooks = 300;  // some 12 us
+  std::mutex mutex_;
+  std::atomic<int> waiting_{0};
+};
+
+}  // namespace tasuki::pager
