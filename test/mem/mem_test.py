@@ -191,6 +191,10 @@ def threads(options):
     return Case([f"{options.programs}/mem_cancel"])
 
 
+def handlers(options):
+    return Case([f"{options.programs}/mem_handlers"])
+
+
 def plugin(options):
     os.environ["HWLOC_PLUGINS_PATH"] = f"{options.programs}/plugins"
     return allocations("io")(options)
@@ -212,7 +216,7 @@ def says_in_child(options):
 
 
 CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, static, mpi_program, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
-                                 script_exec, threads, loading, plugin, preload)}
+                                 script_exec, threads, handlers, loading, plugin, preload)}
 CASES.update({
     "sizes": allocations("sizes"),
     "concurrent": allocations("threads"),

@@ -1,0 +1,137 @@
+// A program with handlers of its own for what the pager may catch, with all signals blocked, with a handler that
+// touches memory that is away, on an alternate stack, and with threads of small stacks. What it prints is the same
+// with and without cluster memory.
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { kBytes = 24 << 20, kPage = 4096 };
+
+static volatile unsigned char* data;
+static sigjmp_buf back;
+static volatile sig_atomic_t caught, right_address;
+static void* volatile wrong;
+
+static void jump(int number) {
+  caught = number;
+  siglongjmp(back, 1);
+}
+static void jump_with_info(int number, siginfo_t* info, void* context) {
+  (void)context;
+  caught = number;
+  right_address = info->si_addr == wrong;
+  siglongjmp(back, 1);
+}
+
+// Most of the data is away afterwards.
+static unsigned long sum(void) {
+  unsigned long total = 0;
+  for (size_t i = 0; i < kBytes; i += kPage) total += data[i];
+  return total;
+}
+static volatile unsigned long in_handler;
+static void read_all(int number) {
+  (void)number;
+  in_handler = sum();
+}
+
+static void* work(void* argument) {
+  unsigned long* total = argument;
+  *total = sum();
+  return NULL;
+}
+
+// A page of a file that ends before it.
+static volatile char* beyond_the_end(void) {
+  char name[] = "handlers.XXXXXX";
+  const int fd = mkstemp(name);
+  unlink(name);
+  volatile char* p = mmap(NULL, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  return p;
+}
+
+static void try_both(const char* how) {
+  volatile char* const nowhere = (volatile char*)24;
+  volatile char* const beyond = beyond_the_end();
+  volatile char* const places[] = {beyond, nowhere};
+  static const int numbers[] = {SIGBUS, SIGSEGV};
+  for (int i = 0; i < 2; i++) {
+    caught = right_address = 0;
+    wrong = (void*)places[i];
+    if (sigsetjmp(back, 1) == 0) *places[i] = 1;
+    printf("%s: %s, address %d, sum %lu\n", how, caught == numbers[i] ? "its own signal" : "another",
+           right_address, sum());
+  }
+}
+
+static int child(int number, volatile char* place) {
+  fflush(stdout);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    signal(number, SIG_DFL);
+    *place = 1;
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+}
+
+int main(void) {
+  data = malloc(kBytes);
+  for (size_t i = 0; i < kBytes; i++) data[i] = (unsigned char)(i / kPage);
+  printf("sum %lu\n", sum());
+
+  signal(SIGBUS, jump);
+  signal(SIGSEGV, jump);
+  try_both("signal");
+  struct sigaction action = {0}, before;
+  action.sa_sigaction = jump_with_info;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  for (int i = 0; i < 2; i++) {
+    sigaction(i == 0 ? SIGBUS : SIGSEGV, &action, &before);
+    printf("before: %d\n", before.sa_handler == jump);
+  }
+  stack_t other = {.ss_sp = malloc(64 << 10), .ss_size = 64 << 10};
+  sigaltstack(&other, NULL);
+  try_both("sigaction");
+
+  sigset_t all, old;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &old);
+  printf("blocked: %lu\n", sum());
+  sigprocmask(SIG_SETMASK, &old, NULL);
+  struct sigaction reads = {0};
+  reads.sa_handler = read_all;
+  sigfillset(&reads.sa_mask);
+  sigaction(SIGUSR1, &reads, NULL);
+  for (int i = 0; i < 3; i++) raise(SIGUSR1);
+  printf("in a handler that blocks all: %lu\n", in_handler);
+
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN);
+  pthread_t threads[4];
+  unsigned long totals[4] = {0};
+  for (int t = 0; t < 4; t++) pthread_create(&threads[t], &small, work, &totals[t]);
+  for (int t = 0; t < 4; t++) pthread_join(threads[t], NULL);
+  printf("small stacks: %lu %lu %lu %lu\n", totals[0], totals[1], totals[2], totals[3]);
+
+  printf("children: SIGBUS %d, SIGSEGV %d\n", child(SIGBUS, beyond_the_end()),
+         child(SIGSEGV, (volatile char*)24));
+  signal(SIGBUS, SIG_IGN);
+  raise(SIGBUS);
+  printf("ignored, sum %lu\n", sum());
+  return 0;
+}
