@@ -24,9 +24,12 @@ static void jump(int number) {
   caught = number;
   siglongjmp(back, 1);
 }
+static volatile unsigned long from_handler;
+static unsigned long sum(void);
 static void jump_with_info(int number, siginfo_t* info, void* context) {
   (void)context;
   caught = number;
+  from_handler = sum();
   right_address = info->si_addr == wrong;
   siglongjmp(back, 1);
 }
@@ -59,17 +62,22 @@ static volatile char* beyond_the_end(void) {
   return p;
 }
 
-static void try_both(const char* how) {
+// saves: does the jump bring the mask of signals back?
+static void try_both(const char* how, int saves) {
   volatile char* const nowhere = (volatile char*)24;
   volatile char* const beyond = beyond_the_end();
   volatile char* const places[] = {beyond, nowhere};
   static const int numbers[] = {SIGBUS, SIGSEGV};
   for (int i = 0; i < 2; i++) {
     caught = right_address = 0;
+    from_handler = 0;
     wrong = (void*)places[i];
-    if (sigsetjmp(back, 1) == 0) *places[i] = 1;
-    printf("%s: %s, address %d, sum %lu\n", how, caught == numbers[i] ? "its own signal" : "another",
-           right_address, sum());
+    if (sigsetjmp(back, saves) == 0) *places[i] = 1;
+    sigset_t now;
+    sigprocmask(SIG_BLOCK, NULL, &now);
+    printf("%s: %s, address %d, there %lu, here %lu, blocked %d %d\n", how,
+           caught == numbers[i] ? "its own signal" : "another", right_address, from_handler, sum(),
+           sigismember(&now, numbers[i]), sigismember(&now, SIGUSR2));
   }
 }
 
@@ -95,7 +103,7 @@ int main(void) {
 
   signal(SIGBUS, jump);
   signal(SIGSEGV, jump);
-  try_both("signal");
+  try_both("signal", 1);
   struct sigaction action = {0}, before;
   action.sa_sigaction = jump_with_info;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -105,7 +113,11 @@ int main(void) {
   }
   stack_t other = {.ss_sp = malloc(64 << 10), .ss_size = 64 << 10};
   sigaltstack(&other, NULL);
-  try_both("sigaction");
+  try_both("sigaction", 1);
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  sigaction(SIGBUS, &action, NULL);
+  sigaction(SIGSEGV, &action, NULL);
+  try_both("and left without its mask", 0);
 
   sigset_t all, old;
   sigfillset(&all);

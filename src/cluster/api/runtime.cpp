@@ -281,7 +281,11 @@ void Runtime::stop(bool exiting) {
   pager_->stop();
   thread_.join();
   state_ = State::ended;
-  if (!exiting) pager_.reset();
+  if (!exiting) {
+    const InternalScope internal;  // what the pager gives back is its own
+    pager_.reset();
+    pager_handler_is_gone();
+  }
 }
 
 }  // namespace tasuki::cluster

@@ -127,7 +127,8 @@ Status ClusterStore::release(pager::Slot slot, uint32_t units) {
 }
 
 Status ClusterStore::give_back(uint64_t keep) {
-  std::vector<std::vector<Range>> ranges(lenders_.size());
+  std::vector<std::vector<Range>> ranges(direct_ ? 0
+                                                 : lenders_.size());  // to be told; none: nothing allocated
   while (released_.size() > keep) {
     const auto [begin, end] = released_.pop(released_.size() - keep);
     for (uint64_t slot = begin; slot < end;) {
@@ -144,7 +145,7 @@ Status ClusterStore::give_back(uint64_t keep) {
     }
   }
   // All of it is on its way before anything else to these slots can be: servers keep the order.
-  for (uint32_t server = 0; server < lenders_.size(); server++) {
+  for (uint32_t server = 0; server < ranges.size(); server++) {
     const std::vector<Range>& list = ranges[server];
     for (size_t at = 0; at < list.size(); at += kRangesInMessage) {
       while (!courier_->may_release(server)) {

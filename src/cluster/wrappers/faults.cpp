@@ -118,6 +118,14 @@ void after_pager_handler() {
   }
 }
 
+void pager_handler_is_gone() {
+  for (Caught& c : g_caught) {
+    if (!c.by_pager.exchange(false)) continue;
+    const struct sigaction program = exchange(&c, nullptr);
+    next_sigaction()(c.number, &program, nullptr);
+  }
+}
+
 }  // namespace tasuki::cluster
 
 using namespace tasuki::cluster;

@@ -8,5 +8,7 @@ namespace tasuki::cluster {
 // pager's.
 void before_pager_handler();
 void after_pager_handler();
+// After the pager's end, by an internal thread or scope: the program's handler is the process's again.
+void pager_handler_is_gone();
 
 }  // namespace tasuki::cluster

@@ -6,11 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "os/memory/mapping.h"
 
@@ -230,7 +230,8 @@ bool present_pages(const void* at, size_t length, uint8_t* present) {
   const int fd = ::open("/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const size_t pages = length / 4096;
-  std::vector<uint64_t> entries(4096);
+  std::array<uint64_t, 256>
+      entries;  // not in memory of malloc, which the thread may have been interrupted in
   bool ok = true;
   for (size_t i = 0; i < pages && ok;) {
     const size_t n = pages - i < entries.size() ? pages - i : entries.size();

@@ -33,7 +33,7 @@ bool FaultLoop::serve(Fault* fault) {
   Region* region = roles_.regions->of(address);
   if (region == nullptr || !region->watched()) {  // freed meanwhile: the program's own mistake
     roles_.mapper->wake(reinterpret_cast<std::byte*>(event.address & ~(kUnit - 1)), 1);
-    Wait{0, 0, fault->served}.end();
+    Wait{0, 0, fault->sleeper}.end();
     return true;
   }
   const uint64_t unit = region->unit_of(address);
@@ -43,7 +43,7 @@ bool FaultLoop::serve(Fault* fault) {
     fault->since = now;
   }
   fault->waited = true;
-  const Wait wait{event.thread, fault->since, fault->served};
+  const Wait wait{event.thread, fault->since, fault->sleeper};
   if (region->page(unit) != kNoPage) {
     const Action action = roles_.residency->fault(*region, unit, event.write, &wait);
     if (action == Action::unprotect)
@@ -93,35 +93,40 @@ bool FaultLoop::serve_faults() {
 // In the thread that faulted. Nothing here may wait for another thread of the program, which may be the one
 // that this handler has interrupted.
 bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) {
-  const os::NoCancellation whole;  // the store writes files
-  enter_();
-  std::atomic<uint32_t> served{0};
-  const Here here = begin_here(event, &served);
-  leave_();
-  if (here != Here::waits) return here == Here::served;
-  roles_.wakeup->wake();
-  for (int i = 0; i < kLooks; i++) {
-    if (served.load(std::memory_order_acquire) != 0) return true;
-    os::cpu_relax();
+  Sleeper* sleeper = nullptr;
+  Here here;
+  {
+    const os::NoCancellation whole;  // the store writes files
+    enter_();
+    here = begin_here(event, &sleeper);
+    if (here == Here::waits) roles_.wakeup->wake();
+    leave_();
   }
+  if (here != Here::waits) return here == Here::served;
+  for (int i = 0; i < kLooks && !sleeper->served(); i++) os::cpu_relax();
   os::block_only(before);  // this may take long
-  while (served.load(std::memory_order_acquire) == 0) os::futex_wait(&served, 0);
+  sleeper->sleep();
+  const os::SignalsBlocked alone;
+  sleeper->let_go();
   return true;
 }
 
-FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, std::atomic<uint32_t>* served) {
+FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, Sleeper** sleeper) {
   const Turn::Urgent turn(roles_.turn);
   const Region* region = roles_.regions->of(reinterpret_cast<std::byte*>(event.address));
-  if (region == nullptr || !region->watched()) return Here::not_a_region;
+  if (region == nullptr) return Here::not_a_region;
+  if (!region->watched()) return Here::served;  // it could not be watched, and is ordinary memory again
   Fault fault;
   fault.event = event;
   fault.since = os::monotonic_seconds();
-  roles_.wait_times->fault(event.thread);
-  if (serve_at_once(&fault)) {
-    if (has_work()) roles_.wakeup->wake();
-    return Here::served;
+  if (!ended_) {
+    roles_.wait_times->fault(event.thread);
+    if (serve_at_once(&fault)) {
+      if (has_work()) roles_.wakeup->wake();
+      return Here::served;
+    }
   }
-  fault.served = served;
+  fault.sleeper = *sleeper = Sleeper::create();
   deferred_.push_back(fault);
   return Here::waits;
 }
@@ -129,10 +134,14 @@ FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, std::atomic<u
 // Where transfers are copies that are over when they return. False: something else must be over first.
 bool FaultLoop::serve_at_once(Fault* fault) {
   if (!roles_.transport->direct() || !deferred_.empty()) return false;
-  roles_.swaps->collect();
+  const auto collect = [&] {
+    while (roles_.swaps->collect()) {
+    }
+  };
+  collect();
   if (!serve(fault)) return false;
-  roles_.swaps->collect();
-  if (roles_.swaps->keep_room(roles_.regions->units())) roles_.swaps->collect();
+  collect();
+  if (roles_.swaps->keep_room(roles_.regions->units())) collect();
   return roles_.failure->ok();
 }
 
@@ -170,10 +179,11 @@ void FaultLoop::rest(bool idle) {
 Status FaultLoop::run() {
   roles_.commands->begin();
   if (catcher_catches_) catcher_.start();
-  while (!stop_.load(std::memory_order_relaxed) && roles_.failure->ok()) {
+  while (!stop_.load(std::memory_order_relaxed)) {
     bool idle;
     {
       const std::lock_guard turn(*roles_.turn);
+      if (!roles_.failure->ok()) break;
       idle = !work() && !has_work();
     }
     rest(idle);
@@ -183,6 +193,7 @@ Status FaultLoop::run() {
     // The store outlives the pager: it must have no transfer from or to memory that will be gone.
     const std::lock_guard turn(*roles_.turn);
     while (roles_.failure->ok() && !roles_.transport->idle()) roles_.swaps->progress();
+    ended_ = true;
   }
   roles_.commands->end();
   return roles_.failure->status();

@@ -15,7 +15,7 @@ namespace tasuki::pager {
 struct Fault {  // and what was decided about it, once, however often it must wait
   os::FaultEvent event;
   double since = 0;
-  std::atomic<uint32_t>* served = nullptr;  // as Wait's
+  Sleeper* sleeper = nullptr;  // as Wait's
   bool planned = false, waited = false;
   FetchPlan plan;
 };
@@ -36,6 +36,9 @@ class FaultLoop final : public FaultServer {
     const Failure* failure;
   };
   FaultLoop(const Options& options, const Roles& roles);
+  ~FaultLoop() { roles_.mapper->serve_by(nullptr); }
+  FaultLoop(const FaultLoop&) = delete;
+  FaultLoop& operator=(const FaultLoop&) = delete;
 
   // Serves until stop() or a failure. Afterwards no transfer is under way, unless it failed.
   Status run();
@@ -51,7 +54,7 @@ class FaultLoop final : public FaultServer {
   size_t next_faults(os::FaultEvent* events, size_t max);
   bool serve_faults();
   enum class Here { not_a_region, served, waits };
-  Here begin_here(const os::FaultEvent& event, std::atomic<uint32_t>* served);
+  Here begin_here(const os::FaultEvent& event, Sleeper** sleeper);
   bool serve_at_once(Fault* fault);
   bool work();
   bool has_work() const;
@@ -67,6 +70,7 @@ class FaultLoop final : public FaultServer {
   OwnDeque<Fault> deferred_;  // that must wait, oldest first
   double idle_since_ = 0;
   std::atomic<bool> stop_{false};
+  bool ended_ = false;  // the store may be gone: whoever faults now sleeps until the process ends
 };
 
 }  // namespace tasuki::pager

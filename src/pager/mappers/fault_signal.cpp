@@ -45,15 +45,22 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 void on_fault(int signal, siginfo_t* info, void* context) {
   os::FaultEvent event;
   event.address = reinterpret_cast<uintptr_t>(info->si_addr);
-  if (info->si_code <= 0 || shared.serving->load() == 0) return pass_on(signal, info, context);
+  const auto* interrupted = static_cast<const ucontext_t*>(context);
+  // Whoever gets it next finds the signals blocked that the program has blocked, and may leave by longjmp.
+  const auto not_ours = [&] {
+    pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, nullptr);
+    pass_on(signal, info, context);
+  };
+  // The other SIGBUSes are memory that has failed.
+  const bool of_access = info->si_code > 0 && (signal != SIGBUS || info->si_code == BUS_ADRERR);
+  if (!of_access || shared.serving->load() == 0) return not_ours();
   const int error = errno;
   static constexpr greg_t kWrite = 2;  // of the processor's page fault error code
-  const auto* interrupted = static_cast<const ucontext_t*>(context);
   event.write = (interrupted->uc_mcontext.gregs[REG_ERR] & kWrite) != 0;
   event.thread = static_cast<int>(gettid());
   const bool served = shared.serve(event, interrupted->uc_sigmask);
   errno = error;
-  if (!served) pass_on(signal, info, context);
+  if (!served) not_ours();
 }
 
 }  // namespace

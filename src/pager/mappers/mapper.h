@@ -47,7 +47,7 @@ class Mapper {
  public:
   virtual ~Mapper() = default;
 
-  // True: faults go to this one, and faults() has none.
+  // True: faults go to this one, and faults() has none. nullptr: it is gone.
   virtual bool serve_by(FaultServer*) { return false; }
 
   // Memory for a region: zero-filled, not watched. nullptr: none (errno).

@@ -257,7 +257,8 @@ class SigbusMapper final : public UserfaultMapper {
 
   Status start() {
     const auto serve = [](const os::FaultEvent& event, const sigset_t& before) {
-      return g_server.load()->serve_here(event, before);
+      FaultServer* const server = g_server.load();
+      return server != nullptr && server->serve_here(event, before);
     };
     return signal_.start(SIGBUS, serve, FaultSignal::Others::wait);
   }

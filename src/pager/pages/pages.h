@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <new>
 
 #include "os/process/futex.h"
 #include "pager/mappers/mapper.h"
@@ -14,15 +15,38 @@
 
 namespace tasuki::pager {
 
+// A thread that sleeps in a handler until its fault is served. Not on that thread's stack: a handler of the
+// program's may leave it by longjmp. What both have let go of is given back.
+class Sleeper {
+ public:
+  static Sleeper* create() { return new (take_own_memory(sizeof(Sleeper))) Sleeper; }
+  // By the pager, once.
+  void wake() {
+    served_.store(1, std::memory_order_release);
+    os::futex_wake(&served_, 1);
+    let_go();
+  }
+  // By the thread.
+  bool served() const { return served_.load(std::memory_order_acquire) != 0; }
+  void sleep() const {
+    while (!served()) os::futex_wait(&served_, 0);
+  }
+  void let_go() {
+    if (owners_.fetch_sub(1) == 1) give_own_memory(this, sizeof *this);
+  }
+
+ private:
+  Sleeper() = default;
+  std::atomic<uint32_t> served_{0}, owners_{2};
+};
+
 struct Wait {  // of a thread in a fault
   int thread = 0;
   double since = 0;
-  std::atomic<uint32_t>* served = nullptr;  // of one that sleeps in a handler until this is 1
+  Sleeper* sleeper = nullptr;
 
   void end() const {
-    if (served == nullptr) return;
-    served->store(1, std::memory_order_release);
-    os::futex_wake(served, 1);
+    if (sleeper != nullptr) sleeper->wake();
   }
 };
 

@@ -12,10 +12,13 @@ namespace tasuki::pager {
 
 class Turn {
  public:
-  // For std::lock_guard; the pager's thread, again and again: those who wait in a fault come first.
+  // For std::lock_guard; the pager's thread, again and again: those who wait in a fault come first, for a
+  // while. Without an end to it two threads that fault all the time kept it waiting for up to .4 s.
   void lock() {
-    while (waiting_.load(std::memory_order_relaxed) > 0) os::cpu_yield();
+    for (int i = 0; i < kYields && waiting_.load(std::memory_order_relaxed) > 0; i++) os::cpu_yield();
+    held_up_.store(true, std::memory_order_relaxed);
     mutex_.lock();
+    held_up_.store(false, std::memory_order_relaxed);
   }
   void unlock() { mutex_.unlock(); }
 
@@ -38,6 +41,7 @@ class Turn {
  private:
   // A turn takes some 10 us, and as long again to wake a thread that sleeps.
   void take() {
+    while (held_up_.load(std::memory_order_relaxed)) os::cpu_yield();
     for (int i = 0; i < kLooks; i++) {
       if (mutex_.try_lock()) return;
       os::cpu_relax();
@@ -46,8 +50,10 @@ class Turn {
   }
 
   static constexpr int kLooks = 300;  // some 12 us
+  static constexpr int kYields = 64;
   std::mutex mutex_;
   std::atomic<int> waiting_{0};
+  std::atomic<bool> held_up_{false};  // the pager's thread has waited long enough
 };
 
 }  // namespace tasuki::pager
