@@ -49,22 +49,9 @@ Status ChecksumStore::put(pager::Slot slot, uint32_t units, const std::byte* fro
   return inner_->put(slot, units, from, enter({ticket, slot, units, nullptr}));
 }
 
-Status ChecksumStore::progress(pager::Tickets* completed) {
-  const size_t first = completed->size();
-  const Status status = inner_->progress(completed);
-  const Status checked = check(completed, first);
-  return checked.ok() ? status : checked;
-}
-
-Status ChecksumStore::collect(pager::Tickets* completed) {
-  const size_t first = completed->size();
-  const Status status = inner_->collect(completed);
-  const Status checked = check(completed, first);
-  return checked.ok() ? status : checked;
-}
-
-Status ChecksumStore::check(pager::Tickets* completed, size_t first) {
-  const size_t unit = unit_bytes();
+Status ChecksumStore::note(Status (pager::Store::*ask)(pager::Tickets*), pager::Tickets* completed) {
+  const size_t first = completed->size(), unit = unit_bytes();
+  const Status status = (inner_->*ask)(completed);
   for (size_t i = first; i < completed->size(); i++) {
     const pager::Ticket own = (*completed)[i];
     const Transfer t = transfers_[own];
@@ -76,7 +63,7 @@ Status ChecksumStore::check(pager::Tickets* completed, size_t first) {
                                       ": a page came back changed (its checksum differs): the memory of that "
                                       "host or the network is faulty");
   }
-  return {};
+  return status;
 }
 
 }  // namespace tasuki::cluster

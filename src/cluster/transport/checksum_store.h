@@ -27,8 +27,8 @@ class ChecksumStore final : public pager::Store {
   Status put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
   Status release(pager::Slot slot, uint32_t units) override { return inner_->release(slot, units); }
   // EIO: a unit came back that is not the one that went.
-  Status progress(pager::Tickets* completed) override;
-  Status collect(pager::Tickets* completed) override;
+  Status progress(pager::Tickets* completed) override { return note(&Store::progress, completed); }
+  Status collect(pager::Tickets* completed) override { return note(&Store::collect, completed); }
   bool busy() const override { return inner_->busy(); }
   int longest_rest_ms() const override { return inner_->longest_rest_ms(); }
   bool direct() const override { return inner_->direct(); }
@@ -43,8 +43,8 @@ class ChecksumStore final : public pager::Store {
     const std::byte* to;  // nullptr: a put
   };
   pager::Ticket enter(const Transfer& transfer);
-  // Of the inner store's tickets from `first` on: back to the callers' own, and what came compared.
-  Status check(pager::Tickets* completed, size_t first);
+  // The inner store's tickets become the callers' own, and what came is compared.
+  Status note(Status (pager::Store::*ask)(pager::Tickets*), pager::Tickets* completed);
   ChecksumStore(pager::Store* inner, std::function<std::string(pager::Slot)> describe, uint64_t* sums)
       : inner_(inner), describe_(std::move(describe)), sums_(sums) {}
 

@@ -127,8 +127,8 @@ Status ClusterStore::release(pager::Slot slot, uint32_t units) {
 }
 
 Status ClusterStore::give_back(uint64_t keep) {
-  std::vector<std::vector<Range>> ranges(direct_ ? 0
-                                                 : lenders_.size());  // to be told; none: nothing allocated
+  // For those who are told by message. None: also no memory, see pager/own_memory.h.
+  std::vector<std::vector<Range>> ranges(direct_ ? 0 : lenders_.size());
   while (released_.size() > keep) {
     const auto [begin, end] = released_.pop(released_.size() - keep);
     for (uint64_t slot = begin; slot < end;) {
@@ -209,8 +209,7 @@ Status ClusterStore::progress(pager::Tickets* completed) {
     looked_ns_ = os::monotonic_ns();
   }
   const Status status = ask_servers();
-  const Status collected = collect(completed);
-  return status.ok() ? collected : status;
+  return status.ok() ? collect(completed) : status;
 }
 
 Status ClusterStore::collect(pager::Tickets* completed) {

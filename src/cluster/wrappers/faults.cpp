@@ -23,14 +23,16 @@ Caught g_caught[] = {{.number = SIGSEGV}, {.number = SIGBUS}};  // the pager cat
 bool is_ours(const Caught& c) {
   return c.by_pager.load(std::memory_order_relaxed) && t_internal == 0;
 }
-// nullptr: it is not the pager's.
-Caught* ours(int number) {
+// nullptr: it is not one of those.
+Caught* record_of(int number) {
   for (Caught& c : g_caught)
-    if (c.number == number && is_ours(c)) return &c;
+    if (c.number == number) return &c;
   return nullptr;
 }
-Caught& record_of(int number) {
-  return g_caught[number == SIGSEGV ? 0 : 1];
+// nullptr: it is not the pager's.
+Caught* ours(int number) {
+  Caught* const c = record_of(number);
+  return c != nullptr && is_ours(*c) ? c : nullptr;
 }
 
 // Not a mutex: sigaction may be called in signal handlers. Signals wait meanwhile.
@@ -51,8 +53,8 @@ struct sigaction exchange(Caught* caught, const struct sigaction* action) {
 
 // A signal that is not the pager's: as it would be without it.
 void on_program_fault(int number, siginfo_t* info, void* context) {
-  Caught& caught = record_of(number);
-  const struct sigaction program = exchange(&caught, nullptr);
+  Caught* const caught = record_of(number);
+  const struct sigaction program = exchange(caught, nullptr);
   const bool with_info = (program.sa_flags & SA_SIGINFO) != 0;
   const bool sent = info->si_code <= 0;  // by kill, raise, sigqueue
   if (!with_info && program.sa_handler == SIG_IGN && sent) return;
@@ -66,7 +68,7 @@ void on_program_fault(int number, siginfo_t* info, void* context) {
   if ((program.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
     struct sigaction action = {};
     action.sa_handler = SIG_DFL;
-    exchange(&caught, &action);
+    exchange(caught, &action);
   }
   sigset_t mask = program.sa_mask, before;
   sigdelset(&mask, number);

@@ -33,7 +33,7 @@ bool FaultLoop::serve(Fault* fault) {
   Region* region = roles_.regions->of(address);
   if (region == nullptr || !region->watched()) {  // freed meanwhile: the program's own mistake
     roles_.mapper->wake(reinterpret_cast<std::byte*>(event.address & ~(kUnit - 1)), 1);
-    Wait{0, 0, fault->sleeper}.end();
+    if (fault->sleeper != nullptr) fault->sleeper->wake();
     return true;
   }
   const uint64_t unit = region->unit_of(address);
@@ -156,9 +156,9 @@ bool FaultLoop::work() {
   any = serve_faults() || any;
   any = roles_.swaps->progress() || any;
   any = (deferred_.empty() && roles_.read_ahead->step()) || any;
-  // Threads that serve themselves keep room, too: only beside other work.
-  const bool kept = faults_served_here_ && roles_.transport->direct() && !any;
-  return (!kept && roles_.swaps->keep_room(roles_.regions->units())) || any;
+  // Threads that serve themselves keep room, too: there this one helps while it is awake anyway.
+  const bool keeps = any || !faults_served_here_ || !roles_.transport->direct();
+  return (keeps && roles_.swaps->keep_room(roles_.regions->units())) || any;
 }
 
 void FaultLoop::rest(bool idle) {

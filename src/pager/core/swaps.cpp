@@ -54,19 +54,7 @@ bool Swaps::bring(Region* region, uint64_t unit, const FetchPlan& plan, bool wri
   return true;
 }
 
-bool Swaps::progress() {
-  const bool any = transport_->progress();
-  go_on();
-  return any;
-}
-
-bool Swaps::collect() {
-  const bool any = transport_->collect();
-  go_on();
-  return any;
-}
-
-void Swaps::go_on() {
+bool Swaps::go_on(bool any) {
   for (PageId id; (id = transport_->next_complete()) != kNoPage;) {
     if (residency_->state(id) == State::arriving) {
       residency_->received(id);
@@ -76,6 +64,7 @@ void Swaps::go_on() {
     }
     finish_swap();
   }
+  return any;
 }
 
 void Swaps::arrive(PageId id) {

@@ -18,9 +18,9 @@ class Swaps {
   // The protocol has one swap at a time, and one is under way.
   bool blocked() const { return one_at_a_time() && (transport_->pages() > 0 || !arrived_.empty()); }
   // Goes on with what has arrived or been sent. False: nothing has.
-  bool progress();
+  bool progress() { return go_on(transport_->progress()); }
   // The same of transfers that are over without asking, of a direct() store.
-  bool collect();
+  bool collect() { return go_on(transport_->collect()); }
   // Between faults, with so many units allocated: memory that is free at once when the next fault comes.
   // False: there is enough, or none to be had.
   bool keep_room(uint64_t allocated);
@@ -28,7 +28,7 @@ class Swaps {
  private:
   bool one_at_a_time() const { return protocol_ != Protocol::ahead; }
   void arrive(PageId id);
-  void go_on();
+  bool go_on(bool any);
   void finish_swap();
   bool evict_one();
   void evict_surplus();

@@ -5,16 +5,14 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <new>
 #include <string>
 
 #include "os/memory/mapping.h"
+#include "os/process/signals.h"
 
 namespace tasuki::pager {
 namespace {
-
-constexpr size_t kPage = 4096;
 
 // What the handler looks at.
 struct Shared {
@@ -48,7 +46,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   const auto* interrupted = static_cast<const ucontext_t*>(context);
   // Whoever gets it next finds the signals blocked that the program has blocked, and may leave by longjmp.
   const auto not_ours = [&] {
-    pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, nullptr);
+    os::block_only(interrupted->uc_sigmask);
     pass_on(signal, info, context);
   };
   // The other SIGBUSes are memory that has failed.
@@ -80,8 +78,8 @@ Status FaultSignal::start(int number, Serve serve, Others others) {
   shared.number = number;
   shared.serve = serve;
   if (shared.serving == nullptr) {  // for the rest of the process: a fault may be looking at it
-    void* page = os::map_memory(kPage);
-    if (page == nullptr || !os::wipe_on_fork(page, kPage)) {
+    void* page = os::map_memory(os::kPageSize);
+    if (page == nullptr || !os::wipe_on_fork(page, os::kPageSize)) {
       shared.used.store(false);
       return Status::error(ENOMEM, name + " cannot be caught: no memory that fork clears (Linux 4.14)");
     }

@@ -9,7 +9,7 @@
 // Ways that lose data, seen: copying a page and then discarding it (a write in between is lost); mprotect and
 // then filling through the same mapping (other threads read stale bytes).
 //
-// One thread calls all of it, except wait_for_fault's waker. Lengths are in units of 4 KiB.
+// One thread at a time calls all of it (threads/turn.h). Lengths are in units of 4 KiB.
 #pragma once
 
 #include <csignal>
