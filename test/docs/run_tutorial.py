@@ -25,7 +25,8 @@ import subprocess
 import sys
 import tempfile
 
-import slurm
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import slurm  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 LIMIT = 120  # seconds for one command

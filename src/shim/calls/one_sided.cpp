@@ -18,8 +18,10 @@
 namespace tasuki::shim::delegate {
 namespace {
 
-// From here on idle tasks help; below, one task is through before another has noticed.
+// From here on idle tasks help; below, one task is through before another has noticed. A contiguous get of
+// 64 KiB took 1.8 to 2.2 us with a helper and 1.6 alone, one of 256 KiB 5.2 to 7.6 and 7.5 (AMD EPYC).
 constexpr uint64_t kShareFrom = 64 << 10;
+constexpr uint64_t kShareDenseFrom = 256 << 10;
 
 struct Buffer {
   void* base;
@@ -128,7 +130,7 @@ bool transfer_known(Direction direction, const Buffer& mine, const Place& at, ch
   const uint64_t bytes = static_cast<uint64_t>(mine.count) * here_type->size;
   if (bytes != static_cast<uint64_t>(at.count) * there_type->size) return false;
   const bool put = direction == Direction::put;
-  if (here_type->dense && there_type->dense && bytes < kShareFrom) {
+  if (here_type->dense && there_type->dense && bytes < kShareDenseFrom) {
     char* const here = static_cast<char*>(mine.base) + here_type->offset;
     there += there_type->offset;
     const os::WritesAllowed allowed;

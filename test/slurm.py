@@ -36,7 +36,7 @@ class Cluster:
         host = socket.gethostname().split(".")[0]
         controller, node = free_ports(2)
         conf = self.folder / "slurm.conf"
-        conf.write_text(f"""ClusterName=tutorial
+        conf.write_text(f"""ClusterName=one
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
