@@ -31,7 +31,8 @@ class Call:
         self.areas = [area.split(" ", 2) for area in entry.get("areas", [])]
         self.parts = entry.get("parts", "").split()
         self.vector = entry.get("vector", "").split()
-        unknown = set(entry) - {"is", "custom", "uses", "areas", "parts", "vector"}
+        self.mask = entry.get("mask", "")
+        unknown = set(entry) - {"is", "custom", "uses", "areas", "parts", "vector", "mask"}
         named = [a[1] for a in self.areas] + self.parts[1:] + self.vector[1:]
         wrong = [a[0] for a in self.areas if a[0] not in AREA_KINDS and a[0] != "text"]
         if self.parts and self.parts[0] not in PART_SHAPES or self.vector and self.vector[0] not in ("receive", "send"):
@@ -62,6 +63,9 @@ def wrapper(call):
         near.append(f"held_vector(fd, {call.vector[1]}, {call.vector[2]})")
     plain = ", ".join(call.params)
     lines.append(f"TASUKI_WRAPPER({call.result}, {call.name}, {call.declared}) {{")
+    if call.mask:
+        lines.append("  sigset_t clean;")
+        lines.append(f"  {call.mask} = never_blocked({call.mask}, &clean);")
     lines.append(f"  if (!({' || '.join(near)})) [[likely]] return next_{call.name}()({plain});")
     inner = list(call.params)
     if call.areas:
@@ -126,7 +130,7 @@ def main():
     table += ["};", "const int kWrappedCount = kWrapped;", "std::atomic<void*> g_next[kWrapped];", "",
               "}  // namespace tasuki::cluster", ""]
 
-    bodies = [NOTE, '#include "cluster/wrappers/parts.h"', '#include "generated/next.h"', "",
+    bodies = [NOTE, '#include "cluster/wrappers/faults.h"', '#include "cluster/wrappers/parts.h"', '#include "generated/next.h"', "",
               "using namespace tasuki::cluster;", ""]
     bodies += [wrapper(c) + "\n" for c in calls if not c.custom and not c.uses]
 

@@ -1,15 +1,21 @@
 // A program with handlers of its own for what the pager may catch, with all signals blocked, with a handler that
 // touches memory that is away, on an alternate stack, and with threads of small stacks. What it prints is the same
 // with and without cluster memory.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +50,27 @@ static volatile unsigned long in_handler;
 static void read_all(int number) {
   (void)number;
   in_handler = sum();
+}
+
+// The handler of SIGUSR1 runs in the call, where all other signals are blocked.
+static void wait_with_mask(int way, const sigset_t* mask) {
+  sigset_t usr1, before;
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &usr1, &before);
+  raise(SIGUSR1);
+  in_handler = 0;
+  const struct timespec second = {1, 0};
+  const int fd = epoll_create1(0);
+  struct epoll_event event;
+  int result = 0;
+  if (way == 0) result = sigsuspend(mask);
+  if (way == 1) result = ppoll(NULL, 0, &second, mask);
+  if (way == 2) result = pselect(0, NULL, NULL, NULL, &second, mask);
+  if (way == 3) result = epoll_pwait(fd, &event, 1, 1000, mask);
+  close(fd);
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  printf("in a handler while a call blocks all: %d %lu\n", result, in_handler);
 }
 
 static void* work(void* argument) {
@@ -130,6 +157,11 @@ int main(void) {
   sigaction(SIGUSR1, &reads, NULL);
   for (int i = 0; i < 3; i++) raise(SIGUSR1);
   printf("in a handler that blocks all: %lu\n", in_handler);
+
+  sigset_t but_usr1;
+  sigfillset(&but_usr1);
+  sigdelset(&but_usr1, SIGUSR1);
+  for (int way = 0; way < 4; way++) wait_with_mask(way, &but_usr1);
 
   pthread_attr_t small;
   pthread_attr_init(&small);

@@ -43,10 +43,24 @@ Status ChecksumStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager
   return inner_->get(slot, units, to, enter({ticket, slot, units, to}));
 }
 
-Status ChecksumStore::put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) {
+pager::Ticket ChecksumStore::enter_put(pager::Slot slot, uint32_t units, const std::byte* from,
+                                       pager::Ticket ticket) {
   const size_t unit = unit_bytes();
   for (uint32_t i = 0; i < units; i++) sums_[slot + i] = XXH3_64bits(from + i * unit, unit);
-  return inner_->put(slot, units, from, enter({ticket, slot, units, nullptr}));
+  return enter({ticket, slot, units, nullptr});
+}
+
+Status ChecksumStore::put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) {
+  return inner_->put(slot, units, from, enter_put(slot, units, from, ticket));
+}
+
+Status ChecksumStore::get_later(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
+  return inner_->get_later(slot, units, to, enter({ticket, slot, units, to}));
+}
+
+Status ChecksumStore::put_later(pager::Slot slot, uint32_t units, const std::byte* from,
+                                pager::Ticket ticket) {
+  return inner_->put_later(slot, units, from, enter_put(slot, units, from, ticket));
 }
 
 Status ChecksumStore::note(Status (pager::Store::*ask)(pager::Tickets*), pager::Tickets* completed) {

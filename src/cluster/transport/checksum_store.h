@@ -25,6 +25,9 @@ class ChecksumStore final : public pager::Store {
   uint64_t run_limit(pager::Slot slot) const override { return inner_->run_limit(slot); }
   Status get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
   Status put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
+  Status get_later(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
+  Status put_later(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
+  Status copy_left() override { return inner_->copy_left(); }
   Status release(pager::Slot slot, uint32_t units) override { return inner_->release(slot, units); }
   // EIO: a unit came back that is not the one that went.
   Status progress(pager::Tickets* completed) override { return note(&Store::progress, completed); }
@@ -43,6 +46,7 @@ class ChecksumStore final : public pager::Store {
     const std::byte* to;  // nullptr: a put
   };
   pager::Ticket enter(const Transfer& transfer);
+  pager::Ticket enter_put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket);
   // The inner store's tickets become the callers' own, and what came is compared.
   Status note(Status (pager::Store::*ask)(pager::Tickets*), pager::Tickets* completed);
   ChecksumStore(pager::Store* inner, std::function<std::string(pager::Slot)> describe, uint64_t* sums)

@@ -120,6 +120,42 @@ Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from
   return {};
 }
 
+Status ClusterStore::get_later(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
+  if (!direct_) return get(slot, units, to, ticket);
+  lenders_[map_.find(slot, 0).server].bytes_in += units * unit_;
+  left_.add({slot, units, to, nullptr, ticket});
+  return {};
+}
+
+Status ClusterStore::put_later(pager::Slot slot, uint32_t units, const std::byte* from,
+                               pager::Ticket ticket) {
+  if (!direct_) return put(slot, units, from, ticket);
+  if (!released_.empty()) released_.erase(slot, slot + units);  // in use again
+  for (uint32_t copy = 0; copy < map_.copies(); copy++)
+    lenders_[map_.find(slot, copy).server].bytes_out += units * unit_;
+  left_.add({slot, units, nullptr, from, ticket});
+  return {};
+}
+
+Status ClusterStore::copy_left() {
+  return left_.copy([this](const pager::LeftCopies::Copy& copy) { return copy_directly(copy); });
+}
+
+Status ClusterStore::copy_directly(const pager::LeftCopies::Copy& copy) {
+  const bool get = copy.to != nullptr;
+  for (uint32_t i = 0; i < (get ? 1 : map_.copies()); i++) {
+    const SlotMap::Place place = map_.find(copy.slot, i);
+    WindowMemory& window = *lenders_[place.server].window;
+    Status status;
+    if (get)
+      window.get(place.slot, copy.units, copy.to, &team_);
+    else
+      status = window.put(place.slot, copy.units, copy.from, &team_);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
 Status ClusterStore::release(pager::Slot slot, uint32_t units) {
   released_.insert(slot, slot + units);
   const uint64_t most = std::min(kKeptBytes / unit_, slots() / 16);
@@ -213,6 +249,7 @@ Status ClusterStore::progress(pager::Tickets* completed) {
 }
 
 Status ClusterStore::collect(pager::Tickets* completed) {
+  left_.settle([completed](pager::Ticket ticket) { completed->push_back(ticket); });
   completed->insert(completed->end(), done_.begin(), done_.end());
   done_.clear();
   return {};

@@ -12,7 +12,7 @@
 #include "cluster/transport/ranges.h"
 #include "cluster/transport/slot_map.h"
 #include "cluster/transport/window.h"
-#include "pager/stores/store.h"
+#include "pager/stores/left_copies.h"
 
 namespace tasuki::cluster {
 
@@ -36,12 +36,15 @@ class ClusterStore final : public pager::Store {
   uint64_t run_limit(pager::Slot slot) const override;
   Status get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
   Status put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
+  Status get_later(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
+  Status put_later(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
+  Status copy_left() override;
   // Memory that was released is given back when it is more than kKeptBytes: a slot that is soon used again
   // costs nothing then.
   Status release(pager::Slot slot, uint32_t units) override;
   Status progress(pager::Tickets* completed) override;
   Status collect(pager::Tickets* completed) override;
-  bool busy() const override { return !done_.empty() || courier_->busy(); }
+  bool busy() const override { return !done_.empty() || left_.busy() || courier_->busy(); }
   int longest_rest_ms() const override { return courier_->longest_rest_ms(); }
   bool direct() const override { return direct_; }
 
@@ -68,6 +71,7 @@ class ClusterStore final : public pager::Store {
     std::byte* to;  // nullptr: a put
   };
   uint32_t take_move(const Move& move);
+  Status copy_directly(const pager::LeftCopies::Copy& copy);
   void finish(uint32_t move);
   const Lender* holder(pager::Slot slot, SlotMap::Place* place) const;
   Status fetch(uint32_t move);
@@ -86,6 +90,7 @@ class ClusterStore final : public pager::Store {
   pager::OwnVector<Move> moves_;
   pager::OwnVector<uint32_t> free_moves_;
   pager::Tickets done_;
+  pager::LeftCopies left_;
   std::vector<uint64_t> tokens_, lost_;
   uint32_t calls_ = 0;
   int64_t looked_ns_ = 0;

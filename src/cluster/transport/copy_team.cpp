@@ -23,7 +23,8 @@ CopyTeam::~CopyTeam() {
 }
 
 void CopyTeam::run(size_t bytes, const Part& part) {
-  if (helpers_.empty() || bytes < kWorthWaking) return part(0, bytes);
+  if (helpers_.empty() || bytes < kWorthWaking || !caller_.try_lock()) return part(0, bytes);
+  const std::lock_guard caller(caller_, std::adopt_lock);
   std::unique_lock lock(mutex_);
   part_ = &part;
   next_ = 0;

@@ -19,7 +19,8 @@ class CopyTeam {
 
   // Calls part(first, end) for pieces of [0, bytes), each a multiple of 4096 but the last, and returns when
   // all are done. Small amounts are the caller's alone: waking a thread takes as long as copying some 256
-  // KiB. One caller at a time. A part that captures two words allocates nothing.
+  // KiB. While another caller has the team, a second one is alone. A part that captures two words allocates
+  // nothing.
   using Part = std::function<void(size_t first, size_t end)>;
   void run(size_t bytes, const Part& part);
 
@@ -28,7 +29,7 @@ class CopyTeam {
   void take_pieces(std::unique_lock<std::mutex>* lock);
 
   std::vector<std::thread> helpers_;
-  std::mutex mutex_;
+  std::mutex caller_, mutex_;
   std::condition_variable wake_, done_;
   const Part* part_ = nullptr;
   size_t next_ = 0, end_ = 0, left_ = 0;  // left_: bytes that are not copied yet

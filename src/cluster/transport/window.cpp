@@ -67,7 +67,7 @@ Status WindowMemory::put(uint64_t slot, uint32_t units, const std::byte* from, C
       if (err != 0)
         return Status::error(err, std::string("no memory for a page of a server on this host: ") +
                                       strerror(err) + "; lend less (--memory, -f)");
-      for (uint64_t s = slot + i; s < slot + i + n; s++) present_[s / 64] |= uint64_t{1} << s % 64;
+      for (uint64_t s = slot + i; s < slot + i + n; s++) word(s).fetch_or(bit(s), std::memory_order_relaxed);
     }
     i += n;
   }
@@ -78,10 +78,10 @@ void WindowMemory::release(uint64_t slot, uint64_t units) {
   if (!os::punch_hole(file_.get(), slot * unit_, units * unit_)) return;  // it keeps its memory, and its bits
   for (uint64_t s = slot; s < slot + units;) {
     if (s % 64 == 0 && slot + units - s >= 64) {
-      present_[s / 64] = 0;
+      word(s).store(0, std::memory_order_relaxed);
       s += 64;
     } else {
-      present_[s / 64] &= ~(uint64_t{1} << s % 64);
+      word(s).fetch_and(~bit(s), std::memory_order_relaxed);
       s++;
     }
   }

@@ -9,6 +9,7 @@
 // puts 15-18 past the caches, 8.0 with memcpy, 5.3 by write(2); gets 8.0 with memcpy, 4.5 by read(2).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,7 +36,10 @@ class WindowMemory {
  private:
   WindowMemory(os::Fd file, size_t unit_bytes, uint64_t slots, std::byte* memory, uint64_t* present)
       : file_(std::move(file)), unit_(unit_bytes), slots_(slots), memory_(memory), present_(present) {}
-  bool present(uint64_t slot) const { return (present_[slot / 64] >> slot % 64 & 1) != 0; }
+  // Transfers of other slots may be under way in other threads.
+  std::atomic_ref<uint64_t> word(uint64_t slot) const { return std::atomic_ref(present_[slot / 64]); }
+  static uint64_t bit(uint64_t slot) { return uint64_t{1} << slot % 64; }
+  bool present(uint64_t slot) const { return (word(slot).load(std::memory_order_relaxed) & bit(slot)) != 0; }
 
   os::Fd file_;
   size_t unit_;

@@ -80,17 +80,6 @@ void on_program_fault(int number, siginfo_t* info, void* context) {
   next_pthread_sigmask()(SIG_SETMASK, &before, nullptr);
 }
 
-// The set without what the pager catches; `set` itself if it has none of that, or nullptr.
-const sigset_t* without(const sigset_t* set, sigset_t* room) {
-  for (const Caught& c : g_caught) {
-    if (set == nullptr || !is_ours(c) || sigismember(set, c.number) != 1) continue;
-    *room = *set;
-    sigdelset(room, c.number);
-    set = room;
-  }
-  return set;
-}
-
 sighandler_t install(Caught* caught, sighandler_t handler, int flags) {
   struct sigaction action = {};
   action.sa_handler = handler;
@@ -99,6 +88,16 @@ sighandler_t install(Caught* caught, sighandler_t handler, int flags) {
 }
 
 }  // namespace
+
+const sigset_t* never_blocked(const sigset_t* set, sigset_t* room) {
+  for (const Caught& c : g_caught) {
+    if (set == nullptr || !is_ours(c) || sigismember(set, c.number) != 1) continue;
+    *room = *set;
+    sigdelset(room, c.number);
+    set = room;
+  }
+  return set;
+}
 
 void before_pager_handler() {
   for (Caught& c : g_caught) {
@@ -141,7 +140,7 @@ TASUKI_WRAPPER(int, sigaction, int number, const struct sigaction* action, struc
   struct sigaction changed;
   if (action != nullptr) {
     changed = *action;
-    const sigset_t* mask = without(&action->sa_mask, &changed.sa_mask);
+    const sigset_t* mask = never_blocked(&action->sa_mask, &changed.sa_mask);
     if (mask != &action->sa_mask) action = &changed;
   }
   return next_sigaction()(number, action, old);
@@ -157,12 +156,11 @@ TASUKI_WRAPPER(sighandler_t, __sysv_signal, int number, sighandler_t handler) {
   return install(caught, handler, static_cast<int>(SA_RESETHAND) | SA_NODEFER);
 }
 
-// Blocked, the signal of an access to a page that is away would end the program.
 TASUKI_WRAPPER(int, pthread_sigmask, int how, const sigset_t* set, sigset_t* old) {
   sigset_t room;
-  return next_pthread_sigmask()(how, how != SIG_UNBLOCK ? without(set, &room) : set, old);
+  return next_pthread_sigmask()(how, how != SIG_UNBLOCK ? never_blocked(set, &room) : set, old);
 }
 TASUKI_WRAPPER(int, sigprocmask, int how, const sigset_t* set, sigset_t* old) {
   sigset_t room;
-  return next_sigprocmask()(how, how != SIG_UNBLOCK ? without(set, &room) : set, old);
+  return next_sigprocmask()(how, how != SIG_UNBLOCK ? never_blocked(set, &room) : set, old);
 }

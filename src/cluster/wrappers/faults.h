@@ -2,7 +2,13 @@
 // program's handler stays behind the pager's, whenever it is installed, and the signal is never blocked.
 #pragma once
 
+#include <csignal>
+
 namespace tasuki::cluster {
+
+// The set without what the pager catches: blocked, the signal of an access to a page that is away would end
+// the program. `set` itself if it has none of that, or is nullptr; else *room.
+const sigset_t* never_blocked(const sigset_t* set, sigset_t* room);
 
 // Around the creation of the pager, by the thread that creates it: what is installed in between is the
 // pager's.

@@ -12,8 +12,18 @@ namespace {
 // How long the loop looks for the next fault before it sleeps: a woken thread costs the program more than
 // that.
 constexpr double kSpin = 50e-6;
+// Of larger pages a thread that serves itself leaves it to the pager's to make room: in the time of the copy
+// that one can be woken. A smaller one leaves faster than another core can be interrupted.
+constexpr uint32_t kRoomBeside = 8;
+constexpr uint64_t kPagesBeside = 4;  // so many are on their way while another one is used
 // How often a thread that needs the pager's looks whether its page is there before it sleeps: some 20 us.
 constexpr int kLooks = 500;
+// How often it looks whether the copy of its page that the pager's thread makes is over, and what it does in
+// between: some 200 us in all, the time of a copy of 1 MiB.
+constexpr int kLooksAtCopy = 100, kPause = 50;
+// Where that is too short, the pager's thread does not get a core at once: so many faults are served without
+// it.
+constexpr int kAlone = 256;
 
 }  // namespace
 
@@ -23,6 +33,7 @@ FaultLoop::FaultLoop(const Options& options, const Roles& roles)
       faults_served_here_(roles.mapper->serve_by(this)),
       enter_(options.enter),
       leave_(options.leave),
+      copies_here_(faults_served_here_ && roles.transport->direct()),
       streams_(options.protocol == Protocol::ahead ? options.prefetch : Prefetch::off,
                options.local_bytes / kUnit),
       catcher_(roles.mapper, roles.wakeup) {}
@@ -55,7 +66,7 @@ bool FaultLoop::serve(Fault* fault) {
   if (!fault->planned) fault->plan = streams_.fault(region->id(), region->locality(), unit, event.write);
   fault->planned = true;
   if (!roles_.swaps->bring(region, unit, fault->plan, event.write, &wait)) return false;
-  roles_.read_ahead->follow(*region, fault->plan);
+  if (alone_ == 0) roles_.read_ahead->follow(*region, fault->plan);
   return true;
 }
 
@@ -98,8 +109,8 @@ bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) 
   {
     const os::NoCancellation whole;  // the store writes files
     enter_();
-    here = begin_here(event, &sleeper);
-    if (here == Here::waits) roles_.wakeup->wake();
+    for (int looks = 0; (here = begin_here(event, looks, &sleeper)) == Here::under_way; looks++)
+      for (int i = 0; i < kPause; i++) os::cpu_relax();
     leave_();
   }
   if (here != Here::waits) return here == Here::served;
@@ -111,7 +122,8 @@ bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) 
   return true;
 }
 
-FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, Sleeper** sleeper) {
+// `looks`: how often this was asked before.
+FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, int looks, Sleeper** sleeper) {
   const Turn::Urgent turn(roles_.turn);
   const Region* region = roles_.regions->of(reinterpret_cast<std::byte*>(event.address));
   if (region == nullptr) return Here::not_a_region;
@@ -120,14 +132,19 @@ FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, Sleeper** sle
   fault.event = event;
   fault.since = os::monotonic_seconds();
   if (!ended_) {
-    roles_.wait_times->fault(event.thread);
+    if (looks == 0) roles_.wait_times->fault(event.thread);
     if (serve_at_once(&fault)) {
-      if (has_work()) roles_.wakeup->wake();
+      if (has_work()) call();
       return Here::served;
+    }
+    if (under_way(event)) {
+      if (looks < kLooksAtCopy) return Here::under_way;
+      alone_ = kAlone;
     }
   }
   fault.sleeper = *sleeper = Sleeper::create();
   deferred_.push_back(fault);
+  call();
   return Here::waits;
 }
 
@@ -139,36 +156,77 @@ bool FaultLoop::serve_at_once(Fault* fault) {
     }
   };
   collect();
-  if (!serve(fault)) return false;
+  if (under_way(fault->event) || !serve(fault)) return false;
   collect();
-  if (roles_.swaps->keep_room(roles_.regions->units())) collect();
+  const bool beside = fault->plan.units >= kRoomBeside && alone_ == 0;
+  if (alone_ > 0) alone_--;
+  room_wanted_ = beside ? kPagesBeside * fault->plan.units : 0;
+  if (room_wanted_ == 0 && roles_.swaps->keep_room(roles_.regions->units())) collect();
   return roles_.failure->ok();
+}
+
+// The pager's thread copies the page, in or out.
+bool FaultLoop::under_way(const os::FaultEvent& event) const {
+  const auto* address = reinterpret_cast<std::byte*>(event.address);
+  const Region* region = roles_.regions->of(address);
+  const PageId id = region->page(region->unit_of(address));
+  return id != kNoPage && roles_.transport->under_way(id);
+}
+
+// Copies what work() has begun to fetch and to send, while others have their turns.
+void FaultLoop::copy_left() {
+  const Status status = roles_.transport->copy_left();
+  if (status.ok()) return;
+  const std::lock_guard turn(*roles_.turn);
+  roles_.failure->report(status);
 }
 
 // Something that the pager's thread does while nobody faults.
 bool FaultLoop::has_work() const {
-  return !roles_.transport->idle() || !deferred_.empty() || !roles_.read_ahead->empty() ||
+  return room_wanted_ > 0 || !roles_.transport->idle() || !deferred_.empty() || !roles_.read_ahead->empty() ||
          roles_.commands->unfinished();
 }
 
 bool FaultLoop::work() {
+  roles_.transport->leave_copies(copies_here_);
+  const bool any = work_step();
+  roles_.transport->leave_copies(false);
+  return any;
+}
+
+bool FaultLoop::work_step() {
   bool any = roles_.commands->serve();
   any = serve_faults() || any;
   any = roles_.swaps->progress() || any;
   any = (deferred_.empty() && roles_.read_ahead->step()) || any;
-  // Threads that serve themselves keep room, too: there this one helps while it is awake anyway.
-  const bool keeps = any || !faults_served_here_ || !roles_.transport->direct();
-  return (keeps && roles_.swaps->keep_room(roles_.regions->units())) || any;
+  if (copies_here_ && room_wanted_ == 0) return any;
+  if (roles_.swaps->keep_room(roles_.regions->units(), room_wanted_)) return true;
+  room_wanted_ = 0;
+  return any;
 }
 
-void FaultLoop::rest(bool idle) {
-  if (!idle) {
-    idle_since_ = 0;
-    return;
-  }
+// The pager's thread is to do something. Whose turn it is.
+void FaultLoop::call() {
+  called_.store(true, std::memory_order_relaxed);
+  if (asleep_) roles_.wakeup->wake();
+  asleep_ = false;
+}
+
+// True: nothing has come for so long that it is time to sleep.
+bool FaultLoop::rested() {
   const double now = os::monotonic_seconds();
   if (idle_since_ == 0) idle_since_ = now;
-  if (now - idle_since_ < (faults_served_here_ ? 0 : kSpin)) return;
+  return now - idle_since_ >= kSpin;
+}
+
+// Until it is time to sleep, or to look again: threads that serve themselves call, and need the turn.
+void FaultLoop::spin() {
+  if (!copies_here_) return;
+  while (!called_.load(std::memory_order_relaxed) && !stop_.load(std::memory_order_relaxed) && !rested())
+    os::cpu_relax();
+}
+
+void FaultLoop::sleep() {
   // stop() may have come just before Commands::serve() took the event, and would not be heard again.
   if (stop_.load()) return;
   os::Awaited awaited[2] = {os::Awaited(roles_.wakeup->descriptor()),
@@ -180,19 +238,31 @@ Status FaultLoop::run() {
   roles_.commands->begin();
   if (catcher_catches_) catcher_.start();
   while (!stop_.load(std::memory_order_relaxed)) {
-    bool idle;
+    bool idle, sleeps;
     {
       const std::lock_guard turn(*roles_.turn);
       if (!roles_.failure->ok()) break;
+      called_.store(false, std::memory_order_relaxed);
       idle = !work() && !has_work();
+      if (!idle) idle_since_ = 0;
+      sleeps = asleep_ = idle && rested();
     }
-    rest(idle);
+    if (sleeps)
+      sleep();
+    else if (idle)
+      spin();
+    else
+      copy_left();
   }
   catcher_.stop();
   {
     // The store outlives the pager: it must have no transfer from or to memory that will be gone.
     const std::lock_guard turn(*roles_.turn);
-    while (roles_.failure->ok() && !roles_.transport->idle()) roles_.swaps->progress();
+    while (roles_.failure->ok() && !roles_.transport->idle()) {
+      const Status status = roles_.transport->copy_left();
+      if (!status.ok()) roles_.failure->report(status);
+      roles_.swaps->progress();
+    }
     ended_ = true;
   }
   roles_.commands->end();

@@ -33,7 +33,7 @@ class FaultLoop final : public FaultServer {
     Commands* commands;
     Turn* turn;
     const os::Wakeup* wakeup;
-    const Failure* failure;
+    Failure* failure;
   };
   FaultLoop(const Options& options, const Roles& roles);
   ~FaultLoop() { roles_.mapper->serve_by(nullptr); }
@@ -53,24 +53,34 @@ class FaultLoop final : public FaultServer {
  private:
   size_t next_faults(os::FaultEvent* events, size_t max);
   bool serve_faults();
-  enum class Here { not_a_region, served, waits };
-  Here begin_here(const os::FaultEvent& event, Sleeper** sleeper);
+  enum class Here { not_a_region, served, waits, under_way };
+  Here begin_here(const os::FaultEvent& event, int looks, Sleeper** sleeper);
   bool serve_at_once(Fault* fault);
+  bool under_way(const os::FaultEvent& event) const;
+  void copy_left();
   bool work();
+  bool work_step();
   bool has_work() const;
-  void rest(bool idle);
+  void call();
+  bool rested();
+  void spin();
+  void sleep();
 
   Roles roles_;
   const bool catcher_catches_;
   const bool faults_served_here_;
   void (*const enter_)();
   void (*const leave_)();
+  const bool copies_here_;  // the thread that faults copies its page itself
   Streams streams_;
   Catcher catcher_;
   OwnDeque<Fault> deferred_;  // that must wait, oldest first
   double idle_since_ = 0;
-  std::atomic<bool> stop_{false};
-  bool ended_ = false;  // the store may be gone: whoever faults now sleeps until the process ends
+  std::atomic<bool> stop_{false}, called_{false};
+  int alone_ = 0;             // so many faults are to be served without the pager's thread
+  bool asleep_ = false;       // or about to sleep: it must be woken
+  uint64_t room_wanted_ = 0;  // units beyond the usual: somebody left it to the pager's thread to make room
+  bool ended_ = false;        // the store may be gone: whoever faults now sleeps until the process ends
 };
 
 }  // namespace tasuki::pager

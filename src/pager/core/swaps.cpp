@@ -131,33 +131,34 @@ void Swaps::evict_surplus() {
 // False: memory is on its way, or all of it is pinned.
 bool Swaps::make_room(uint32_t units) {
   const Budget& budget = residency_->budget();
+  // What leaves while this thread waits, if it may wait: what another thread is to copy may take long.
+  const bool waits = !transport_->direct() || transport_->leaves_copies();
   while (failure_->ok()) {
     if (residency_->at_page_limit()) {  // those in limbo have their mappings too
-      if (residency_->reclaim_one()) continue;
-      if (budget.leaving() == 0 && !evict_one()) return false;
+      if (residency_->reclaim_one() || (!waits && collect())) continue;
+      if ((!waits || budget.leaving() == 0) && !evict_one()) return false;
     } else {
       if (budget.has_room(units)) return true;
-      if (residency_->reclaim_one()) continue;
+      if (residency_->reclaim_one() || (!waits && collect())) continue;
       // No more than is needed: whoever waits asks again and again. Who waits may be the one that keeps pages
       // busy, and lets go only when it has this page too: where nothing else can leave, what is busy is not
       // counted.
-      if (!budget.has_room(units, budget.leaving()) && !evict_one()) {
+      if (!budget.has_room(units, waits ? budget.leaving() : 0) && !evict_one()) {
         const uint64_t busy = victims_->busy_units();
         return busy > 0 && all_stay() && budget.has_room(units, busy);
       }
     }
     if (budget.limbo() > 0) continue;
-    if (!transport_->direct()) return false;
-    collect();
+    if (waits) return false;
   }
   return false;
 }
 
-bool Swaps::keep_room(uint64_t allocated) {
+bool Swaps::keep_room(uint64_t allocated, uint64_t more) {
   const Budget& budget = residency_->budget();
   if (one_at_a_time() || allocated <= budget.local()) return false;
   if (budget.exceeded() && residency_->reclaim_one()) return true;
-  keeping_room_ = budget.wants_eviction(victims_->held_units(), keeping_room_);
+  keeping_room_ = budget.wants_eviction(victims_->held_units(), keeping_room_, more);
   return keeping_room_ && evict_one();
 }
 

@@ -22,8 +22,8 @@ class Swaps {
   // The same of transfers that are over without asking, of a direct() store.
   bool collect() { return go_on(transport_->collect()); }
   // Between faults, with so many units allocated: memory that is free at once when the next fault comes.
-  // False: there is enough, or none to be had.
-  bool keep_room(uint64_t allocated);
+  // `more` units than usual. False: there is enough, or none to be had.
+  bool keep_room(uint64_t allocated, uint64_t more = 0);
 
  private:
   bool one_at_a_time() const { return protocol_ != Protocol::ahead; }

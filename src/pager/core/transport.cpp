@@ -29,7 +29,9 @@ void Transport::start(PageId id, const Page& page, Direction direction) {
       const uint32_t count = slots_->run(*page.region, unit, piece.units - done, &slot);
       std::byte* at = piece.at + done * kUnit;
       load.transfers++;
-      const Status status = in ? store_->get(slot, count, at, id) : store_->put(slot, count, at, id);
+      const Status status =
+          in ? (leaves_copies_ ? store_->get_later(slot, count, at, id) : store_->get(slot, count, at, id))
+             : (leaves_copies_ ? store_->put_later(slot, count, at, id) : store_->put(slot, count, at, id));
       if (!status.ok()) return failure_->report(status);
       done += count;
       unit += count;

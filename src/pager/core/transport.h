@@ -17,6 +17,11 @@ class Transport {
 
   // All units of the page have slots. Nothing completes before next_complete().
   void start(PageId id, const Page& page, Direction direction);
+  // Until the next call: the copies of a direct() store are left to copy_left(), which whoever has the turn
+  // calls after it.
+  void leave_copies(bool leave) { leaves_copies_ = leave && direct(); }
+  bool leaves_copies() const { return leaves_copies_; }
+  Status copy_left() { return store_->copy_left(); }
   // Asks the store what is over. False: nothing is.
   bool progress() { return note(&Store::progress); }
   // What is over without asking, of a direct() store. False: nothing is.
@@ -60,6 +65,7 @@ class Transport {
   Tickets tickets_;
   size_t next_ticket_ = 0;
   uint32_t in_flight_ = 0;
+  bool leaves_copies_ = false;
 };
 
 }  // namespace tasuki::pager

@@ -20,12 +20,13 @@ uint64_t Budget::capacity(uint64_t slots, Copies copies) const {
   return std::max(local_, local_ - moving + slots);
 }
 
-bool Budget::wants_eviction(uint64_t held, bool evicting) const {
+bool Budget::wants_eviction(uint64_t held, bool evicting, uint64_t more) const {
+  more = std::min(more, local_ / 8);
   const uint64_t most_free = local_ + limbo_ + leaving_, free = most_free - std::min(used_, most_free);
   // Of what may leave, at most a half: else what little there is beside kept and pinned pages would leave
   // before it was used.
   const uint64_t most = (local_ - std::min(local_, held)) / 2;
-  return free < std::min(high_, most) && (free < low_ || evicting);
+  return free < std::min(high_ + more, most) && (free < low_ + more || evicting);
 }
 
 }  // namespace tasuki::pager

@@ -40,8 +40,8 @@ class Budget {
   // Is less than the spare free or on its way to be?
   bool has_surplus() const { return used_ - limbo_ - leaving_ + spare_ > local_; }
   // Should a page leave ahead of need? `held`: units that may not leave; `evicting`: that is what the last
-  // answer was.
-  bool wants_eviction(uint64_t held, bool evicting) const;
+  // answer was. `more` units are wanted beyond the usual.
+  bool wants_eviction(uint64_t held, bool evicting, uint64_t more = 0) const;
 
   // A region with pages of so many units: room for one is spare.
   void prepare_for(uint64_t page_units) { spare_ = std::max(spare_, std::min(page_units, local_ / 4)); }

@@ -32,6 +32,16 @@ Status RamStore::put(Slot slot, uint32_t units, const std::byte* from, Ticket ti
   return {};
 }
 
+Status RamStore::copy_left() {
+  return left_.copy([this](const LeftCopies::Copy& copy) {
+    if (copy.to != nullptr)
+      memcpy(copy.to, at(copy.slot), copy.units * unit_);
+    else
+      memcpy(at(copy.slot), copy.from, copy.units * unit_);
+    return Status();
+  });
+}
+
 Status RamStore::release(Slot slot, uint32_t units) {
   os::discard(at(slot), units * unit_);
   return {};
@@ -43,6 +53,7 @@ Status RamStore::progress(Tickets* completed) {
     completed->push_back(t.ticket);
   }
   pending_.clear();
+  left_.settle([completed](Ticket ticket) { completed->push_back(ticket); });
   return {};
 }
 

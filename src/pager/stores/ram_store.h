@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "pager/stores/store.h"
+#include "pager/stores/left_copies.h"
 
 namespace tasuki::pager {
 
@@ -20,9 +20,18 @@ class RamStore final : public Store {
   uint64_t run_limit(Slot slot) const override { return slots_ - slot; }
   Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override;
   Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override;
+  Status get_later(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override {
+    left_.add({slot, units, to, nullptr, ticket});
+    return {};
+  }
+  Status put_later(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override {
+    left_.add({slot, units, nullptr, from, ticket});
+    return {};
+  }
+  Status copy_left() override;
   Status release(Slot slot, uint32_t units) override;
   Status progress(Tickets* completed) override;
-  bool busy() const override { return !pending_.empty(); }
+  bool busy() const override { return !pending_.empty() || left_.busy(); }
   bool direct() const override { return true; }
 
  private:
@@ -42,6 +51,7 @@ class RamStore final : public Store {
   uint64_t slots_;
   std::byte* memory_;
   OwnVector<Transfer> pending_;
+  LeftCopies left_;
 };
 
 }  // namespace tasuki::pager

@@ -3,8 +3,9 @@
 //
 // A store is an array of slots of one unit each (`unit_bytes`). The pager decides which page is in which
 // slot; a store only moves bytes. One thread, the pager's, makes all calls; get, put, release and collect of
-// a store that is direct() also other threads, by turns (threads/turn.h). Transfers complete in any order,
-// but two transfers of the same slot never overlap: the pager waits for the first.
+// a store that is direct() also other threads, by turns (threads/turn.h). copy_left() runs beside them.
+// Transfers complete in any order, but two transfers of the same slot never overlap: the pager waits for the
+// first.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +35,16 @@ class Store {
   // a slot that was never put is a caller's error.
   virtual Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) = 0;
   virtual Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) = 0;
+  // As get() and put(), but the copying of a direct() store may be left to copy_left().
+  virtual Status get_later(Slot slot, uint32_t units, std::byte* to, Ticket ticket) {
+    return get(slot, units, to, ticket);
+  }
+  virtual Status put_later(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) {
+    return put(slot, units, from, ticket);
+  }
+  // Copies what those two left. The thread that called them, beside all calls of others: whoever has the turn
+  // may hear of what is over already.
+  virtual Status copy_left() { return {}; }
   // The contents are needed no more; the memory behind the slots may go back to the system.
   virtual Status release(Slot slot, uint32_t units) = 0;
 

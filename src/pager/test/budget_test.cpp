@@ -79,6 +79,10 @@ TEST(Budget, EvictionBeginsBelowTheLowWatermarkAndEndsAtTheHighOne) {
   EXPECT_TRUE(budget.wants_eviction(0, true));
   budget.enter_limbo(1);
   EXPECT_FALSE(budget.wants_eviction(0, true));
+  EXPECT_TRUE(budget.wants_eviction(0, false, 125)) << "187 are to be free";
+  EXPECT_TRUE(budget.wants_eviction(0, true, 1000)) << "an eighth at most: 249";
+  budget.enter_limbo(125);
+  EXPECT_FALSE(budget.wants_eviction(0, true, 1000));
 }
 
 TEST(Budget, NoMoreIsKeptFreeThanHalfOfWhatMayLeave) {

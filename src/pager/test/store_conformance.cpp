@@ -102,9 +102,14 @@ class Check {
     for (uint32_t part = 0; part < t.parts; part++) {
       const uint32_t begin = t.units * part / t.parts, units = t.units * (part + 1) / t.parts - begin;
       std::byte* at = t.buffer.get() + begin * unit_;
-      check(t.get ? store_.get(t.slot + begin, units, at, ticket)
-                  : store_.put(t.slot + begin, units, at, ticket),
-            t.get ? "get" : "put");
+      if (chance(30))
+        check(t.get ? store_.get_later(t.slot + begin, units, at, ticket)
+                    : store_.put_later(t.slot + begin, units, at, ticket),
+              t.get ? "get_later" : "put_later");
+      else
+        check(t.get ? store_.get(t.slot + begin, units, at, ticket)
+                    : store_.put(t.slot + begin, units, at, ticket),
+              t.get ? "get" : "put");
     }
     if (!store_.busy()) fail("not busy with a transfer under way");
   }
@@ -116,6 +121,7 @@ class Check {
 
   void progress() {
     Tickets completed;
+    if (chance(50)) check(store_.copy_left(), "copy_left");
     check(store_.progress(&completed), "progress");
     for (const Ticket ticket : completed) {
       const auto found = transfers_.find(ticket);

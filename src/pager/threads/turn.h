@@ -39,7 +39,8 @@ class Turn {
   };
 
  private:
-  // A turn takes some 10 us, and as long again to wake a thread that sleeps.
+  // A turn takes some 10 us, 50 where an interrupt of the other core is slow; so long it takes to wake a
+  // thread that sleeps.
   void take() {
     while (held_up_.load(std::memory_order_relaxed)) os::cpu_yield();
     for (int i = 0; i < kLooks; i++) {
@@ -49,7 +50,7 @@ class Turn {
     mutex_.lock();
   }
 
-  static constexpr int kLooks = 300;  // some 12 us
+  static constexpr int kLooks = 1500;  // some 60 us
   static constexpr int kYields = 64;
   std::mutex mutex_;
   std::atomic<int> waiting_{0};
