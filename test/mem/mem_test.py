@@ -112,6 +112,14 @@ def missing(options):
                 code={"openmpi": [127], "mpich": [255]})
 
 
+# A command without the rest of its build, as `make demo` leaves it.
+def incomplete(options):
+    alone = os.path.join(options.scratch, "bin", "tasuki")
+    os.makedirs(os.path.dirname(alone), exist_ok=True)
+    options.tasuki = shutil.copy(options.tasuki, alone)
+    return Case(["/bin/true"], swaps=False, same=False, says="libtasuki-mem.so is not there, so programs of", code=[1])
+
+
 def static(options):
     return Case([f"{options.programs}/mem_static"], swaps=False, same=False, says="mem_static is statically linked: it cannot use cluster memory",
                 code=[1])
@@ -215,7 +223,7 @@ def says_in_child(options):
     return "" if options.faults == "signal" or options.launcher == "double" else "a forked child has no cluster memory"
 
 
-CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, static, mpi_program, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
+CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, incomplete, static, mpi_program, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
                                  script_exec, threads, handlers, loading, plugin, preload)}
 CASES.update({
     "sizes": allocations("sizes"),

@@ -183,6 +183,17 @@ int run(MemOptions* options) {
   const std::string mpi = choose_mpi(*options, job);
 
   // The other ranks need no program at all. (Where no launcher was recognised they find out when MPI starts.)
+  const std::string library = library_for(mpi);
+  // The library and the servers are built together: no rank waits for another one.
+  if (!os::can_read(library)) {
+    if (job.world_rank <= 0)
+      log(LogLevel::error,
+          "%s is not there, so programs of %s cannot use cluster memory: in a source tree `make build` makes "
+          "it "
+          "(`make demo` does not), else Tasuki was built without that MPI library",
+          library.c_str(), mpi.c_str());
+    return 1;
+  }
   const std::string server = os::own_prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
   if (job.world_rank > 0) return execute(job, server, {server}, environment);
 
@@ -201,14 +212,11 @@ int run(MemOptions* options) {
   if (program.error != 0)
     return dismiss(job, server, exec_failure(job.launcher, options->command[0], program.error), environment);
   std::string why = obstacle(program, environment);
-  const std::string library = library_for(mpi);
   if (why.empty() && !task::preload_can_name(library))
     why =
         "cannot get Tasuki's library (LD_PRELOAD cannot name a directory with a blank or a colon, and Tasuki "
         "is in " +
         os::own_prefix() + ")";
-  if (why.empty() && !os::can_read(library))
-    why = "needs " + library + ", which is not there: Tasuki was built without " + mpi;
   if (!why.empty()) {
     log(LogLevel::error, "%s %s: it cannot use cluster memory", options->command[0].c_str(), why.c_str());
     return dismiss(job, server, 1, environment);
