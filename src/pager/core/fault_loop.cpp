@@ -19,8 +19,8 @@ constexpr uint64_t kPagesBeside = 4;  // so many are on their way while another 
 // How often a thread that needs the pager's looks whether its page is there before it sleeps: some 20 us.
 constexpr int kLooks = 500;
 // How often it looks whether the copy of its page that the pager's thread makes is over, and what it does in
-// between: some 200 us in all, the time of a copy of 1 MiB.
-constexpr int kLooksAtCopy = 100, kPause = 50;
+// between: some 400 us in all; a copy of 1 MiB takes 130, to slots that are new 500.
+constexpr int kLooksAtCopy = 200, kPause = 50;
 // Where that is too short, the pager's thread does not get a core at once: so many faults are served without
 // it.
 constexpr int kAlone = 256;
@@ -109,7 +109,8 @@ bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) 
   {
     const os::NoCancellation whole;  // the store writes files
     enter_();
-    for (int looks = 0; (here = begin_here(event, looks, &sleeper)) == Here::under_way; looks++)
+    const double now = os::monotonic_seconds();
+    for (int looks = 0; (here = begin_here(event, now, looks, &sleeper)) == Here::under_way; looks++)
       for (int i = 0; i < kPause; i++) os::cpu_relax();
     leave_();
   }
@@ -123,21 +124,23 @@ bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) 
 }
 
 // `looks`: how often this was asked before.
-FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, int looks, Sleeper** sleeper) {
+FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since, int looks,
+                                      Sleeper** sleeper) {
   const Turn::Urgent turn(roles_.turn);
   const Region* region = roles_.regions->of(reinterpret_cast<std::byte*>(event.address));
   if (region == nullptr) return Here::not_a_region;
   if (!region->watched()) return Here::served;  // it could not be watched, and is ordinary memory again
   Fault fault;
   fault.event = event;
-  fault.since = os::monotonic_seconds();
+  fault.since = since;
   if (!ended_) {
     if (looks == 0) roles_.wait_times->fault(event.thread);
     if (serve_at_once(&fault)) {
       if (has_work()) call();
       return Here::served;
     }
-    if (under_way(event)) {
+    if (const PageId page = under_way(event); copies_here_ && page != kNoPage) {
+      if (looks == 0) roles_.residency->want(page, event.write);
       if (looks < kLooksAtCopy) return Here::under_way;
       alone_ = kAlone;
     }
@@ -156,7 +159,7 @@ bool FaultLoop::serve_at_once(Fault* fault) {
     }
   };
   collect();
-  if (under_way(fault->event) || !serve(fault)) return false;
+  if (under_way(fault->event) != kNoPage || !serve(fault)) return false;
   collect();
   const bool beside = fault->plan.units >= kRoomBeside && alone_ == 0;
   if (alone_ > 0) alone_--;
@@ -165,12 +168,13 @@ bool FaultLoop::serve_at_once(Fault* fault) {
   return roles_.failure->ok();
 }
 
-// The pager's thread copies the page, in or out.
-bool FaultLoop::under_way(const os::FaultEvent& event) const {
+// The page, if another thread copies it, in or out.
+PageId FaultLoop::under_way(const os::FaultEvent& event) const {
   const auto* address = reinterpret_cast<std::byte*>(event.address);
   const Region* region = roles_.regions->of(address);
   const PageId id = region->page(region->unit_of(address));
-  return id != kNoPage && roles_.transport->under_way(id);
+  const bool moves = id != kNoPage && roles_.residency->page(id).state.under_way();
+  return moves ? id : kNoPage;
 }
 
 // Copies what work() has begun to fetch and to send, while others have their turns.
@@ -188,15 +192,16 @@ bool FaultLoop::has_work() const {
 }
 
 bool FaultLoop::work() {
+  // These make room and use it in one turn, or others take it away again and again.
+  const bool any = roles_.commands->serve();
   roles_.transport->leave_copies(copies_here_);
-  const bool any = work_step();
+  const bool more = serve_and_prepare();
   roles_.transport->leave_copies(false);
-  return any;
+  return any || more;
 }
 
-bool FaultLoop::work_step() {
-  bool any = roles_.commands->serve();
-  any = serve_faults() || any;
+bool FaultLoop::serve_and_prepare() {
+  bool any = serve_faults();
   any = roles_.swaps->progress() || any;
   any = (deferred_.empty() && roles_.read_ahead->step()) || any;
   if (copies_here_ && room_wanted_ == 0) return any;
@@ -222,7 +227,8 @@ bool FaultLoop::rested() {
 // Until it is time to sleep, or to look again: threads that serve themselves call, and need the turn.
 void FaultLoop::spin() {
   if (!copies_here_) return;
-  while (!called_.load(std::memory_order_relaxed) && !stop_.load(std::memory_order_relaxed) && !rested())
+  while (!called_.load(std::memory_order_relaxed) && !stop_.load(std::memory_order_relaxed) &&
+         !roles_.commands->waiting() && !rested())
     os::cpu_relax();
 }
 

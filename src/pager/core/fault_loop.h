@@ -54,12 +54,12 @@ class FaultLoop final : public FaultServer {
   size_t next_faults(os::FaultEvent* events, size_t max);
   bool serve_faults();
   enum class Here { not_a_region, served, waits, under_way };
-  Here begin_here(const os::FaultEvent& event, int looks, Sleeper** sleeper);
+  Here begin_here(const os::FaultEvent& event, double since, int looks, Sleeper** sleeper);
   bool serve_at_once(Fault* fault);
-  bool under_way(const os::FaultEvent& event) const;
+  PageId under_way(const os::FaultEvent& event) const;
   void copy_left();
   bool work();
-  bool work_step();
+  bool serve_and_prepare();
   bool has_work() const;
   void call();
   bool rested();

@@ -51,6 +51,8 @@ class Residency {
   // Its transfer to the store is over: it rests in limbo, or comes back if it was asked for.
   void sent(PageId id);
 
+  // So many units may leave that have no slots yet.
+  bool has_slots(uint64_t units) const { return copies_ == Copies::cache || slots_->free() >= units; }
   // A resident page leaves. False: there is no slot for it, or somebody outside uses it.
   bool evict(PageId id);
   // Pages behind this one that would leave about when it does leave with it, as one. What a page costs hardly

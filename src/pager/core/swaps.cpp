@@ -158,6 +158,8 @@ bool Swaps::keep_room(uint64_t allocated, uint64_t more) {
   const Budget& budget = residency_->budget();
   if (one_at_a_time() || allocated <= budget.local()) return false;
   if (budget.exceeded() && residency_->reclaim_one()) return true;
+  // Where slots are scarce, all that is free is counted on for what comes and goes.
+  if (!residency_->has_slots(budget.local() / 4)) more = 0;
   keeping_room_ = budget.wants_eviction(victims_->held_units(), keeping_room_, more);
   return keeping_room_ && evict_one();
 }

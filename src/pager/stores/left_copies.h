@@ -20,11 +20,9 @@ class LeftCopies {
   };
 
   void add(const Copy& copy) {
-    if (settled_ == copies_.size()) {
-      copies_.clear();
-      settled_ = 0;
-      made_.store(0, std::memory_order_relaxed);
-    }
+    copies_.erase(copies_.begin(), copies_.begin() + static_cast<ptrdiff_t>(settled_));
+    made_.store(made_.load(std::memory_order_relaxed) - settled_, std::memory_order_relaxed);
+    settled_ = 0;
     copies_.push_back(copy);
   }
 

@@ -17,6 +17,7 @@ void Commands::run(const Work& work) {
   }
   Command command{work};
   commands_.push_back(&command);
+  waiting_.store(true, std::memory_order_relaxed);
   wakeup_->wake();
   done_.wait(lock, [&] { return command.done; });
 }
@@ -28,6 +29,7 @@ void Commands::begin() {
 
 bool Commands::serve() {
   if (!wakeup_->clear() && !unfinished_) return false;
+  waiting_.store(false, std::memory_order_relaxed);
   std::unique_lock lock(mutex_);
   bool any = false;
   std::deque<Command*> again;

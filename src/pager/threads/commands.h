@@ -2,6 +2,7 @@
 // before it serves and after, they do it themselves.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -28,6 +29,8 @@ class Commands {
   void begin();
   bool serve();
   void end();
+  // Any thread: work has come since the last serve().
+  bool waiting() const { return waiting_.load(std::memory_order_relaxed); }
   // Some work is to be called again.
   bool unfinished() const { return unfinished_; }
 
@@ -42,6 +45,7 @@ class Commands {
   std::mutex mutex_;
   std::condition_variable done_;
   std::deque<Command*> commands_;
+  std::atomic<bool> waiting_{false};
   bool serving_ = false, ended_ = false;
   bool unfinished_ = false;  // only the pager's thread looks
 };
