@@ -117,7 +117,7 @@ def incomplete(options):
     alone = os.path.join(options.scratch, "bin", "tasuki")
     os.makedirs(os.path.dirname(alone), exist_ok=True)
     options.tasuki = shutil.copy(options.tasuki, alone)
-    return Case(["/bin/true"], swaps=False, same=False, says="libtasuki-mem.so is not there, so programs of", code=[1])
+    return Case(["/bin/true"], swaps=False, same=False, says="libtasuki-mem.so, which is not there: in a source tree `make build` makes it", code=[1])
 
 
 def static(options):

@@ -184,18 +184,9 @@ int run(MemOptions* options) {
 
   // The other ranks need no program at all. (Where no launcher was recognised they find out when MPI starts.)
   const std::string library = library_for(mpi);
-  // The library and the servers are built together: no rank waits for another one.
-  if (!os::can_read(library)) {
-    if (job.world_rank <= 0)
-      log(LogLevel::error,
-          "%s is not there, so programs of %s cannot use cluster memory: in a source tree `make build` makes "
-          "it "
-          "(`make demo` does not), else Tasuki was built without that MPI library",
-          library.c_str(), mpi.c_str());
-    return 1;
-  }
+  const bool is_complete = os::can_read(library);  // the library and the servers are built together
   const std::string server = os::own_prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
-  if (job.world_rank > 0) return execute(job, server, {server}, environment);
+  if (job.world_rank > 0) return is_complete ? execute(job, server, {server}, environment) : 1;
 
   if (const Status settings = resolve_settings(job.world_rank == 0, &environment); !settings.ok()) {
     log(LogLevel::error, "%s", settings.message().c_str());
@@ -217,6 +208,10 @@ int run(MemOptions* options) {
         "cannot get Tasuki's library (LD_PRELOAD cannot name a directory with a blank or a colon, and Tasuki "
         "is in " +
         os::own_prefix() + ")";
+  if (why.empty() && !is_complete)
+    why = "needs " + library +
+          ", which is not there: in a source tree `make build` makes it (`make demo` does not), " +
+          "else Tasuki was built without " + mpi;
   if (!why.empty()) {
     log(LogLevel::error, "%s %s: it cannot use cluster memory", options->command[0].c_str(), why.c_str());
     return dismiss(job, server, 1, environment);
