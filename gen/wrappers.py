@@ -33,7 +33,7 @@ class Call:
         self.vector = entry.get("vector", "").split()
         self.mask = entry.get("mask", "")
         unknown = set(entry) - {"is", "custom", "uses", "areas", "parts", "vector", "mask"}
-        named = [a[1] for a in self.areas] + self.parts[1:] + self.vector[1:]
+        named = [a[1] for a in self.areas] + self.parts[1:] + self.vector[1:] + ([self.mask] if self.mask else [])
         wrong = [a[0] for a in self.areas if a[0] not in AREA_KINDS and a[0] != "text"]
         if self.parts and self.parts[0] not in PART_SHAPES or self.vector and self.vector[0] not in ("receive", "send"):
             wrong.append((self.parts or self.vector)[0])

@@ -65,6 +65,7 @@ def expect_right(job, ranks):
     equal(job.returncode, 0, text)
     equal(sorted(line for line in out.splitlines() if "communicated" in line),
           [f"rank {i} communicated, and has 4711; wrong bytes: 0" for i in range(sum(r.count for r in ranks))], text)
+    return err
 
 
 def expect_refusal(job, line):

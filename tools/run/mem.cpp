@@ -182,9 +182,9 @@ int run(MemOptions* options) {
   if (!take_settings(options, &environment)) return 2;
   const std::string mpi = choose_mpi(*options, job);
 
-  // The other ranks need no program at all. (Where no launcher was recognised they find out when MPI starts.)
   const std::string library = library_for(mpi);
   const bool is_complete = os::can_read(library);  // the library and the servers are built together
+  // The other ranks need no program at all. (Where no launcher was recognised they find out when MPI starts.)
   const std::string server = os::own_prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
   if (job.world_rank > 0) return is_complete ? execute(job, server, {server}, environment) : 1;
 

@@ -135,11 +135,11 @@ FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since,
   fault.since = since;
   if (!ended_) {
     if (looks == 0) roles_.wait_times->fault(event.thread);
-    if (serve_at_once(&fault)) {
+    if (serve_at_once(*region, &fault)) {
       if (has_work()) call();
       return Here::served;
     }
-    if (const PageId page = under_way(event); copies_here_ && page != kNoPage) {
+    if (const PageId page = under_way(*region, event); copies_here_ && page != kNoPage) {
       if (looks == 0) roles_.residency->want(page, event.write);
       if (looks < kLooksAtCopy) return Here::under_way;
       alone_ = kAlone;
@@ -152,14 +152,14 @@ FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since,
 }
 
 // Where transfers are copies that are over when they return. False: something else must be over first.
-bool FaultLoop::serve_at_once(Fault* fault) {
+bool FaultLoop::serve_at_once(const Region& region, Fault* fault) {
   if (!roles_.transport->direct() || !deferred_.empty()) return false;
   const auto collect = [&] {
     while (roles_.swaps->collect()) {
     }
   };
   collect();
-  if (under_way(fault->event) != kNoPage || !serve(fault)) return false;
+  if (under_way(region, fault->event) != kNoPage || !serve(fault)) return false;
   collect();
   const bool beside = fault->plan.units >= kRoomBeside && alone_ == 0;
   if (alone_ > 0) alone_--;
@@ -169,10 +169,8 @@ bool FaultLoop::serve_at_once(Fault* fault) {
 }
 
 // The page, if another thread copies it, in or out.
-PageId FaultLoop::under_way(const os::FaultEvent& event) const {
-  const auto* address = reinterpret_cast<std::byte*>(event.address);
-  const Region* region = roles_.regions->of(address);
-  const PageId id = region->page(region->unit_of(address));
+PageId FaultLoop::under_way(const Region& region, const os::FaultEvent& event) const {
+  const PageId id = region.page(region.unit_of(reinterpret_cast<std::byte*>(event.address)));
   const bool moves = id != kNoPage && roles_.residency->page(id).state.under_way();
   return moves ? id : kNoPage;
 }
@@ -264,11 +262,7 @@ Status FaultLoop::run() {
   {
     // The store outlives the pager: it must have no transfer from or to memory that will be gone.
     const std::lock_guard turn(*roles_.turn);
-    while (roles_.failure->ok() && !roles_.transport->idle()) {
-      const Status status = roles_.transport->copy_left();
-      if (!status.ok()) roles_.failure->report(status);
-      roles_.swaps->progress();
-    }
+    while (roles_.failure->ok() && !roles_.transport->idle()) roles_.swaps->progress();
     ended_ = true;
   }
   roles_.commands->end();

@@ -55,8 +55,8 @@ class FaultLoop final : public FaultServer {
   bool serve_faults();
   enum class Here { not_a_region, served, waits, under_way };
   Here begin_here(const os::FaultEvent& event, double since, int looks, Sleeper** sleeper);
-  bool serve_at_once(Fault* fault);
-  PageId under_way(const os::FaultEvent& event) const;
+  bool serve_at_once(const Region& region, Fault* fault);
+  PageId under_way(const Region& region, const os::FaultEvent& event) const;
   void copy_left();
   bool work();
   bool serve_and_prepare();

@@ -131,7 +131,8 @@ void Swaps::evict_surplus() {
 // False: memory is on its way, or all of it is pinned.
 bool Swaps::make_room(uint32_t units) {
   const Budget& budget = residency_->budget();
-  // What leaves while this thread waits, if it may wait: what another thread is to copy may take long.
+  // Is what is leaving already counted on? Not by a thread that makes its own copies: what is leaving then is
+  // another thread's to copy, and may take long.
   const bool waits = !transport_->direct() || transport_->leaves_copies();
   while (failure_->ok()) {
     if (residency_->at_page_limit()) {  // those in limbo have their mappings too
