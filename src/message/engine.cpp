@@ -436,6 +436,7 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
   m.bytes = n;
   m.sender = r;
   m.cell = nullptr;
+  r->synchronous = mode == SendMode::synchronous ? 1 : 0;
   Request* receive;
   {
     Locked locked(e->lock);
@@ -444,7 +445,7 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
     receive = take_posted(e, r->context, self_->slot, r->tag);
     if (receive == nullptr) {
       if (find_posted(e, r->context, self_->slot, r->tag) != nullptr)
-        r->bufferable = mode == SendMode::synchronous ? Buffering::late : Buffering::soon;
+        r->bufferable = buffering_for_reserved(r);
       append_unexpected(e, &m);
       r->queued = 1;
     }
@@ -458,6 +459,20 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
   set_result(receive, m.source_rank, m.tag, n);
   move_message(options_.transfer, board_->jobs, receive, r, r->region, receive->region, receive->status_bytes,
                self_->staging, &stats_.transfer);
+}
+
+// The receive that a queued send depends on may be posted after it, and reserved: it takes no message as long as
+// an earlier one waits for an earlier reserved receive.
+void Engine::look_for_reserved(Request* r) {
+  constexpr uint32_t kLooks = 64;  // each takes the receiver's lock
+  if (r->bufferable > Buffering::within_credit || r->queue->contested.load(std::memory_order_relaxed) == 0)
+    return;
+  if (r->bufferable == Buffering::never) r->polls++;
+  if (r->polls % kLooks != 0) return;
+  Locked locked(r->queue->lock);
+  if (r->queued == 0 || find_posted(r->queue, r->context, r->envelope.source_slot, r->tag) == nullptr) return;
+  r->bufferable = buffering_for_reserved(r);
+  r->polls = 0;
 }
 
 // Completes an unmatched standard send by packing it, so that a late receiver does not hold the sender up.
@@ -671,10 +686,12 @@ bool Engine::poll(Request* r, bool stay) {
       help(r, stay, &stats_.transfer);
       break;
     case RequestState::pending:
-      if (r->kind == RequestKind::receive)
+      if (r->kind == RequestKind::receive) {
         look_into_rings(r->peer);
-      else if (r->bufferable != Buffering::never && (r->held.since != 0 || is_late(r)))
-        buffer_queued_send(r);
+        break;
+      }
+      look_for_reserved(r);
+      if (r->bufferable != Buffering::never && (r->held.since != 0 || is_late(r))) buffer_queued_send(r);
       break;
   }
   return r->state.load(std::memory_order_acquire) == RequestState::done;

@@ -255,6 +255,10 @@ class Engine {
   bool has_credit(Ring* ring);
   bool credit_left(Endpoint* destination);
   bool is_late(Request* r) const;
+  static void look_for_reserved(Request* r);
+  static Buffering buffering_for_reserved(const Request* r) {
+    return r->synchronous != 0 ? Buffering::late : Buffering::soon;
+  }
   bool may_exceed(const Endpoint* destination, uint64_t bytes, Held* held) const;
   void tidy();
   void send_cell(const Request* r, Cell* cell);

@@ -243,6 +243,7 @@ struct Operation {
   RequestKind kind;
   uint8_t queued;        // in a queue of `queue` (guarded by that endpoint's lock)
   Buffering bufferable;  // a send that may be completed by packing it, and when: Buffering
+  uint8_t synchronous;   // a send that says that its receive is there
   uint8_t cancelled;
   uint8_t truncated;  // a receive whose message was longer than its buffer
   uint8_t reserved;   // a posted receive that no sender takes: start_reserved_receive()

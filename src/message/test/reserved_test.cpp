@@ -159,6 +159,28 @@ TEST(ReservedReceive, ALargeStandardSendDoesNotDependOnTheOwner) {
   EXPECT_EQ(in, sent);
 }
 
+// Its receive is posted later than it, and cannot take it: the message before may be that receive's.
+TEST(ReservedReceive, ASendDoesNotDependOnTheOwnerOfAReceiveThatComesLater) {
+  for (const SendMode mode : {SendMode::standard, SendMode::synchronous}) {
+    World w(2);
+    std::vector<char> a(100), b(1 << 20), one = pattern(100, 1), two = pattern(1 << 20, 2);
+    Request* first = reserve(w[1], bytes_of(a), kAnySource, 0);
+    Request* s1 = isend(w[0], bytes_of(one), 1, 0, SendMode::synchronous);
+    Request* s2 = isend(w[0], bytes_of(two), 1, 2, mode);
+    for (int i = 0; i < 10000; i++) ASSERT_FALSE(w[0].poll(s2, true)) << "nobody waits for it";
+    Request* second = reserve(w[1], bytes_of(b), kAnySource, kAnyTag);
+    EXPECT_TRUE(wanted(first));
+    finish(w[0], s2);  // nobody acts for the receiver
+    w[1].unreserve(first);
+    w[1].unreserve(second);
+    EXPECT_TRUE(w[1].poll(first, true));
+    EXPECT_TRUE(w[1].poll(second, true));
+    EXPECT_EQ(a, one);
+    EXPECT_EQ(b, two);
+    finish(w[0], s1);
+  }
+}
+
 TEST(ReservedReceive, ASynchronousSendCompletesLateAndOnlyWhileItsReceiveIsPosted) {
   for (const bool stays : {true, false}) {
     World w(2);
