@@ -487,10 +487,10 @@ bool Engine::buffer_queued_send(Request* r) {
   bool moved = false;
   {
     Locked locked(r->queue->lock);
-    // A late one's receive may be gone.
-    const bool may =
-        r->bufferable != Buffering::late || find_posted(r->queue, r->context, self_->slot, r->tag) != nullptr;
-    if (r->queued != 0 && may) {
+    // A late one's receive may be gone, or be another message's.
+    const bool may = r->queued != 0 &&
+                     (r->bufferable != Buffering::late || expected_by(r->queue, &r->envelope) != nullptr);
+    if (may) {
       replace_unexpected(r->queue, &r->envelope, &cell->envelope);
       r->queued = 0;
       moved = true;

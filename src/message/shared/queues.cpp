@@ -70,6 +70,24 @@ Request* find_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t
   return named == nullptr ? any : any == nullptr || named->posted_at < any->posted_at ? named : any;
 }
 
+Request* expected_by(Endpoint* e, const Envelope* m) {
+  const uint32_t look = ++e->looks;
+  const auto first_of = [&](const RequestQueue& q, const Envelope* of) {
+    Request* r = q.oldest;
+    while (r != nullptr && (r->given_in == look || !matches(of, r->context, r->tag))) r = r->newer;
+    return r;
+  };
+  for (const Envelope* earlier = e->unexpected.oldest; earlier != nullptr; earlier = earlier->newer) {
+    Request* const named = first_of(e->peer(earlier->source_slot).posted, earlier);
+    Request* const any = first_of(e->posted_any, earlier);
+    Request* const r =
+        named == nullptr || (any != nullptr && any->posted_at < named->posted_at) ? any : named;
+    if (earlier == m) return r;
+    if (r != nullptr) r->given_in = look;
+  }
+  return nullptr;
+}
+
 Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag, const Envelope* own) {
   Request* r = find_posted(e, context, source_slot, tag);
   if (r == nullptr) return nullptr;

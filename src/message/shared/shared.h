@@ -259,6 +259,7 @@ struct Operation {
   layout::Region region;
   Endpoint* queue;         // the receiver's endpoint, in whose queues it waits
   uint64_t posted_at;      // order among the endpoint's posted receives
+  uint32_t given_in;       // the look of expected_by() that gave it to another message
   Request *newer, *older;  // posted receives of one source, or of any source
   uint32_t polls;          // unsuccessful looks so far
   int64_t first_poll;      // when the first of them was (ns), where is_late() goes by time
@@ -310,6 +311,7 @@ struct alignas(kLine) Endpoint {
   // Unexpected messages may be there that match a posted receive: one that was reserved when they came.
   std::atomic<uint32_t> contested;
   uint64_t next_posted;
+  uint32_t looks;  // of expected_by()
   RequestQueue posted_any;
   EnvelopeQueue unexpected;
   // Rings that were ever used, so that progress looks at no others. Appended under the lock.

@@ -199,6 +199,24 @@ TEST(ReservedReceive, ASynchronousSendCompletesLateAndOnlyWhileItsReceiveIsPoste
   }
 }
 
+// Its receive is another message's, as far as anybody can tell.
+TEST(ReservedReceive, ASynchronousSendDoesNotCompleteForTheReceiveOfAnEarlierMessage) {
+  World w(3);
+  std::vector<char> in(100), out = pattern(100, 1);
+  Request* r = reserve(w[2], bytes_of(in), kAnySource, kAnyTag);
+  Request* first = isend(w[1], bytes_of(out), 2, 7, SendMode::synchronous);
+  Request* second = isend(w[0], bytes_of(out), 2, 5, SendMode::synchronous);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(600);
+  while (std::chrono::steady_clock::now() < end) ASSERT_FALSE(w[0].poll(second, true));
+  finish(w[1], first);  // after 250 ms
+  Request* later = reserve(w[2], bytes_of(in), kAnySource, 5);
+  finish(w[0], second);
+  for (Request* posted : {r, later}) {
+    w[2].unreserve(posted);
+    finish(w[2], posted);
+  }
+}
+
 TEST(ReservedReceive, ASendThatAReceiveCountsOnIsNotCancelled) {
   World w(2);
   std::vector<char> in(100000), out = pattern(100000, 1);
