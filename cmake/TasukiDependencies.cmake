@@ -20,6 +20,13 @@ if(NOT TASUKI_LZ4)
   message(FATAL_ERROR "liblz4 not found. On Debian: apt-get install liblz4-dev")
 endif()
 
+tasuki_need_header(liburing.h liburing-dev)
+find_library(TASUKI_URING NAMES liburing.a uring) # static, for the same reason
+mark_as_advanced(TASUKI_URING)
+if(NOT TASUKI_URING)
+  message(FATAL_ERROR "liburing not found. On Debian: apt-get install liburing-dev")
+endif()
+
 # The simulator's ranks are fibers. Linked statically where that is possible: the tasuki command then needs nothing at run time.
 tasuki_need_header(boost/context/detail/fcontext.hpp libboost-context-dev)
 find_library(TASUKI_BOOST_CONTEXT NAMES libboost_context.a boost_context)

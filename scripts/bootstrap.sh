@@ -53,6 +53,7 @@ libgtest-dev         header   gtest/gtest.h
 libxxhash-dev        header   xxhash.h
 libclang-dev         path     /usr/lib/llvm-*/include/clang-c/Index.h
 liblz4-dev           header   lz4.h
+liburing-dev         header   liburing.h
 END
 }
 # What only tests use, and can do without: some 90 MB, for which `make demo` does not wait. One of a line's programs is enough.

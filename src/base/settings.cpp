@@ -82,6 +82,13 @@ constexpr Setting kSettings[] = {
     {"TASUKI_DLM_MEMORY", SettingKind::text, "auto", nullptr,
      "Cluster memory: how many bytes each server lends; auto: half of the free memory of its host, divided "
      "by the number of ranks there."},
+    {"TASUKI_DLM_STORE", SettingKind::text, "", nullptr,
+     "Cluster memory: a directory on a disk of rank 0's host. Pages for which the servers have no room go "
+     "there, "
+     "into a file without a name; without servers all pages do."},
+    {"TASUKI_DLM_STORE_SIZE", SettingKind::text, "auto", nullptr,
+     "Cluster memory: how many bytes of that disk pages may take; auto: what is free there, less a "
+     "twentieth."},
     {"TASUKI_DLM_PAGE_SIZE", SettingKind::text, "auto", nullptr,
      "Cluster memory: page size, a multiple of 4KiB up to 2MiB; auto: Tasuki chooses it while the program "
      "runs."},

@@ -461,8 +461,8 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
                self_->staging, &stats_.transfer);
 }
 
-// The receive that a queued send depends on may be posted after it, and reserved: it takes no message as long as
-// an earlier one waits for an earlier reserved receive.
+// The receive that a queued send depends on may be posted after it, and reserved: it takes no message as
+// long as an earlier one waits for an earlier reserved receive.
 void Engine::look_for_reserved(Request* r) {
   constexpr uint32_t kLooks = 64;  // each takes the receiver's lock
   if (r->bufferable > Buffering::within_credit || r->queue->contested.load(std::memory_order_relaxed) == 0)

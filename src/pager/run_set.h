@@ -76,6 +76,14 @@ class RunSet {
     return got;
   }
 
+  // Where the run begins that ends exactly there; `end` if none does.
+  uint64_t begin_of_run_to(uint64_t end) const {
+    auto at = runs_.lower_bound(end);
+    if (at == runs_.begin()) return end;
+    --at;
+    return at->first + at->second == end ? at->first : end;
+  }
+
  private:
   OwnMap<uint64_t, uint64_t> runs_;  // first -> count
   uint64_t total_ = 0, next_ = 0;

@@ -24,18 +24,17 @@ int lead(cluster::Job& job, const std::vector<std::string>& settings, uint64_t o
   }
   uint64_t local = 0;
   const size_t unit = options.value().pager.page_bytes != 0 ? options.value().pager.page_bytes : 4096;
-  Result<std::unique_ptr<cluster::ClusterStore>> made = job.assemble(options.value(), unit, &local);
+  Result<std::unique_ptr<cluster::Servers>> made = job.assemble(options.value(), unit, &local);
   if (!made.ok()) {
     fprintf(stderr, "store: %s\n", made.status().message().c_str());
     return 1;
   }
-  cluster::ClusterStore& store = *made.value();
+  cluster::Servers& store = *made.value();
   pager::Conformance conformance;
   conformance.operations = operations;
   conformance.in_flight = 24;
   conformance.compressible = options.value().compress != cluster::Compress::none;
-  Result<std::unique_ptr<cluster::ChecksumStore>> checked =
-      cluster::ChecksumStore::create(&store, [&](pager::Slot slot) { return store.describe(slot); });
+  Result<std::unique_ptr<cluster::ChecksumStore>> checked = cluster::ChecksumStore::create(&store);
   const std::string wrong = pager::check_store(
       options.value().checksum ? static_cast<pager::Store&>(*checked.value()) : store, conformance);
   int windows = 0;

@@ -6,9 +6,10 @@
     mem_test.py --case allocations_sizes --launcher double --double build/test/mem/double/libtasuki-mem.so ...
 
 A run counts only when pages were sent away (the counters say so): one in which everything stayed local proves nothing.
-`double`: without MPI, with a double of the pager. Exit code 77: skipped, the reason is printed.
+`double`: without MPI, with a double of the pager. `store`: without a launcher, pages go to a disk. Exit code 77: skipped, the reason is printed.
 """
 import argparse
+import glob
 import hashlib
 import json
 import os
@@ -30,15 +31,16 @@ class Failure(Exception):
 
 
 class Case:
-    """command; local: MiB of pages; swaps: must pages have been sent away?; counters: what --stats must say, or a function of it; page: --stats writes a page;
+    """command; local: MiB of pages; swaps: must pages have been sent away?; counters: what --stats must say, or a function of it; page: --stats writes a page; store: another directory; each: every rank runs it, with a pager of its own;
     code: the exit code where it is not the plain one; says: what standard error must hold; files: name -> content; out: a file that the command writes; same: is the output that of the plain run?"""
 
     def __init__(self, command, local=8, memory=400, swaps=True, code=None, says="", files=None, out=None, same=True, settings=(),
-                 double_local=None, timeout=150, stdout=None, counters=None, page=False):
+                 double_local=None, timeout=150, stdout=None, counters=None, page=False, store=None, each=False):
         self.command, self.local, self.memory, self.swaps, self.code, self.says = command, local, memory, swaps, code, says
         self.files, self.out, self.same, self.settings, self.timeout = files or {}, out, same, list(settings), timeout
         self.double_local = double_local if double_local is not None else local
-        self.stdout, self.counters, self.page = stdout, counters or {}, page
+        self.stdout, self.counters, self.page, self.store = stdout, counters or {}, page, store
+        self.each = each
 
 
 def need(name):
@@ -109,7 +111,7 @@ def numpy(options):
 
 def missing(options):
     return Case(["/nonexistent/program"], swaps=False, same=False, says="execvp error on file /nonexistent/program",
-                code={"openmpi": [127], "mpich": [255]})
+                code={"double": [127], "openmpi": [127], "mpich": [255]})
 
 
 # A command without the rest of its build, as `make demo` leaves it.
@@ -126,8 +128,18 @@ def static(options):
 
 
 def mpi_program(options):
-    return Case([f"{options.programs}/mem_mpi-{options.launcher}"], swaps=False, same=False, says="is an MPI program: tasuki mem is for programs of one",
+    return Case([f"{options.programs}/mem_mpi-{options.launcher}"], swaps=False, same=False, says="is an MPI program: the memory that other ranks lend is for programs of one process",
                 code=[1])
+
+
+def each_rank(options):
+    return Case([f"{options.programs}/mem_each_rank-{options.launcher}"], local=6, each=True)
+
+
+def each_rank_faults(options):
+    """said once"""
+    return Case([f"{options.programs}/mem_each_rank-{options.launcher}"], local=6, swaps=False, same=False, each=True, settings=["--faults", "userfault-copy"],
+                says=re.compile(r"\A(?!.*needs a pager.*needs a pager).*needs a pager that moves pages .*leave out --faults", re.S), code=[1])
 
 
 def bad_setting(options):
@@ -223,8 +235,14 @@ def says_in_child(options):
     return "" if options.faults == "signal" or options.launcher == "double" else "a forked child has no cluster memory"
 
 
-CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, incomplete, static, mpi_program, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
-                                 script_exec, threads, handlers, loading, plugin, preload)}
+def file_limit(options):
+    """the disk has room, the process may not have it: an allocation fails, and nobody is ended by SIGXFSZ"""
+    return Case(["/bin/sh", "-c", f"ulimit -f 1000; exec {options.programs}/mem_allocations full 24"], swaps=False, same=False,
+                stdout="Cannot allocate memory after some: 0\nagain: 0\ndone full\n", says="the limit of file sizes (ulimit -f) is below")
+
+
+CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, incomplete, static, mpi_program, each_rank, each_rank_faults, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
+                                 script_exec, threads, handlers, loading, plugin, preload, file_limit)}
 CASES.update({
     "sizes": allocations("sizes"),
     "concurrent": allocations("threads"),
@@ -249,9 +267,14 @@ CASES.update({
     "ends_exit_thread": ends("exit_thread"),
     "ends_quick_exit": ends("quick_exit"),
     "ends_last_thread": ends("last_thread"),
-    "ends_abort": ends("abort", same=False, swaps=False, code={"openmpi": [134], "mpich": [6, 9, 15, 134]}, stdout=None),
+    "ends_abort": ends("abort", same=False, swaps=False, code={"double": [-6], "openmpi": [134], "mpich": [6, 9, 15, 134]}, stdout=None),
     "page": allocations("io", page=True, counters={"format": "tasuki dlm stats 1"}),
     "page_children": ends("children", page=True, counters={"program": "mem_ends"}),
+    "no_directory": allocations("io", swaps=False, same=False, store="/nowhere/at all", stdout="", code=[1],
+                                says="no page file: /nowhere/at all: No such file or directory; name a directory"),
+    "store_too_large": allocations("io", swaps=False, same=False, memory=900 << 20, stdout="", code=[1],
+                                   says=re.compile("--store-size 900 TiB: the file system of .* has only .* left")),
+    "store_alone": allocations("io", swaps=True, settings=["--store", "."], counters={"disk": lambda disk: disk["bytes_out"] > 0}),
     "alone": allocations("io", swaps=False, says="no memory server: "),
 })
 
@@ -289,6 +312,11 @@ def data_of_page(content, case):
     return re.search(r'<script type="application/json"[^>]*>(.*?)</script>', content, re.S).group(1)
 
 
+def launch(options, ranks):
+    """what stands before a command; 0 ranks: nothing"""
+    return [options.mpirun] + (["--oversubscribe"] if options.launcher == "openmpi" else []) + ["-n", str(ranks)] if ranks else []
+
+
 def under_tasuki(options, case):
     directory = os.path.join(options.scratch, "mem")
     prepare(case, directory)
@@ -303,15 +331,22 @@ def under_tasuki(options, case):
         away = int(found.group(2)) * 4096 > case.double_local * MIB if found else None
         return directory, code, out, err, away
     stats = os.path.join(options.scratch, "stats.html" if case.page else "stats.json")
-    if os.path.exists(stats):
-        os.remove(stats)
-    ranks = 1 if options.case == "alone" else 3
-    command = [options.mpirun] + (["--oversubscribe"] if options.launcher == "openmpi" else []) + ["-n", str(ranks), options.tasuki, "mem",
-               f"--stats={stats}", "--local", f"{case.local if ranks > 1 else 200}MiB", "--memory", f"{case.memory // 2}MiB"]
+    for name in glob.glob(os.path.join(options.scratch, "stats.*")):
+        os.remove(name)
+    ranks = 1 if options.case in ("alone", "store_alone") else 3
+    local = f"{200 if options.case == 'alone' else case.local}MiB"
+    if options.launcher == "store":
+        command = [options.tasuki, "mem", "--store", case.store or options.scratch, "--store-size", f"{case.memory}MiB"]
+    else:
+        command = launch(options, ranks) + [options.tasuki, "mem", "--memory", f"{case.memory // 2}MiB"] + (["--store", options.scratch] if case.each else [])
+    command += [f"--stats={stats}", "--local", local]
     if options.faults:
         command += ["--faults", options.faults]
     code, out, err = run(command + case.settings + case.command, directory, env, case.timeout)
     away = None
+    if case.each:
+        counters = [json.load(open(name, encoding="utf-8")) for name in glob.glob(os.path.join(options.scratch, "stats.[0-9].json"))]
+        return directory, code, out, err, len(counters) == ranks and all(c["disk"]["bytes_out"] > 0 for c in counters)
     if os.path.exists(stats) and os.path.getsize(stats) > 0:  # it is made at the start
         content = open(stats, encoding="utf-8").read()
         counters = json.loads(data_of_page(content, case) if case.page else content)
@@ -333,7 +368,7 @@ def check(options):
     if case.same:
         plain = os.path.join(options.scratch, "plain")
         prepare(case, plain)
-        plain_code, plain_out, _ = run(case.command, plain, environment(), case.timeout)
+        plain_code, plain_out, _ = run(launch(options, 3 if case.each else 0) + case.command, plain, environment(), case.timeout)
         expected = expected or [plain_code]
         # Open MPI gives ranks a terminal for their output.
         if out.replace(b"\r\n", b"\n") != plain_out:
@@ -347,7 +382,7 @@ def check(options):
     elif case.stdout is not None and out.decode().replace("\r\n", "\n") != case.stdout:
         problems.append(f"it printed {out.decode()!r}, not {case.stdout!r}")
     if isinstance(expected, dict):
-        expected = expected[options.launcher]
+        expected = expected.get(options.launcher, expected.get("double"))  # by itself, as with the double
     if code not in (expected or [0]):
         problems.append(f"exit code {code}, expected {expected or [0]}")
     if callable(case.says):

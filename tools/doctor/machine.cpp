@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "os/files/text_file.h"
+#include "os/files/transfer_ring.h"
 #include "os/memory/control_groups.h"
 #include "os/memory/host_memory.h"
 #include "os/memory/keys.h"
@@ -107,6 +108,12 @@ void examine_kernel(Report* report) {
          used->name + (used->serves_kernel ? "" : "; system calls on absent pages go through wrappers"),
          used == ways.begin() ? "" : "the first choice: " + ways.front().reason});
   }
+
+  const Result<os::TransferRing> ring = os::TransferRing::open(1);
+  report->push_back({section, "pages on a disk", ring.ok() ? Verdict::ok : Verdict::note,
+                     ring.ok() ? "by io_uring, past the page cache (tasuki mem --store)"
+                               : ring.status().message() + ": one at a time, through the page cache",
+                     ""});
 
   const std::string core = os::first_line("/proc/sys/kernel/core_pattern");
   report->push_back({section, "core files", Verdict::ok,

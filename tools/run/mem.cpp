@@ -22,6 +22,7 @@
 #include "task/examine/preload.h"
 #include "task/examine/program.h"
 #include "tools/command.h"
+#include "tools/run/mem_ranks.h"
 
 namespace tasuki::tool {
 namespace {
@@ -58,6 +59,8 @@ std::string option_help(const Setting& setting) {
   return help;
 }
 
+constexpr const char* kAlone = "alone";  // the library of programs without MPI
+
 const char* directory_of(task::MpiAbi abi) {
   if (abi == task::MpiAbi::openmpi) return "openmpi";
   return abi == task::MpiAbi::mpich ? "mpich" : nullptr;
@@ -67,11 +70,33 @@ std::string library_for(const std::string& mpi) {
   return os::own_prefix() + "/lib/tasuki/" + mpi + "/libtasuki-mem.so";
 }
 
-// The MPI library that the ranks speak: as asked for, as the launcher says, else the first one that is
-// installed.
-std::string choose_mpi(const MemOptions& options, const task::Job& job) {
+task::MpiAbi abi_of(const task::Program& program, const std::vector<std::string>& environment) {
+  return task::decide_abi(task::mpi_abi_of(program.image.needed), task::MpiAbi::none,
+                          program.image.interpreter, program.path, environment);
+}
+
+bool has_disk(const std::vector<std::string>& environment) {
+  const char* const directory = os::variable(environment, "TASUKI_DLM_STORE");
+  return directory != nullptr && *directory != 0;
+}
+
+// The ranks of an MPI program, each with a pager of its own, whose pages go to a disk. (One in an
+// interpreter does not look like one: --mpi none.)
+bool is_each_rank(const MemOptions& options, const task::Program& program,
+                  const std::vector<std::string>& environment) {
+  return has_disk(environment) && program.error == 0 &&
+         (options.mpi == "none" || abi_of(program, environment) != task::MpiAbi::none);
+}
+
+// The folder of the library to preload. For the MPI library that the ranks speak: as asked for, as the
+// launcher says, else the first one that is installed. Without a launcher a program whose pages go to a
+// disk needs none.
+std::string choose_library(const MemOptions& options, const task::Job& job,
+                           const std::vector<std::string>& environment) {
+  if (options.mpi == "none") return kAlone;
   if (options.mpi != "auto") return options.mpi;
   if (const char* name = directory_of(job.abi)) return name;
+  if (job.launcher == nullptr && has_disk(environment)) return kAlone;
   for (const char* name : {"openmpi", "mpich"})
     if (os::can_read(library_for(name))) return name;
   return "openmpi";
@@ -85,12 +110,10 @@ std::string obstacle(const task::Program& program, const std::vector<std::string
   if (image.sanitizer) return "is built with a sanitizer, which has an allocator of its own";
   if (!task::can_preload(image.interpreter))
     return "uses " + image.interpreter + ", not a glibc as new as the one that Tasuki was built with";
-  const task::MpiAbi abi = task::decide_abi(task::mpi_abi_of(image.needed), task::MpiAbi::none,
-                                            image.interpreter, program.path, environment);
-  if (abi != task::MpiAbi::none)
-    return "is an MPI program: tasuki mem is for programs of one process, and the other ranks lend their "
-           "memory to it (an MPI "
-           "program is linked with libdlmmpi, or run with tasuki run)";
+  if (abi_of(program, environment) != task::MpiAbi::none && !has_disk(environment))
+    return "is an MPI program: the memory that other ranks lend is for programs of one process (with --store "
+           "DIR "
+           "each rank of an MPI program has a disk for what does not fit)";
   return {};
 }
 
@@ -180,19 +203,22 @@ int run(MemOptions* options) {
   std::vector<std::string> environment = os::environment_of_self();
   const task::Job job = task::read_job(environment);
   if (!take_settings(options, &environment)) return 2;
-  const std::string mpi = choose_mpi(*options, job);
+  const Status settings = resolve_settings(job.world_rank == 0, &environment);
+  const task::Program program = task::find_program(options->command, getenv("PATH"));
+  const bool each = is_each_rank(*options, program, environment);
+  const bool lends = job.world_rank > 0 && !each;
+  const std::string mpi = each ? kAlone : choose_library(*options, job, environment);
 
   const std::string library = library_for(mpi);
   const bool is_complete = os::can_read(library);  // the library and the servers are built together
   // The other ranks need no program at all. (Where no launcher was recognised they find out when MPI starts.)
   const std::string server = os::own_prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
-  if (job.world_rank > 0) return is_complete ? execute(job, server, {server}, environment) : 1;
+  if (lends) return is_complete ? execute(job, server, {server}, environment) : 1;
 
-  if (const Status settings = resolve_settings(job.world_rank == 0, &environment); !settings.ok()) {
+  if (!settings.ok()) {
     log(LogLevel::error, "%s", settings.message().c_str());
     return dismiss(job, server, 1, environment);
   }
-  const task::Program program = task::find_program(options->command, getenv("PATH"));
   for (const Given& given : options->settings) {
     if (program.error == 0 || !is_value(given, options->command[0])) continue;
     const std::string name = option_name(*given.setting);
@@ -212,8 +238,12 @@ int run(MemOptions* options) {
     why = "needs " + library +
           ", which is not there: in a source tree `make build` makes it (`make demo` does not), " +
           "else Tasuki was built without " + mpi;
+  if (why.empty() && each)
+    if (const Status prepared = prepare_rank(job, &environment); !prepared.ok())
+      why = "needs " + prepared.message();
   if (!why.empty()) {
-    log(LogLevel::error, "%s %s: it cannot use cluster memory", options->command[0].c_str(), why.c_str());
+    if (!each || job.local_rank == 0)
+      log(LogLevel::error, "%s %s: it cannot use cluster memory", options->command[0].c_str(), why.c_str());
     return dismiss(job, server, 1, environment);
   }
   // Before what the user preloads: another allocator then is the one for small pieces.
@@ -222,14 +252,14 @@ int run(MemOptions* options) {
                    library + (users != nullptr && *users != 0 ? std::string(":") + users : ""));
   // MPI libraries catch signals to print where they came from, and patch mmap and its relatives to learn when
   // memory goes: both are in the way of the program and of its memory. The library takes these variables out
-  // of its sight again.
+  // of its sight again, unless it is the program that starts MPI.
   std::string hidden;
   for (const auto& [name, value] :
        {std::pair("OMPI_MCA_opal_signal", ""), std::pair("UCX_HANDLE_ERRORS", "none"),
         std::pair("OMPI_MCA_memory", "^patcher"), std::pair("UCX_MEM_EVENTS", "n")}) {
     if (os::variable(environment, name) != nullptr) continue;
     os::set_variable(&environment, name, value);
-    hidden += std::string(hidden.empty() ? "" : ",") + name;
+    if (!each) hidden += std::string(hidden.empty() ? "" : ",") + name;
   }
   if (os::variable(environment, cluster::kSizesVariable) != nullptr)
     hidden += std::string(hidden.empty() ? "" : ",") + cluster::kSizesVariable;
@@ -260,9 +290,15 @@ void add_mem(CLI::App& app, int* exit_code) {
           ->default_str(setting.default_value);
     }
   }
-  cmd->add_option("--mpi", options->mpi, "MPI library of the job; auto: the one of the launcher")
-      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}));
-  cmd->footer("Rank 0 runs the program, the other ranks lend their memory.");
+  cmd->add_option("--mpi", options->mpi,
+                  "MPI library of the job; auto: the one of the launcher; none: no rank lends memory, each "
+                  "runs the program, and "
+                  "--store has room for its pages")
+      ->check(CLI::IsMember({"auto", "openmpi", "mpich", "none"}));
+  cmd->footer(
+      "Rank 0 runs the program, the other ranks lend their memory. Without mpirun, and for the ranks of an "
+      "MPI "
+      "program, pages go to a disk: tasuki mem --store /scratch ./program args...");
   cmd->prefix_command();
   cmd->callback([cmd, options, exit_code] {
     if (!take_program(*cmd, "mpirun -n 4 tasuki mem [options] PROGRAM [arguments]", &options->command)) {

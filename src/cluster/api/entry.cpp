@@ -2,8 +2,6 @@
 // have each for itself: only one of them reads a command line and files.
 #include "cluster/api/entry.h"
 
-#include <mpi.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -143,13 +141,6 @@ TASUKI_EXPORT int dlm_stats(struct dlm_counters* counters, size_t bytes) {
 
 TASUKI_EXPORT int tasuki_dlm_needs_wrappers(void) {
   return needs_pin() ? 1 : 0;
-}
-
-// A program that has initialised MPI itself ends it, too: that must not wait for a server that is lost.
-TASUKI_EXPORT int MPI_Finalize(void) {
-  Runtime& runtime = Runtime::instance();
-  if (runtime.pager() != nullptr) runtime.stop(false);
-  return runtime.finalizes_later() ? MPI_SUCCESS : PMPI_Finalize();
 }
 
 TASUKI_EXPORT void tasuki_dlm_stop(void) {

@@ -33,9 +33,10 @@ std::string report_text(const Report& r) {
   std::string t =
       text("tasuki: cluster memory of %s: %.3f s, %s, %s, protocol %s, pages %s\n", r.program.c_str(),
            r.seconds, r.mpi.c_str(), r.mechanism.c_str(), r.protocol.c_str(), r.page_size.c_str());
-  t += text("tasuki:   memory    %s local, %s on %zu servers; allocated %s, resident %s\n",
+  t += text("tasuki:   memory    %s local, %s on %zu servers%s; allocated %s, resident %s\n",
             mib(s.local_bytes).c_str(), mib(s.server_bytes).c_str(), r.servers.size(),
-            mib(s.allocated_bytes).c_str(), mib(s.resident_bytes).c_str());
+            r.disk.directory.empty() ? "" : " and a disk", mib(s.allocated_bytes).c_str(),
+            mib(s.resident_bytes).c_str());
   t += text("tasuki:   faults    %" PRIu64 " (first touches %" PRIu64 ", rescues %" PRIu64
             ", first writes %" PRIu64 ")\n",
             s.faults, s.first_touches, s.rescues, s.write_faults);
@@ -52,6 +53,10 @@ std::string report_text(const Report& r) {
     t += text("tasuki:   %s: %s lent, by %s, %s came from it, %s went there\n", server.name.c_str(),
               mib(server.bytes).c_str(), server.window ? "window" : "messages", mib(server.bytes_in).c_str(),
               mib(server.bytes_out).c_str());
+  if (!r.disk.directory.empty())
+    t += text("tasuki:   a file in %s: room for %s, %s came from it, %s went there\n",
+              r.disk.directory.c_str(), mib(r.disk.bytes).c_str(), mib(r.disk.bytes_in).c_str(),
+              mib(r.disk.bytes_out).c_str());
   return t;
 }
 
@@ -94,6 +99,11 @@ std::string report_json(const Report& r) {
     server.add("bytes_out", lender.bytes_out);
     servers.add(server);
   }
+  Json disk('{');
+  disk.add("directory", quoted(r.disk.directory));
+  disk.add("bytes", r.disk.bytes);
+  disk.add("bytes_in", r.disk.bytes_in);
+  disk.add("bytes_out", r.disk.bytes_out);
   all.add("format", quoted("tasuki dlm stats 1"));
   all.add("program", quoted(r.program));
   all.add("mpi", quoted(r.mpi));
@@ -107,6 +117,7 @@ std::string report_json(const Report& r) {
   all.add("seconds_of", seconds);
   all.add("threads", threads);
   all.add("servers", servers);
+  if (!r.disk.directory.empty()) all.add("disk", disk);
   return all.done() + "\n";
 }
 

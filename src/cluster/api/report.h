@@ -18,11 +18,16 @@ struct Report {
     bool window = false;
     uint64_t bytes_in = 0, bytes_out = 0;  // seen from rank 0
   };
+  struct Disk {
+    std::string directory;  // empty: none
+    uint64_t bytes = 0, bytes_in = 0, bytes_out = 0;
+  };
   std::string program, mpi, mechanism, protocol, page_size;
   double seconds = 0;  // from dlm_startup to the end
   pager::Stats stats;
   std::vector<pager::ThreadStats> threads;
   std::vector<Server> servers;
+  Disk disk;
 };
 
 std::string report_text(const Report& report);

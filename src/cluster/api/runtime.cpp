@@ -8,7 +8,6 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
-#include "cluster/transport/checksum_store.h"
 #include "cluster/transport/idle.h"
 #include "cluster/wrappers/faults.h"
 #include "cluster/wrappers/pinning.h"
@@ -43,16 +42,6 @@ std::string absolute(const std::string& path) {
   char folder[PATH_MAX];
   if (path[0] == '/' || getcwd(folder, sizeof folder) == nullptr) return path;
   return std::string(folder) + "/" + path;
-}
-
-const char* mpi_version() {
-  static char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  PMPI_Get_library_version(text, &length);
-  text[strcspn(text, "\n,")] = 0;
-  for (char* c = text; *c != 0; c++)
-    if (*c == '\t') *c = ' ';
-  return text;
 }
 
 // What the program printed must not be lost when MPI ends it; a thread that holds the stream may wait for a
@@ -108,12 +97,7 @@ void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter wr
   lock.unlock();
   thread_.join();
   // The program's own MPI ends where it began.
-  if (job_ == nullptr || !job_->initialised_here()) {
-    int initialised = 0, finalised = 0;
-    PMPI_Initialized(&initialised);
-    PMPI_Finalized(&finalised);
-    if (initialised != 0 && finalised == 0) PMPI_Finalize();
-  }
+  if (job_ == nullptr || !job_->initialised_here()) Job::end_mpi_of_program();
   if (job_ == nullptr || job_->rank() == 0) exit(exit_code_);
   // A server. What the program printed before is shown, but nothing of it runs any more.
   fflush(nullptr);
@@ -165,6 +149,14 @@ void Runtime::lead() {
     const Status writable = os::check_output("--stats", read.value().stats_file);
     if (!writable.ok()) read = writable;
   }
+  const size_t unit = read.ok() ? pager::Pager::unit_bytes(read.value().pager) : 0;
+  if (read.ok() && read.value().help.empty()) {
+    Result<std::unique_ptr<Tiers>> tiers = Tiers::open(read.value(), unit);
+    if (tiers.ok())
+      tiers_ = std::move(tiers.value());
+    else
+      read = tiers.status();
+  }
   if (!read.ok() || !read.value().help.empty()) {
     if (read.ok())
       fputs(read.value().help.c_str(), stdout);
@@ -178,27 +170,21 @@ void Runtime::lead() {
   Options& options = read.value();
   // The program may change its working directory.
   if (!options.stats_file.empty()) options.stats_file = absolute(options.stats_file);
-  const size_t unit = pager::Pager::unit_bytes(options.pager);
-  Result<std::unique_ptr<ClusterStore>> assembled = job_->assemble(options, unit, &options.pager.local_bytes);
+  Result<std::unique_ptr<Servers>> assembled = job_->assemble(options, unit, &options.pager.local_bytes);
   if (!assembled.ok()) {
     log(LogLevel::error, "%s", assembled.status().message().c_str());
     job_->disconnect(1);
     return fail(1);
   }
-  ClusterStore& servers = *assembled.value();
-  pager::Store* store = &servers;
-  Result<std::unique_ptr<ChecksumStore>> checked = std::unique_ptr<ChecksumStore>();
-  if (options.checksum) {
-    checked = ChecksumStore::create(&servers, [&](pager::Slot slot) { return servers.describe(slot); });
-    if (checked.ok()) store = checked.value().get();
-  }
+  Servers& servers = *assembled.value();
+  const Result<pager::Store*> store = tiers_->join(options, &servers);
   pager::Options of_pager = options.pager;
   of_pager.enter = [] { t_internal++; };
   of_pager.leave = [] { t_internal--; };
   before_pager_handler();
-  Result<std::unique_ptr<pager::Pager>> created =
-      checked.ok() ? pager::Pager::create(of_pager, store)
-                   : Result<std::unique_ptr<pager::Pager>>(checked.status());
+  Result<std::unique_ptr<pager::Pager>> created = store.ok()
+                                                      ? pager::Pager::create(of_pager, store.value())
+                                                      : Result<std::unique_ptr<pager::Pager>>(store.status());
   after_pager_handler();
   if (!created.ok()) {
     log(LogLevel::error, "%s", created.status().message().c_str());
@@ -228,7 +214,7 @@ void Runtime::lead() {
   conclude(servers, options);
 }
 
-void Runtime::conclude(ClusterStore& servers, const Options& options) {
+void Runtime::conclude(Servers& servers, const Options& options) {
   if (options.stats) {
     const Status written = write_report_(make_report(servers, options), options.stats_file);
     if (!written.ok()) log(LogLevel::error, "%s", written.message().c_str());
@@ -254,10 +240,10 @@ void Runtime::end() {
   job_->abort(program_exit_code_);
 }
 
-Report Runtime::make_report(const ClusterStore& servers, const Options& options) const {
+Report Runtime::make_report(const Servers& servers, const Options& options) const {
   Report report;
   report.program = program_name();
-  report.mpi = mpi_version();
+  report.mpi = job_->library();
   report.mechanism = pager_->mechanism();
   const char* const protocols[] = {"ahead", "cs", "cross", "as1", "as2"};
   report.protocol = protocols[static_cast<int>(options.pager.protocol)];
@@ -269,6 +255,9 @@ Report Runtime::make_report(const ClusterStore& servers, const Options& options)
   for (const Lender& lender : servers.lenders())
     report.servers.push_back({lender.name, lender.slots * servers.unit_bytes(), lender.window != nullptr,
                               lender.bytes_in, lender.bytes_out});
+  if (const pager::FileStore* disk = tiers_->disk())
+    report.disk = {disk->directory(), disk->slots() * disk->unit_bytes(), disk->bytes_in(),
+                   disk->bytes_out()};
   return report;
 }
 

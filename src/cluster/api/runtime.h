@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "cluster/api/report.h"
-#include "cluster/server/mpi_job.h"
+#include "cluster/api/tiers.h"
+#include "cluster/server/job.h"
 #include "pager/pager.h"
 
 namespace tasuki::cluster {
@@ -45,8 +46,8 @@ class Runtime {
   void lead();
   void lend();
   void fail(int exit_code);
-  void conclude(ClusterStore& servers, const Options& options);
-  Report make_report(const ClusterStore& servers, const Options& options) const;
+  void conclude(Servers& servers, const Options& options);
+  Report make_report(const Servers& servers, const Options& options) const;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -59,6 +60,7 @@ class Runtime {
   std::atomic<bool> abort_at_end_{false};
   int program_exit_code_ = 0;
   std::unique_ptr<Job> job_;
+  std::unique_ptr<Tiers> tiers_;
   std::unique_ptr<pager::Pager> pager_;
   pid_t pid_ = 0;
   int64_t begin_ns_ = 0;

@@ -65,7 +65,7 @@ void* no_room(size_t bytes) {
   if (bytes < kMoreThanAddresses && !said.exchange(true) && dlm_stats(&now, sizeof now) == 0)
     log(LogLevel::warning,
         "no room for an allocation of %zu MiB, which fails: %" PRIu64 " MiB are in use, of %" PRIu64
-        " MiB here and %" PRIu64 " MiB of memory servers (more ranks, or --memory, give more)",
+        " MiB here and %" PRIu64 " MiB beyond it (more ranks, --memory or --store give more)",
         bytes >> 20, now.allocated_bytes >> 20, now.local_bytes >> 20, now.server_bytes >> 20);
   errno = ENOMEM;
   return nullptr;

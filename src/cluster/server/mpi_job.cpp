@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "cluster/server/server.h"
+#include "cluster/transport/cluster_store.h"
 #include "cluster/transport/mpi_call.h"
 #include "os/memory/host_memory.h"
 #include "os/memory/mapping.h"
@@ -136,15 +137,36 @@ void copy_text(const std::string& from, char* to, size_t size) {
 }  // namespace
 
 Result<std::unique_ptr<Job>> Job::connect() {
-  std::unique_ptr<Job> job(new Job);
+  return MpiJob::join();
+}
+
+void Job::end_mpi_of_program() {
+  int initialised = 0, finalised = 0;
+  PMPI_Initialized(&initialised);
+  PMPI_Finalized(&finalised);
+  if (initialised != 0 && finalised == 0) PMPI_Finalize();
+}
+
+std::string MpiJob::library() const {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  PMPI_Get_library_version(text, &length);
+  text[strcspn(text, "\n,")] = 0;
+  for (char* c = text; *c != 0; c++)
+    if (*c == '\t') *c = ' ';
+  return text;
+}
+
+Result<std::unique_ptr<Job>> MpiJob::join() {
+  std::unique_ptr<MpiJob> job(new MpiJob);
   Status status = initialise(&job->initialised_here_);
   if (status.ok()) status = mpi_status(PMPI_Comm_dup(MPI_COMM_WORLD, &job->comm_), "MPI_Comm_dup");
   if (status.ok()) status = job->look_around();
   if (!status.ok()) return status;
-  return job;
+  return std::unique_ptr<Job>(std::move(job));
 }
 
-Status Job::look_around() {
+Status MpiJob::look_around() {
   PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   PMPI_Comm_rank(comm_, &rank_);
   PMPI_Comm_size(comm_, &size_);
@@ -177,7 +199,7 @@ Status Job::look_around() {
 
 // Collective on a host: the bytes that this rank takes. What was asked for is scaled down where all ranks of
 // the host together want more than it has.
-Status Job::share_out(uint64_t wanted, uint64_t* bytes) {
+Status MpiJob::share_out(uint64_t wanted, uint64_t* bytes) {
   const os::HostMemory memory = os::host_memory();
   *bytes = wanted != 0 ? wanted : memory.available / 2 / static_cast<uint64_t>(host_ranks_);
   // In MiB: the sum of many absurd sizes must not wrap around.
@@ -198,7 +220,7 @@ Status Job::share_out(uint64_t wanted, uint64_t* bytes) {
   return {};
 }
 
-void Job::refuse(int exit_code) {
+void MpiJob::refuse(int exit_code) {
   Plan plan = {};
   plan.magic = kMagic;
   plan.version = kVersion;
@@ -206,8 +228,8 @@ void Job::refuse(int exit_code) {
   PMPI_Bcast(&plan, sizeof plan, MPI_BYTE, 0, comm_);
 }
 
-Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size_t unit_bytes,
-                                                    uint64_t* local) {
+Result<std::unique_ptr<Servers>> MpiJob::assemble(const Options& options, size_t unit_bytes,
+                                                  uint64_t* local) {
   Plan plan = {};
   plan.magic = kMagic;
   plan.version = kVersion;
@@ -283,11 +305,11 @@ Result<std::unique_ptr<ClusterStore>> Job::assemble(const Options& options, size
       std::make_unique<Courier>(comm_, std::move(names),
                                 Courier::Options{unit_bytes, options.compress == Compress::lz4, crowded_,
                                                  options.timeout_s, options.replicas > 1, std::move(far)});
-  return std::make_unique<ClusterStore>(std::move(lenders), std::move(courier), unit_bytes, options.fill,
-                                        options.replicas, options.threads);
+  return std::unique_ptr<Servers>(std::make_unique<ClusterStore>(
+      std::move(lenders), std::move(courier), unit_bytes, options.fill, options.replicas, options.threads));
 }
 
-Result<int> Job::serve() {
+Result<int> MpiJob::serve() {
   Plan plan = {};
   Status status = mpi_status(PMPI_Bcast(&plan, sizeof plan, MPI_BYTE, 0, comm_), "MPI_Bcast");
   if (!status.ok()) return status;
@@ -350,7 +372,7 @@ Result<int> Job::serve() {
 // Libraries with fault tolerance know (Open MPI 5 under mpirun --with-ft ulfm). The function is not in the
 // headers of others. Open MPI 5.0.11 then waits in MPI_Finalize for ever now and then; a job that ends
 // without it ends well.
-bool Job::knows_ended(const std::vector<int>& ranks) const {
+bool MpiJob::knows_ended(const std::vector<int>& ranks) const {
   if (ranks.empty()) return true;
   using GetFailed = int (*)(MPI_Comm, MPI_Group*);
   const auto get_failed = reinterpret_cast<GetFailed>(dlsym(RTLD_DEFAULT, "MPIX_Comm_get_failed"));
@@ -373,7 +395,7 @@ bool Job::knows_ended(const std::vector<int>& ranks) const {
   return known;
 }
 
-void Job::disconnect(int exit_code) {
+void MpiJob::disconnect(int exit_code) {
   if (abruptly_) {
     fflush(nullptr);
     std::_Exit(exit_code);
@@ -391,7 +413,7 @@ void Job::disconnect(int exit_code) {
   mpi_returned = true;
 }
 
-void Job::abort(int exit_code) {
+void MpiJob::abort(int exit_code) {
   int finalised = 0;
   PMPI_Finalized(&finalised);
   if (finalised != 0) std::_Exit(exit_code);

@@ -124,6 +124,8 @@ Result<Options> make_options(const Values& values) {
   Reader reader(values);
   reader.bytes_or_auto("local", &options.pager.local_bytes);
   reader.bytes_or_auto("memory", &options.memory);
+  if (const Given* store = reader.given("store")) options.store = store->text;
+  reader.bytes_or_auto("store-size", &options.store_bytes);
   read_page_size(&reader, &options);
   reader.choice("protocol", &options.pager.protocol);
   reader.choice("replacement", &options.pager.replacement);

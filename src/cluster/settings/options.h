@@ -24,6 +24,8 @@ struct Options {
   pager::Options pager;           // local_bytes 0: automatic
   uint64_t memory = 0;            // bytes of each server; 0: automatic
   std::vector<uint64_t> memfile;  // bytes of each rank; empty: there is no such file
+  std::string store;              // directory on a disk; empty: none
+  uint64_t store_bytes = 0;       // there; 0: automatic
   Fill fill = Fill::rank;
   uint32_t replicas = 1;
   uint32_t threads = 1;  // that copy

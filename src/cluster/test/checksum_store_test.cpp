@@ -32,6 +32,9 @@ class Faulty final : public pager::Store {
     return status;
   }
   bool busy() const override { return inner_->busy(); }
+  std::string describe(pager::Slot slot) const override {
+    return "slot " + std::to_string(slot) + " of somebody";
+  }
 
  private:
   pager::Store* inner_;
@@ -39,13 +42,9 @@ class Faulty final : public pager::Store {
   std::byte* hit_ = nullptr;
 };
 
-std::string describe(pager::Slot slot) {
-  return "slot " + std::to_string(slot) + " of somebody";
-}
-
 TEST(ChecksumStore, IsAStore) {
   auto ram = pager::RamStore::create(4096, 300);
-  auto store = ChecksumStore::create(ram.value().get(), describe);
+  auto store = ChecksumStore::create(ram.value().get());
   ASSERT_TRUE(store.ok());
   EXPECT_EQ(pager::check_store(*store.value(), {.operations = 5000}), "");
 }
@@ -53,7 +52,7 @@ TEST(ChecksumStore, IsAStore) {
 TEST(ChecksumStore, NamesTheSlotThatChanged) {
   auto ram = pager::RamStore::create(4096, 300);
   Faulty faulty(ram.value().get(), 42);
-  auto store = ChecksumStore::create(&faulty, describe);
+  auto store = ChecksumStore::create(&faulty);
   std::vector<std::byte> page(4 * 4096);
   pager::Tickets completed;
   ASSERT_TRUE(store.value()->put(38, 4, page.data(), 1).ok());

@@ -14,14 +14,12 @@ size_t table_bytes(uint64_t slots) {
 
 }  // namespace
 
-Result<std::unique_ptr<ChecksumStore>> ChecksumStore::create(
-    pager::Store* inner, std::function<std::string(pager::Slot)> describe) {
+Result<std::unique_ptr<ChecksumStore>> ChecksumStore::create(pager::Store* inner) {
   void* sums = os::map_memory(table_bytes(inner->slots()));  // memory only where slots are used
   if (sums == nullptr)
     return Status::error(ENOMEM, "--checksum: no address space for the checksums of " +
                                      std::to_string(inner->slots()) + " pages");
-  return std::unique_ptr<ChecksumStore>(
-      new ChecksumStore(inner, std::move(describe), static_cast<uint64_t*>(sums)));
+  return std::unique_ptr<ChecksumStore>(new ChecksumStore(inner, static_cast<uint64_t*>(sums)));
 }
 
 ChecksumStore::~ChecksumStore() {
@@ -73,7 +71,7 @@ Status ChecksumStore::note(Status (pager::Store::*ask)(pager::Tickets*), pager::
     (*completed)[i] = t.ticket;
     for (uint32_t k = 0; t.to != nullptr && k < t.units; k++)
       if (XXH3_64bits(t.to + k * unit, unit) != sums_[t.slot + k])
-        return Status::error(EIO, describe_(t.slot + k) +
+        return Status::error(EIO, inner_->describe(t.slot + k) +
                                       ": a page came back changed (its checksum differs): the memory of that "
                                       "host or the network is faulty");
   }

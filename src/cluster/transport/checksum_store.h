@@ -2,7 +2,6 @@
 // slot that was put; cost measured here: .04 µs a page of 4 KiB.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,15 +12,17 @@ namespace tasuki::cluster {
 
 class ChecksumStore final : public pager::Store {
  public:
-  // `inner` outlives it. `describe` tells people where a slot is. ENOMEM: no addresses for the sums.
-  static Result<std::unique_ptr<ChecksumStore>> create(pager::Store* inner,
-                                                       std::function<std::string(pager::Slot)> describe);
+  // `inner` outlives it. ENOMEM: no addresses for the sums.
+  static Result<std::unique_ptr<ChecksumStore>> create(pager::Store* inner);
   ~ChecksumStore() override;
   ChecksumStore(const ChecksumStore&) = delete;
   ChecksumStore& operator=(const ChecksumStore&) = delete;
 
   size_t unit_bytes() const override { return inner_->unit_bytes(); }
   uint64_t slots() const override { return inner_->slots(); }
+  uint64_t reserved() const override { return inner_->reserved(); }
+  Status reserve(uint64_t slots) override { return inner_->reserve(slots); }
+  uint64_t part_end(pager::Slot slot) const override { return inner_->part_end(slot); }
   uint64_t run_limit(pager::Slot slot) const override { return inner_->run_limit(slot); }
   Status get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
   Status put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
@@ -33,8 +34,10 @@ class ChecksumStore final : public pager::Store {
   Status progress(pager::Tickets* completed) override { return note(&Store::progress, completed); }
   Status collect(pager::Tickets* completed) override { return note(&Store::collect, completed); }
   bool busy() const override { return inner_->busy(); }
+  int descriptor() const override { return inner_->descriptor(); }
   int longest_rest_ms() const override { return inner_->longest_rest_ms(); }
   bool direct() const override { return inner_->direct(); }
+  std::string describe(pager::Slot slot) const override { return inner_->describe(slot); }
 
  private:
   // Transfers under way, by the ticket that the inner store has: the caller's need not differ from each
@@ -49,11 +52,9 @@ class ChecksumStore final : public pager::Store {
   pager::Ticket enter_put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket);
   // The inner store's tickets become the callers' own, and what came is compared.
   Status note(Status (pager::Store::*ask)(pager::Tickets*), pager::Tickets* completed);
-  ChecksumStore(pager::Store* inner, std::function<std::string(pager::Slot)> describe, uint64_t* sums)
-      : inner_(inner), describe_(std::move(describe)), sums_(sums) {}
+  ChecksumStore(pager::Store* inner, uint64_t* sums) : inner_(inner), sums_(sums) {}
 
   pager::Store* inner_;
-  std::function<std::string(pager::Slot)> describe_;
   uint64_t* sums_;
   pager::OwnVector<Transfer> transfers_;
   pager::Tickets free_;

@@ -10,21 +10,13 @@
 
 #include "cluster/transport/courier.h"
 #include "cluster/transport/ranges.h"
+#include "cluster/transport/servers.h"
 #include "cluster/transport/slot_map.h"
-#include "cluster/transport/window.h"
 #include "pager/stores/left_copies.h"
 
 namespace tasuki::cluster {
 
-struct Lender {
-  std::string name;  // "rank 1 on host"
-  uint64_t slots = 0;
-  std::unique_ptr<WindowMemory> window;  // nullptr: by messages
-  os::Fd process;                        // of a window: ready to be read when its server has ended
-  uint64_t bytes_in = 0, bytes_out = 0;  // moved, seen from rank 0
-};
-
-class ClusterStore final : public pager::Store {
+class ClusterStore final : public Servers {
  public:
   // `copies`: of every slot, on different servers. lenders[i] is rank i + 1 of the courier's communicator.
   // `threads` copy from and to windows.
@@ -48,16 +40,13 @@ class ClusterStore final : public pager::Store {
   int longest_rest_ms() const override { return courier_->longest_rest_ms(); }
   bool direct() const override { return direct_; }
 
-  const std::vector<Lender>& lenders() const { return lenders_; }
-  std::string describe(pager::Slot slot) const;  // for messages: "slot 5 of rank 2 on host"
+  std::string describe(pager::Slot slot) const override;  // "slot 5 of rank 2 on host"
 
-  // At the end, when nothing is needed any more: lost servers are no error. finish() waits for transfers,
-  // goodbye() tells the servers to end.
-  void finish();
-  void goodbye(int exit_code, bool abruptly = false) { courier_->goodbye(exit_code, abruptly); }
-  void let_wait() { courier_->let_wait(); }
-  // Servers that are lost, as ranks.
-  std::vector<int> lost() const;
+  const std::vector<Lender>& lenders() const override { return lenders_; }
+  void finish() override;
+  void goodbye(int exit_code, bool abruptly = false) override { courier_->goodbye(exit_code, abruptly); }
+  void let_wait() override { courier_->let_wait(); }
+  std::vector<int> lost() const override;
 
  private:
   static constexpr uint64_t kKeptBytes = 64 << 20;  // or a sixteenth of a small cluster

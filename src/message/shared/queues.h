@@ -18,8 +18,8 @@ Request* find_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t
 // or those before `own`, which is the message itself.
 Request* take_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag,
                      const Envelope* own = nullptr);
-// The receive that an unexpected message gets if nothing comes from elsewhere: one that no earlier message gets
-// then. nullptr: there is none yet.
+// The receive that an unexpected message gets if nothing comes from elsewhere: one that no earlier message
+// gets then. nullptr: there is none yet.
 Request* expected_by(Endpoint* e, const Envelope* m);
 
 // ---- unexpected messages: one queue a sender, and one of all by arrival

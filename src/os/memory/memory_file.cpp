@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -68,20 +67,6 @@ int read_at(int fd, void* to, size_t bytes, uint64_t offset) {
 bool punch_hole(int fd, uint64_t offset, uint64_t bytes) {
   return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                    static_cast<off_t>(bytes)) == 0;
-}
-
-Result<Fd> unnamed_file(const char* directory) {
-  Fd file(open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file.valid()) return file;
-  const int reason = errno;
-  if (reason == ENOENT || reason == ENOTDIR || reason == EACCES || reason == EROFS)
-    return Status::error(reason, std::string(directory) + ": " + strerror(reason));
-  // A file system, or a kernel, without O_TMPFILE.
-  std::string name = std::string(directory) + "/tasuki-XXXXXX";
-  file.reset(mkostemp(name.data(), O_CLOEXEC));
-  if (!file.valid()) return Status::error(errno, name + ": " + strerror(errno));
-  unlink(name.c_str());
-  return file;
 }
 
 bool discard(void* at, size_t length) {

@@ -35,9 +35,6 @@ int read_at(int fd, void* to, size_t bytes, uint64_t offset);
 // Page aligned. False where the file system cannot do that.
 bool punch_hole(int fd, uint64_t offset, uint64_t bytes);
 
-// A file without a name in `directory`, on disk: gone when it is closed.
-Result<Fd> unnamed_file(const char* directory);
-
 // Private memory becomes zeros and goes back to the system.
 bool discard(void* at, size_t length);
 

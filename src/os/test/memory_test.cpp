@@ -70,19 +70,6 @@ TEST(MemoryFile, AboveTheLimitOfFileSizesIsAnErrorNotASignal) {
   EXPECT_EQ(file.status().err(), EFBIG);
 }
 
-TEST(MemoryFile, UnnamedFileLeavesNothingInItsDirectory) {
-  char directory[] = "/tmp/tasuki-os-XXXXXX";
-  ASSERT_NE(mkdtemp(directory), nullptr);
-  {
-    Result<Fd> file = unnamed_file(directory);
-    ASSERT_TRUE(file.ok()) << file.status().message();
-    EXPECT_EQ(write_at(file.value().get(), "x", 1, 12345), 0);
-    EXPECT_TRUE(fs::is_empty(directory));
-  }
-  fs::remove(directory);
-  EXPECT_EQ(unnamed_file(directory).status().err(), ENOENT);
-}
-
 // A machine as files, at a root of its own.
 class Recorded : public ::testing::Test {
  protected:

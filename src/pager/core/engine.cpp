@@ -79,7 +79,8 @@ Result<void*> Engine::do_allocate(size_t bytes, size_t alignment, size_t page_by
   const bool fits =
       !watching_ && mapper_->watches_late() && regions_.units() + units <= residency_.budget().local();
   if (!fits) {
-    Status status = watch_all();
+    Status status = slots_.reserve(regions_.units() + units);
+    if (status.ok()) status = watch_all();
     if (status.ok()) status = watch(region.value().get());
     if (!status.ok()) {
       regions_.release(*region.value());
@@ -133,6 +134,7 @@ bool Engine::do_free(Region* region) {
   pins_.forget(*region);
   regions_.forget(*region);
   regions_.release(*region);
+  slots_.needs_only(regions_.units());
   return true;
 }
 

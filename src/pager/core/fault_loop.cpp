@@ -24,6 +24,8 @@ constexpr int kLooksAtCopy = 200, kPause = 50;
 // Where that is too short, the pager's thread does not get a core at once: so many faults are served without
 // it.
 constexpr int kAlone = 256;
+// What waits for something else than a transfer (a pinned page) is tried again so soon.
+constexpr int kLookAgainMilliseconds = 1;
 
 }  // namespace
 
@@ -183,10 +185,17 @@ void FaultLoop::copy_left() {
   roles_.failure->report(status);
 }
 
-// Something that the pager's thread does while nobody faults.
+// Something begun that cannot go on at the moment.
+bool FaultLoop::has_waiting() const {
+  return !deferred_.empty() || !roles_.read_ahead->empty() || roles_.commands->unfinished();
+}
+
+// Something that the pager's thread does while nobody faults. What waits for transfers is not, where the
+// store tells when one is over.
 bool FaultLoop::has_work() const {
-  return room_wanted_ > 0 || !roles_.transport->idle() || !deferred_.empty() || !roles_.read_ahead->empty() ||
-         roles_.commands->unfinished();
+  if (room_wanted_ > 0) return true;
+  const bool transfers = !roles_.transport->idle();
+  return (transfers || has_waiting()) && !(transfers && roles_.transport->descriptor() >= 0);
 }
 
 bool FaultLoop::work() {
@@ -230,12 +239,19 @@ void FaultLoop::spin() {
     os::cpu_relax();
 }
 
-void FaultLoop::sleep() {
+// Until what, and for how long at most. Whose turn it is.
+FaultLoop::Rest FaultLoop::plan_rest() const {
+  const bool transfers = !roles_.transport->idle();
+  return {transfers ? roles_.transport->descriptor() : -1,
+          has_waiting() ? kLookAgainMilliseconds : roles_.transport->longest_rest_ms()};
+}
+
+void FaultLoop::sleep(const Rest& rest) {
   // stop() may have come just before Commands::serve() took the event, and would not be heard again.
   if (stop_.load()) return;
-  os::Awaited awaited[2] = {os::Awaited(roles_.wakeup->descriptor()),
+  os::Awaited awaited[3] = {os::Awaited(roles_.wakeup->descriptor()), os::Awaited(rest.transfers),
                             os::Awaited(roles_.mapper->descriptor())};
-  os::wait_for(awaited, catcher_catches_ ? 1 : 2, roles_.transport->longest_rest_ms());
+  os::wait_for(awaited, catcher_catches_ ? 2 : 3, rest.milliseconds);
 }
 
 Status FaultLoop::run() {
@@ -243,6 +259,7 @@ Status FaultLoop::run() {
   if (catcher_catches_) catcher_.start();
   while (!stop_.load(std::memory_order_relaxed)) {
     bool idle, sleeps;
+    Rest rest;
     {
       const std::lock_guard turn(*roles_.turn);
       if (!roles_.failure->ok()) break;
@@ -250,9 +267,10 @@ Status FaultLoop::run() {
       idle = !work() && !has_work();
       if (!idle) idle_since_ = 0;
       sleeps = asleep_ = idle && rested();
+      if (sleeps) rest = plan_rest();
     }
     if (sleeps)
-      sleep();
+      sleep(rest);
     else if (idle)
       spin();
     else

@@ -60,11 +60,17 @@ class FaultLoop final : public FaultServer {
   void copy_left();
   bool work();
   bool serve_and_prepare();
+  bool has_waiting() const;
   bool has_work() const;
   void call();
   bool rested();
   void spin();
-  void sleep();
+  struct Rest {
+    int transfers = -1;  // can be read when one is over
+    int milliseconds = -1;
+  };
+  Rest plan_rest() const;
+  void sleep(const Rest& rest);
 
   Roles roles_;
   const bool catcher_catches_;

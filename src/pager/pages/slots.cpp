@@ -2,7 +2,73 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace tasuki::pager {
+
+Slots::Slots(Store* store, Failure* failure) : store_(store), failure_(failure), count_(store->slots()) {
+  for (Slot first = 0; first < count_; first = parts_.back().end)
+    parts_.push_back({std::min(store_->part_end(first), count_), {}});
+  reserved_ = std::min(store_->reserved(), count_);
+  least_reserved_ = reserved_;
+  add_free(0, reserved_);
+}
+
+uint64_t Slots::free() const {
+  uint64_t all = count_ - reserved_;
+  for (const Part& part : parts_) all += part.free.total();
+  return all;
+}
+
+Slots::Part& Slots::part_of(Slot slot) {
+  return *std::find_if(parts_.begin(), parts_.end(), [slot](const Part& part) { return slot < part.end; });
+}
+
+void Slots::add_free(Slot first, uint64_t count) {
+  while (count > 0) {
+    Part& part = part_of(first);
+    const uint64_t here = std::min(count, part.end - first);
+    part.free.add(first, here);
+    first += here;
+    count -= here;
+  }
+}
+
+uint64_t Slots::take_free(uint64_t want, Slot* first) {
+  for (Part& part : parts_)
+    if (const uint64_t got = part.free.take(want, first); got > 0) return got;
+  return 0;
+}
+
+Status Slots::reserve(uint64_t units) {
+  const uint64_t least = std::min(units, count_);
+  if (least <= reserved_) return {};
+  uint64_t wanted = std::min(count_, (least + kStep - 1) / kStep * kStep);
+  Status status = store_->reserve(wanted);
+  if (!status.ok()) status = store_->reserve(wanted = least);
+  if (!status.ok()) {
+    // Who does not look at what an allocation gives dies of it, and who does may try often.
+    if (!told_) log(LogLevel::warning, "an allocation fails: %s", status.message().c_str());
+    told_ = true;
+    return status;
+  }
+  add_free(reserved_, wanted - reserved_);
+  reserved_ = wanted;
+  return {};
+}
+
+// Half of it stays, for what is allocated next.
+void Slots::needs_only(uint64_t units) {
+  if (reserved_ <= least_reserved_ || reserved_ / 2 < units + kStep) return;
+  RunSet& free = part_of(reserved_ - 1).free;
+  const Slot used = free.begin_of_run_to(reserved_);
+  const Slot end = std::max({used, (units + kStep - 1) / kStep * kStep, least_reserved_});
+  if (end >= reserved_) return;
+  free.take_at(end, reserved_ - end);
+  const Status status = store_->reserve(end);
+  if (!status.ok()) return failure_->report(status);
+  reserved_ = end;
+}
 
 bool Slots::give(Region* region, uint64_t first, uint64_t units) {
   std::vector<uint32_t>& slots = region->slot_;
@@ -16,9 +82,9 @@ bool Slots::give(Region* region, uint64_t first, uint64_t units) {
     uint64_t slot = 0, count = 0;
     if (unit > 0 && slots[unit - 1] != 0) {  // next to its neighbour, so that they can travel together
       slot = slots[unit - 1];
-      count = free_.take_at(slot, end - unit);
+      count = slot < count_ ? part_of(slot).free.take_at(slot, end - unit) : 0;
     }
-    if (count == 0) count = free_.take(end - unit, &slot);
+    if (count == 0) count = take_free(end - unit, &slot);
     if (count == 0) return false;
     for (uint64_t i = 0; i < count; i++) slots[unit + i] = static_cast<uint32_t>(slot + i + 1);
     unit += count;
@@ -42,7 +108,7 @@ void Slots::take(Region* region, uint64_t first, uint64_t units) {
       if (!status.ok()) failure_->report(status);
       done += part;
     }
-    free_.add(slot - 1, count);
+    add_free(slot - 1, count);
     std::fill_n(region->slot_.begin() + static_cast<ptrdiff_t>(unit), count, 0);
     unit += count;
   }

@@ -10,14 +10,18 @@ namespace tasuki::pager {
 
 class Slots {
  public:
-  Slots(Store* store, Failure* failure) : store_(store), failure_(failure), count_(store->slots()) {
-    free_.add(0, count_);
-  }
+  Slots(Store* store, Failure* failure);
 
   static void watch(Region* region) { region->slot_.assign(region->units(), 0); }
 
   uint64_t count() const { return count_; }
-  uint64_t free() const { return free_.total(); }
+  uint64_t free() const;  // those that can be reserved count
+
+  // From now on so many units can have a slot each, as far as there are slots at all. ENOMEM: the store has
+  // no room for them.
+  Status reserve(uint64_t units);
+  // So many units are left: what the store holds for more goes back to it, as far as that is possible.
+  void needs_only(uint64_t units);
 
   // A slot for each of these units that has none. False: there are not enough; those that were given stay
   // given.
@@ -30,10 +34,20 @@ class Slots {
   uint32_t run(const Region& region, uint64_t unit, uint64_t most, Slot* slot) const;
 
  private:
+  static constexpr uint64_t kStep = (uint64_t{64} << 20) / 4096;  // reserved at once
+  struct Part {                                                   // of the store; earlier ones are used first
+    Slot end;
+    RunSet free;
+  };
+  Part& part_of(Slot slot);
+  void add_free(Slot first, uint64_t count);
+  uint64_t take_free(uint64_t want, Slot* first);
+
   Store* store_;
   Failure* failure_;
-  uint64_t count_;
-  RunSet free_;
+  uint64_t count_, reserved_ = 0, least_reserved_ = 0;
+  std::vector<Part> parts_;
+  bool told_ = false;  // that the store has no room
 };
 
 }  // namespace tasuki::pager

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/status.h"
 #include "pager/own_memory.h"
@@ -27,12 +28,18 @@ class Store {
   virtual size_t unit_bytes() const = 0;
   // Slots that exist: the memory lent by all servers. Nothing is held for a slot before its first put.
   virtual uint64_t slots() const = 0;
+  // Of these so many, from the first on, can be put; more after reserve(), which also gives back what is
+  // beyond (nothing of that is in use). ENOMEM: there is no room for them, and all is as it was.
+  virtual uint64_t reserved() const { return slots(); }
+  virtual Status reserve(uint64_t) { return {}; }
+  // The slots from `slot` up to this one are of one kind; those before them are better, and used first.
+  virtual uint64_t part_end(Slot) const { return slots(); }
   // The longest run of slots, from `slot` on, that one transfer may cover: runs never cross servers.
   virtual uint64_t run_limit(Slot slot) const = 0;
 
-  // Starts to move `units` consecutive slots to or from memory, which is the caller's again once progress()
-  // has reported the ticket. Several transfers under way may have the same ticket: each reports it. get() of
-  // a slot that was never put is a caller's error.
+  // Starts to move `units` consecutive slots to or from memory (aligned to 4 KiB), which is the caller's
+  // again once progress() has reported the ticket. Several transfers under way may have the same ticket:
+  // each reports it. get() of a slot that was never put is a caller's error.
   virtual Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) = 0;
   virtual Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) = 0;
   // As get() and put(), but the copying of a direct() store may be left to copy_left().
@@ -54,8 +61,10 @@ class Store {
   // The same of a direct() store, asking nobody: also from other threads than the pager's, one at a time, in
   // handlers of signals.
   virtual Status collect(Tickets* completed) { return progress(completed); }
-  // True while transfers are under way: the pager then calls progress() without sleeping between.
+  // True while transfers are under way: the pager then calls progress() without sleeping between, unless
+  // descriptor() is not negative: that can be read when one is over.
   virtual bool busy() const = 0;
+  virtual int descriptor() const { return -1; }
 
   // While it is not busy: progress() wants to be called again within this many milliseconds; -1: need not be.
   virtual int longest_rest_ms() const { return -1; }
@@ -63,6 +72,9 @@ class Store {
   // Transfers are copies that the calling thread makes at the speed of memory. If not, the pager spends time
   // on finding transfers that are not needed.
   virtual bool direct() const { return false; }
+
+  // Where the slot is, for people.
+  virtual std::string describe(Slot slot) const { return "slot " + std::to_string(slot); }
 };
 
 }  // namespace tasuki::pager

@@ -128,6 +128,89 @@ TEST_F(SlotsTest, TooFewSlotsAreGivenAndComeBack) {
   EXPECT_TRUE(failure_.ok());
 }
 
+// A disk: 30 slots of memory before it, and room for `most` in all.
+class Growing final : public Store {
+ public:
+  explicit Growing(uint64_t most) : most_(most) {}
+  size_t unit_bytes() const override { return kUnit; }
+  uint64_t slots() const override { return 100'000; }
+  uint64_t reserved() const override { return reserved_; }
+  Status reserve(uint64_t slots) override {
+    asked_++;
+    if (slots > most_) return Status::error(ENOMEM, "the disk is full");
+    reserved_ = slots;
+    return {};
+  }
+  uint64_t part_end(Slot slot) const override { return slot < 30 ? 30 : slots(); }
+  uint64_t run_limit(Slot slot) const override { return part_end(slot) - slot; }
+  Status get(Slot, uint32_t, std::byte*, Ticket) override { return {}; }
+  Status put(Slot, uint32_t, const std::byte*, Ticket) override { return {}; }
+  Status release(Slot, uint32_t) override { return {}; }
+  Status progress(Tickets*) override { return {}; }
+  bool busy() const override { return false; }
+  int asked() const { return asked_; }
+
+ private:
+  uint64_t most_, reserved_ = 30;
+  int asked_ = 0;
+};
+
+class GrowingSlots : public Roles {
+ protected:
+  Growing store_{40'000};
+  Failure failure_;
+  Slots slots_{&store_, &failure_};
+};
+
+TEST_F(GrowingSlots, AreReservedInStepsAndGivenBackWithTheirLastUse) {
+  EXPECT_EQ(slots_.free(), 100'000u) << "those that can be had count";
+  EXPECT_TRUE(slots_.reserve(30).ok());
+  EXPECT_EQ(store_.reserved(), 30u);
+  EXPECT_TRUE(slots_.reserve(50).ok());
+  EXPECT_EQ(store_.reserved(), 16'384u) << "64 MiB";
+  EXPECT_TRUE(slots_.reserve(16'384).ok());
+  EXPECT_EQ(store_.asked(), 1);
+  EXPECT_TRUE(slots_.reserve(35'000).ok());
+  EXPECT_EQ(store_.reserved(), 35'000u) << "no room for a whole step";
+  EXPECT_EQ(slots_.reserve(40'001).err(), ENOMEM);
+  EXPECT_EQ(store_.reserved(), 35'000u);
+  EXPECT_EQ(slots_.free(), 100'000u);
+
+  Region* a = region(35'000);
+  EXPECT_TRUE(slots_.give(a, 0, 35'000));
+  EXPECT_FALSE(slots_.give(region(1), 0, 1)) << "of what is reserved";
+  slots_.take(a, 100, 34'900);
+  slots_.needs_only(35'000);
+  EXPECT_EQ(store_.reserved(), 35'000u) << "all of it may be needed again";
+  slots_.needs_only(100);
+  EXPECT_EQ(store_.reserved(), 16'384u);
+  Slot slot = 0;
+  EXPECT_EQ(slots_.run(*a, 30, 100, &slot), 70u);
+  EXPECT_EQ(slot, 30u);
+  slots_.take(a, 0, 100);
+  slots_.needs_only(0);
+  EXPECT_EQ(store_.reserved(), 16'384u) << "one step stays, for what is allocated next";
+  EXPECT_TRUE(slots_.reserve(35'000).ok());
+  EXPECT_TRUE(slots_.give(a, 0, 35'000));
+  EXPECT_TRUE(failure_.ok());
+}
+
+TEST_F(GrowingSlots, TheBetterPartIsUsedFirst) {
+  EXPECT_TRUE(slots_.reserve(1000).ok());
+  Region* a = region(40);
+  Region* b = region(40);
+  EXPECT_TRUE(slots_.give(a, 0, 40));
+  Slot slot = 0;
+  EXPECT_EQ(slots_.run(*a, 0, 40, &slot), 30u);
+  EXPECT_EQ(slot, 0u);
+  EXPECT_EQ(slots_.run(*a, 30, 10, &slot), 10u);
+  EXPECT_EQ(slot, 30u);
+  slots_.take(a, 3, 4);
+  EXPECT_TRUE(slots_.give(b, 0, 4));
+  EXPECT_EQ(slots_.run(*b, 0, 4, &slot), 4u);
+  EXPECT_EQ(slot, 3u);
+}
+
 class PagesTest : public Roles {
  protected:
   PageId page(Region* region, uint64_t first, uint32_t units) {

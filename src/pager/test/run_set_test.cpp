@@ -133,5 +133,18 @@ TEST(RunSet, AddsNothingForNothing) {
   EXPECT_EQ(set.take_at(10, 1), 0u);
 }
 
+TEST(RunSet, TheRunThatEndsSomewhere) {
+  RunSet set;
+  EXPECT_EQ(set.begin_of_run_to(10), 10u);
+  set.add(2, 3);
+  set.add(7, 3);
+  EXPECT_EQ(set.begin_of_run_to(10), 7u);
+  EXPECT_EQ(set.begin_of_run_to(9), 9u);
+  EXPECT_EQ(set.begin_of_run_to(5), 2u);
+  EXPECT_EQ(set.begin_of_run_to(2), 2u);
+  set.add(5, 2);
+  EXPECT_EQ(set.begin_of_run_to(10), 2u);
+}
+
 }  // namespace
 }  // namespace tasuki::pager

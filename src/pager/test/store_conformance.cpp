@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -37,6 +38,7 @@ class Check {
 
   std::string run() {
     if (store_.slots() == 0) return "no slots to test";
+    check(store_.reserve(store_.slots()), "reserve");
     edges();
     for (uint64_t i = 0; i < options_.operations && error_.empty(); i++) {
       if (transfers_.size() >= options_.in_flight || (!transfers_.empty() && chance(20))) progress();
@@ -50,13 +52,21 @@ class Check {
   }
 
  private:
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  using Buffer = std::unique_ptr<std::byte[], Free>;  // as the pager's: aligned
   struct Transfer {
     Slot slot;
     uint32_t units;
     bool get;
-    std::unique_ptr<std::byte[]> buffer;
+    Buffer buffer;
     uint32_t parts = 1;  // calls of the store with the same ticket
   };
+
+  Buffer make_buffer(uint32_t units) const {
+    return Buffer(static_cast<std::byte*>(std::aligned_alloc(4096, units * unit_)));
+  }
 
   bool chance(unsigned percent) { return random_() % 100 < percent; }
   void fail(const std::string& text) {
@@ -82,14 +92,14 @@ class Check {
   }
 
   void put(Slot slot, uint32_t units) {
-    auto buffer = std::make_unique<std::byte[]>(units * unit_);
+    Buffer buffer = make_buffer(units);
     for (uint32_t i = 0; i < units; i++)
       fill(&buffer[i * unit_], unit_, slot + i, versions_[slot + i] = ++version_, options_.compressible);
     start({slot, units, false, std::move(buffer)});
   }
 
   void get(Slot slot, uint32_t units) {
-    auto buffer = std::make_unique<std::byte[]>(units * unit_);
+    Buffer buffer = make_buffer(units);
     memset(buffer.get(), 0xa5, units * unit_);
     start({slot, units, true, std::move(buffer)});
   }

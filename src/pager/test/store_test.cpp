@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "os/files/disk_file.h"
 #include "pager/stores/file_store.h"
 #include "pager/stores/ram_store.h"
+#include "pager/stores/tiered_store.h"
 #include "pager/test/store_conformance.h"
 
 namespace tasuki::pager {
@@ -25,6 +27,39 @@ TEST_P(Stores, File) {
   Result<std::unique_ptr<FileStore>> store = FileStore::create("/tmp", GetParam(), 300);
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_EQ(check_store(*store.value(), {.operations = 5000}), "");
+}
+
+TEST_P(Stores, FileThroughThePageCache) {
+  Result<std::unique_ptr<FileStore>> store = FileStore::create("/tmp", GetParam(), 300, {.ring = false});
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(check_store(*store.value(), {.operations = 5000}), "");
+}
+
+// A file system in memory, with an io_uring of its own ways.
+TEST_P(Stores, FileInMemory) {
+  Result<std::unique_ptr<FileStore>> store = FileStore::create("/dev/shm", GetParam(), 300);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(check_store(*store.value(), {.operations = 5000}), "");
+}
+
+TEST_P(Stores, MoreUnderWayThanTheRingHolds) {
+  Result<std::unique_ptr<FileStore>> store = FileStore::create("/tmp", GetParam(), 2000);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(check_store(*store.value(), {.operations = 5000, .in_flight = 300, .longest = 4}), "");
+}
+
+TEST_P(Stores, Tiers) {
+  Result<std::unique_ptr<RamStore>> first = RamStore::create(GetParam(), 70),
+                                    second = RamStore::create(GetParam(), 0);
+  Result<std::unique_ptr<FileStore>> last = FileStore::create("/tmp", GetParam(), 200);
+  ASSERT_TRUE(first.ok() && second.ok() && last.ok());
+  TieredStore store({first.value().get(), second.value().get(), last.value().get()});
+  EXPECT_EQ(store.slots(), 270u);
+  EXPECT_EQ(store.reserved(), 70u);
+  EXPECT_EQ(store.part_end(69), 70u);
+  EXPECT_EQ(store.part_end(70), 270u);
+  EXPECT_EQ(store.describe(75), "page 5 of the file in /tmp");
+  EXPECT_EQ(check_store(store, {.operations = 5000}), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Units, Stores, ::testing::Values(4096, 65536));
@@ -47,16 +82,28 @@ TEST(FileStore, AFileThatMayNotGrowIsAClearError) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit low = before;
   low.rlim_cur = 10 * 4096;
-  const auto disposition = signal(SIGXFSZ, SIG_IGN);  // the pager's thread has it blocked
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
-  const std::vector<std::byte> page(4096);
-  const Status within = store.value()->put(9, 1, page.data(), 1);
-  const Status beyond = store.value()->put(50, 1, page.data(), 2);
+  const Status within = store.value()->reserve(10);
+  const Status beyond = store.value()->reserve(50);  // and no SIGXFSZ, which would end this test
   setrlimit(RLIMIT_FSIZE, &before);
-  signal(SIGXFSZ, disposition);
   EXPECT_TRUE(within.ok()) << within.message();
-  EXPECT_EQ(beyond.err(), EFBIG);
+  EXPECT_EQ(beyond.err(), ENOMEM);
   EXPECT_NE(beyond.message().find("ulimit -f"), std::string::npos) << beyond.message();
+  EXPECT_EQ(store.value()->reserved(), 10u);
+}
+
+TEST(FileStore, MoreThanTheDiskHasIsAClearErrorAndTakesNothing) {
+  const uint64_t before = os::free_disk_bytes("/tmp");
+  ASSERT_GT(before, 0u);
+  const uint64_t slots = before / 4096 * 2;
+  Result<std::unique_ptr<FileStore>> store = FileStore::create("/tmp", 4096, slots);
+  ASSERT_TRUE(store.ok());
+  ASSERT_TRUE(store.value()->reserve(16).ok());
+  const Status beyond = store.value()->reserve(slots);
+  EXPECT_EQ(beyond.err(), ENOMEM);
+  EXPECT_NE(beyond.message().find("/tmp"), std::string::npos) << beyond.message();
+  EXPECT_EQ(store.value()->reserved(), 16u);
+  EXPECT_GT(os::free_disk_bytes("/tmp"), before / 2);
 }
 
 }  // namespace

@@ -1,0 +1,10 @@
+// A program that has initialised MPI itself ends it, too: that must not wait for a server that is lost.
+#include <mpi.h>
+
+#include "cluster/api/runtime.h"
+
+extern "C" [[gnu::visibility("default")]] int MPI_Finalize(void) {
+  tasuki::cluster::Runtime& runtime = tasuki::cluster::Runtime::instance();
+  if (runtime.pager() != nullptr) runtime.stop(false);
+  return runtime.finalizes_later() ? MPI_SUCCESS : PMPI_Finalize();
+}
