@@ -467,12 +467,17 @@ void Engine::look_for_reserved(Request* r) {
   constexpr uint32_t kLooks = 64;  // each takes the receiver's lock
   if (r->bufferable > Buffering::within_credit || r->queue->contested.load(std::memory_order_relaxed) == 0)
     return;
-  if (r->bufferable == Buffering::never) r->polls++;
-  if (r->polls % kLooks != 0) return;
+  if (++r->looks % kLooks != 0) return;
   Locked locked(r->queue->lock);
   if (r->queued == 0 || find_posted(r->queue, r->context, r->envelope.source_slot, r->tag) == nullptr) return;
   r->bufferable = buffering_for_reserved(r);
   r->polls = 0;
+}
+
+// Is there a receive for a queued send, if nothing comes from elsewhere? It may be another message's.
+bool Engine::is_expected(const Request* r) {
+  Locked locked(r->queue->lock);
+  return r->queued != 0 && expected_by(r->queue, &r->envelope) != nullptr;
 }
 
 // Completes an unmatched standard send by packing it, so that a late receiver does not hold the sender up.
@@ -482,12 +487,16 @@ bool Engine::buffer_queued_send(Request* r) {
   if (r->bufferable == Buffering::within_credit && !credit_left(r->queue) &&
       !may_exceed(r->queue, layout::bytes(r->region), &r->held))
     return false;
+  if (r->bufferable == Buffering::late && !is_expected(r)) {
+    r->polls = 0;
+    return false;
+  }
   Cell* cell = packed_cell(r);
   if (cell == nullptr) return false;
   bool moved = false;
   {
     Locked locked(r->queue->lock);
-    // A late one's receive may be gone, or be another message's.
+    // A late one's receive may be gone by now.
     const bool may = r->queued != 0 &&
                      (r->bufferable != Buffering::late || expected_by(r->queue, &r->envelope) != nullptr);
     if (may) {

@@ -256,6 +256,7 @@ class Engine {
   bool credit_left(Endpoint* destination);
   bool is_late(Request* r) const;
   static void look_for_reserved(Request* r);
+  static bool is_expected(const Request* r);
   static Buffering buffering_for_reserved(const Request* r) {
     return r->synchronous != 0 ? Buffering::late : Buffering::soon;
   }

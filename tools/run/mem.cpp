@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -175,6 +176,10 @@ Status resolve_settings(bool sure, std::vector<std::string>* environment) {
     const Status read = cluster::add_file(config->second.text, &values);
     if (!read.ok()) return read;
   }
+  // The program may be started by a shell that goes elsewhere.
+  const auto store = values.find("store");
+  if (store != values.end() && !store->second.text.empty())
+    store->second.text = std::filesystem::absolute(store->second.text).string();
   const Result<cluster::Options> checked = cluster::make_options(values);
   if (!checked.ok()) return checked.status();
   if (const Status there = check_page_program(checked.value().stats_file); !there.ok()) return there;
@@ -203,10 +208,14 @@ int run(MemOptions* options) {
   std::vector<std::string> environment = os::environment_of_self();
   const task::Job job = task::read_job(environment);
   if (!take_settings(options, &environment)) return 2;
+  if (options->mpi == "none" && !has_disk(environment)) {
+    fprintf(stderr, "tasuki mem: --mpi none: where nobody lends memory, pages need a disk: --store DIR\n");
+    return 2;
+  }
   const Status settings = resolve_settings(job.world_rank == 0, &environment);
   const task::Program program = task::find_program(options->command, getenv("PATH"));
   const bool each = is_each_rank(*options, program, environment);
-  const bool lends = job.world_rank > 0 && !each;
+  const bool lends = job.world_rank > 0 && !each && options->mpi != "none";
   const std::string mpi = each ? kAlone : choose_library(*options, job, environment);
 
   const std::string library = library_for(mpi);
@@ -238,7 +247,7 @@ int run(MemOptions* options) {
     why = "needs " + library +
           ", which is not there: in a source tree `make build` makes it (`make demo` does not), " +
           "else Tasuki was built without " + mpi;
-  if (why.empty() && each)
+  if (why.empty() && each && job.launcher != nullptr)
     if (const Status prepared = prepare_rank(job, &environment); !prepared.ok())
       why = "needs " + prepared.message();
   if (!why.empty()) {

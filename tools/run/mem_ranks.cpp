@@ -46,7 +46,8 @@ void number_stats(int rank, std::vector<std::string>* environment) {
 Status prepare_rank(const task::Job& job, std::vector<std::string>* environment) {
   const Status checked = check_faults(*environment);
   if (!checked.ok()) return checked;
-  if (!is_set_to_other_than(*environment, "TASUKI_DLM_LOCAL", "auto"))
+  if (!is_set_to_other_than(*environment, "TASUKI_DLM_LOCAL", "auto") &&
+      !is_set_to_other_than(*environment, "TASUKI_DLM_MEMFILE", ""))
     os::set_variable(environment, "TASUKI_DLM_LOCAL",
                      std::to_string(os::host_memory().available / 2 / static_cast<uint64_t>(job.local_size)));
   if (job.world_rank >= 0) number_stats(job.world_rank, environment);

@@ -212,6 +212,7 @@ void Runtime::lead() {
     job_->abort(1);
   }
   conclude(servers, options);
+  tiers_.reset();  // the pager uses its store no more
 }
 
 void Runtime::conclude(Servers& servers, const Options& options) {

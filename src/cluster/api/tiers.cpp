@@ -9,7 +9,7 @@ namespace tasuki::cluster {
 namespace {
 
 // The pager counts the slots of all tiers in 32 bits.
-constexpr uint64_t kMostSlots = uint64_t{1} << 31;
+constexpr uint64_t kMostSlots = uint64_t{1} << 31;  // 8 TiB; as much remains for servers
 
 }  // namespace
 
@@ -26,6 +26,9 @@ Result<std::unique_ptr<Tiers>> Tiers::open(const Options& options, size_t unit_b
                                      ": the file system of " + options.store + " has only " +
                                      bytes_text(free, BytesStyle::rounded) +
                                      " left; free some, or name another directory");
+  if (disk.value()->slots() == 0)
+    return Status::error(ENOSPC, "--store: the file system of " + options.store +
+                                     " is full; free some, or name another directory");
   tiers->disk_ = std::move(disk.value());
   return tiers;
 }

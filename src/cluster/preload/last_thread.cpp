@@ -27,13 +27,26 @@ bool main_has_ended() {
   return read && name_end != nullptr && name_end[1] != 0 && name_end[2] == 'Z';
 }
 
+// Of io_uring, which keeps one for good where a file system makes transfers wait.
+bool is_kernels_worker(int tid) {
+  char name[32] = "";
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
+  FILE* file = fopen(path, "re");
+  if (file == nullptr) return false;
+  const bool read = fgets(name, sizeof name, file) != nullptr;
+  fclose(file);
+  return read && strncmp(name, "iou-", 4) == 0;
+}
+
 bool program_has_ended() {
   DIR* threads = opendir("/proc/self/task");
   if (threads == nullptr) return false;
   bool none = true;
   while (const dirent* entry = readdir(threads)) {
     const int tid = atoi(entry->d_name);
-    none = none && (tid == 0 || tid == getpid() || tid == gettid() || is_internal_thread(tid));
+    none = none && (tid == 0 || tid == getpid() || tid == gettid() || is_internal_thread(tid) ||
+                    is_kernels_worker(tid));
   }
   closedir(threads);
   return none && main_has_ended();

@@ -262,6 +262,7 @@ struct Operation {
   uint32_t given_in;       // the look of expected_by() that gave it to another message
   Request *newer, *older;  // posted receives of one source, or of any source
   uint32_t polls;          // unsuccessful looks so far
+  uint32_t looks;          // for a reserved receive that came later
   int64_t first_poll;      // when the first of them was (ns), where is_late() goes by time
   Held held;               // a send without credit
   uint64_t charged;        // bytes of the user's attached buffer that a buffered send takes

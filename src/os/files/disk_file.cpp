@@ -1,6 +1,8 @@
 #include "os/files/disk_file.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -9,12 +11,36 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace tasuki::os {
 
+namespace {
+
+// A block that is written again stays where it is, also in file systems that copy on write (btrfs): what was
+// reserved for it serves for ever.
+void write_in_place(int fd) {
+  int flags = 0;
+  if (ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0) return;
+  flags |= FS_NOCOW_FL;
+  ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+// Programs close low numbers that they think nobody uses, and reuse them.
+Fd out_of_the_way(Fd file) {
+  constexpr int kLeast = 200;
+  Fd moved(fcntl(file.get(), F_DUPFD_CLOEXEC, kLeast));
+  return moved.valid() ? std::move(moved) : std::move(file);
+}
+
+}  // namespace
+
 Result<Fd> unnamed_file(const char* directory) {
   Fd file(open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file.valid()) return file;
+  if (file.valid()) {
+    write_in_place(file.get());
+    return out_of_the_way(std::move(file));
+  }
   const int reason = errno;
   if (reason == ENOENT || reason == ENOTDIR || reason == EACCES || reason == EROFS)
     return Status::error(reason, std::string(directory) + ": " + strerror(reason));
@@ -23,7 +49,7 @@ Result<Fd> unnamed_file(const char* directory) {
   file.reset(mkostemp(name.data(), O_CLOEXEC));
   if (!file.valid()) return Status::error(errno, name + ": " + strerror(errno));
   unlink(name.c_str());
-  return file;
+  return out_of_the_way(std::move(file));
 }
 
 int reserve_blocks(int fd, uint64_t had, uint64_t bytes) {

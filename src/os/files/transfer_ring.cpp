@@ -26,10 +26,11 @@ TransferRing& TransferRing::operator=(TransferRing&& other) noexcept {
 
 TransferRing::~TransferRing() {
   if (ring_ == nullptr) return;
-  start();
-  for (Done done; under_way_ > 0;) {
+  const int refused = start();
+  for (Done done; refused == 0 && under_way_ > 0;) {
     io_uring_cqe* entry = nullptr;
-    if (io_uring_wait_cqe(&ring_->uring, &entry) != 0 && errno != EINTR) break;
+    const int rc = io_uring_wait_cqe(&ring_->uring, &entry);
+    if (rc != 0 && rc != -EINTR) break;
     next(&done);
   }
 }
@@ -39,6 +40,14 @@ Result<TransferRing> TransferRing::open(unsigned room) {
   io_uring made = {};
   const int rc = io_uring_queue_init(room, &made, 0);
   if (rc < 0) return Status::error(-rc, std::string("io_uring: ") + strerror(-rc));
+  io_uring_probe* const can = io_uring_get_probe_ring(&made);
+  const bool transfers = can != nullptr && io_uring_opcode_supported(can, IORING_OP_READ) != 0 &&
+                         io_uring_opcode_supported(can, IORING_OP_WRITE) != 0;
+  if (can != nullptr) io_uring_free_probe(can);
+  if (!transfers) {
+    io_uring_queue_exit(&made);
+    return Status::error(ENOSYS, "io_uring: this kernel cannot read and write by it (Linux 5.6)");
+  }
   io_uring_ring_dontfork(&made);  // a child of the program must not touch it
   auto ring = std::make_unique<Ring>();
   ring->uring = made;
@@ -82,7 +91,7 @@ bool TransferRing::next(Done* done) {
 }
 
 int TransferRing::descriptor() const {
-  return ring_->uring.ring_fd;
+  return io_uring_sq_ready(&ring_->uring) == 0 ? ring_->uring.ring_fd : -1;
 }
 
 }  // namespace tasuki::os

@@ -15,8 +15,8 @@ class TransferRing {
   // What one transfer may cover: the kernel's own limit of a read or write is a little less than 2 GiB.
   static constexpr size_t kMostBytes = size_t{1} << 30;
 
-  // Room for so many that are under way. EPERM, ENOSYS: the system permits no io_uring (the filter of a
-  // container, kernel.io_uring_disabled); ENOMEM.
+  // Room for so many that are under way. EPERM, ENOSYS: the system has or permits no io_uring (the filter
+  // of a container, kernel.io_uring_disabled); ENOMEM.
   static Result<TransferRing> open(unsigned room);
   TransferRing(TransferRing&&) noexcept;
   TransferRing& operator=(TransferRing&&) noexcept;
@@ -39,7 +39,7 @@ class TransferRing {
   // False: none now. Never waits.
   bool next(Done* done);
 
-  // Can be read when next() has one.
+  // Can be read when next() has one. -1: there is something that start() has to hand over first.
   int descriptor() const;
 
  private:

@@ -66,6 +66,7 @@ std::string FileStore::describe(Slot slot) const {
 Status FileStore::failed(const Transfer& transfer, int reason) const {
   const char* const what = transfer.write ? "writing pages to" : "reading pages from";
   std::string text = std::string(what) + " the file in " + directory_ + ": " + strerror(reason);
+  if (reason == EFBIG) text += " (ulimit -f, lowered after the pages were allocated)";
   if (reason == ENOSPC || reason == EDQUOT)
     text += "; free some of that file system, or name another directory";
   return Status::error(reason, std::move(text));
