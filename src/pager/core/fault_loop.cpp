@@ -12,8 +12,8 @@ namespace {
 // How long the loop looks for the next fault before it sleeps: a woken thread costs the program more than
 // that.
 constexpr double kSpin = 50e-6;
-// And for a transfer that it will hear of: a fast disk takes 60 to 100 us for a page, and to wake the thread takes
-// another 30 to 100 (a random read 154 to 167 us instead of 187, a noisy disk).
+// And for a transfer that it will hear of: a fast disk takes 60 to 100 us for a page, and to wake the
+// thread takes another 30 to 100 (a random read 154 to 167 us instead of 187, a noisy disk).
 constexpr double kSpinForTransfers = 200e-6;
 // Of larger pages a thread that serves itself leaves it to the pager's to make room: in the time of the copy
 // that one can be woken. A smaller one leaves faster than another core can be interrupted.
