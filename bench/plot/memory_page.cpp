@@ -59,10 +59,7 @@ const std::vector<Dimension>& dimensions() {
        [](const json& r) { return r["protocol"].get<std::string>(); }, "ahead"},
       {"number of servers",
        "The DLM-MPI paper's figure 12: with as much local memory the number of servers does not matter.",
-       [](const json& r) {
-         return std::to_string(r["servers"].get<int>()) + (r["servers"] == 1 ? " server" : " servers");
-       },
-       "1 server"},
+       [](const json& r) { return servers_text(r["servers"].get<int>()); }, "1 server"},
       {"network and MPI library", "The DLM-MPI paper's figures 11 and 14 compare networks.",
        [](const json& r) { return r["where"].get<std::string>() + ", " + r["mpi"].get<std::string>(); },
        nullptr},

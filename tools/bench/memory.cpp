@@ -91,9 +91,9 @@ void add_bench_memory(CLI::App* bench, int* exit_code) {
   cmd->add_option("--protocols", choice.protocols, "Swap protocols")
       ->delimiter(',')
       ->check(CLI::IsMember({"ahead", "cs", "cross", "as1", "as2"}));
-  cmd->add_option("--servers", choice.servers, "Numbers of memory servers")
+  cmd->add_option("--servers", choice.servers, "Numbers of memory servers; 0: a disk instead (--folder)")
       ->delimiter(',')
-      ->check(CLI::Range(1, 512));
+      ->check(CLI::Range(0, 512));
   c->where = cmd->add_option("--where", choice.where,
                              "node: servers on this host; hosts: on another one, made of network namespaces")
                  ->delimiter(',')
@@ -130,7 +130,8 @@ void add_bench_memory(CLI::App* bench, int* exit_code) {
                   "Seconds for each of the 30 measurements of how fast the MPI library and memory move pages")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  cmd->add_option("--folder", o.folder, "Folder for the files of swap-disk and file-disk")
+  cmd->add_option("--folder", o.folder,
+                  "Folder for the files of swap-disk and file-disk, and for pages on a disk")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();
   cmd->callback([c, exit_code] { *exit_code = run(c.get()); });

@@ -254,9 +254,14 @@ Result<Outcome> Runner::start(const MemoryKernel& kernel, const MemoryPoint& poi
   // Threads that wait must not keep others from their cores: there are servers and a pager.
   if (kernel.threads > 1) environment.push_back("OMP_WAIT_POLICY=passive");
   if (kind == "cluster") {
-    const uint64_t each = bytes * 9 / 8 / static_cast<uint64_t>(point.servers) + 64 * MiB;
-    words.insert(words.end(), {"--", "--local", std::to_string(local_bytes), "--memory", std::to_string(each),
-                               "--stats=" + folder_.path() + "/stats.json"});
+    words.insert(words.end(),
+                 {"--", "--local", std::to_string(local_bytes), "--stats=" + folder_.path() + "/stats.json"});
+    const uint64_t all = bytes * 9 / 8;
+    if (point.servers == 0)
+      words.insert(words.end(), {"--store", options_.folder});
+    else
+      words.insert(words.end(),
+                   {"--memory", std::to_string(all / static_cast<uint64_t>(point.servers) + 64 * MiB)});
     if (point.page != 0) words.insert(words.end(), {"--page-size", std::to_string(point.page)});
     if (!point.protocol.empty()) words.insert(words.end(), {"--protocol", point.protocol});
     for (size_t from = 0; from < point.settings.size();) {

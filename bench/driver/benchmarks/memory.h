@@ -42,7 +42,7 @@ struct MemoryPoint {
   double ratio = 100;          // local memory, per cent of the data
   uint64_t page = 0;           // 0: automatic. Of umap too
   std::string protocol;        // "": the pager's default
-  int servers = 1;
+  int servers = 1;             // 0: a disk instead, in MemoryOptions::folder
   std::string where = "node";  // or "hosts"
   size_t mpi = 0;              // index of MemoryOptions::mpis
   std::string settings;        // further ones of the pager: "prefetch=off replacement=fifo"
@@ -87,7 +87,7 @@ struct MemoryOptions {
   double limit_seconds = 300;           // of one start of a program
   double peer_limit_seconds = 60;       // of one that is not on cluster memory
   double transport_seconds = 0.15;      // for each rate of the transport
-  std::string folder;                   // for swap files and mapped files
+  std::string folder;                   // for swap files, mapped files and pages on a disk
   std::string ram_folder = "/dev/shm";  // for UMap's files
 };
 
@@ -114,6 +114,9 @@ Result<nlohmann::json> run_memory(const MemoryOptions& options,
 // ---- text
 std::string memory_table(const nlohmann::json& measurement);
 std::string memory_comparison(const nlohmann::json& older, const nlohmann::json& newer);
+
+// "2 servers"; 0: "a disk".
+std::string servers_text(int servers);
 
 // A row's or a point's name, e.g. "himeno M, cluster 7 %, page auto, ahead, 1 server, node, openmpi, 1
 // thread".

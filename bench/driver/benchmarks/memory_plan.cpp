@@ -267,6 +267,11 @@ Result<std::vector<MemoryGroup>> plan(const MemoryChoice& c, size_t mpis) {
   return groups;
 }
 
+std::string servers_text(int servers) {
+  if (servers == 0) return "a disk";
+  return std::to_string(servers) + (servers == 1 ? " server" : " servers");
+}
+
 std::string point_name(const MemoryKernel& kernel, const std::string& part, const MemoryPoint& point,
                        const std::string& mpi) {
   std::string name = kernel.name + (part.empty() ? "" : "." + part);
@@ -279,7 +284,7 @@ std::string point_name(const MemoryKernel& kernel, const std::string& part, cons
     name += ", page " + (point.page == 0 ? "auto" : bytes_text(point.page, BytesStyle::compact));
   if (point.kind == "cluster") {
     if (!point.protocol.empty()) name += ", " + point.protocol;
-    name += ", " + std::to_string(point.servers) + (point.servers == 1 ? " server" : " servers");
+    name += ", " + servers_text(point.servers);
     name += ", " + point.where + ", " + mpi;
     if (!point.settings.empty()) name += ", " + point.settings;
   }

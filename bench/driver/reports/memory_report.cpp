@@ -58,7 +58,7 @@ std::string how(const json& r) {
   std::string text;
   if (r["kind"] == "cluster") {
     text = r["protocol"].get<std::string>();
-    if (r["servers"] != 1) text += ", " + std::to_string(r["servers"].get<int>()) + " servers";
+    if (r["servers"] != 1) text += ", " + servers_text(r["servers"].get<int>());
     if (r["where"] != "node") text += ", " + r["where"].get<std::string>();
     text += ", " + r["mpi"].get<std::string>();
     if (r["settings"] != "") text += ", " + r["settings"].get<std::string>();
