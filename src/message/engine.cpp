@@ -464,7 +464,7 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
 // The receive that a queued send depends on may be posted after it, and reserved: it takes no message as
 // long as an earlier one waits for an earlier reserved receive.
 void Engine::look_for_reserved(Request* r) {
-  constexpr uint32_t kLooks = 64;  // each takes the receiver's lock
+  constexpr uint32_t kLooks = 64;   // each takes the receiver's lock
   if (r->queue == nullptr) return;  // partitioned, or the library's
   if (r->bufferable > Buffering::within_credit || r->queue->contested.load(std::memory_order_relaxed) == 0)
     return;
