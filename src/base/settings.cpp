@@ -84,8 +84,7 @@ constexpr Setting kSettings[] = {
      "by the number of ranks there."},
     {"TASUKI_DLM_STORE", SettingKind::text, "", nullptr,
      "Cluster memory: a directory on a disk of rank 0's host. Pages for which the servers have no room go "
-     "there, "
-     "into a file without a name; without servers all pages do."},
+     "there, into a file without a name; without servers all pages do."},
     {"TASUKI_DLM_STORE_SIZE", SettingKind::text, "auto", nullptr,
      "Cluster memory: how many bytes of that disk pages may take; auto: what is free there, less a "
      "twentieth."},

@@ -382,7 +382,7 @@ def check(options):
     elif case.stdout is not None and out.decode().replace("\r\n", "\n") != case.stdout:
         problems.append(f"it printed {out.decode()!r}, not {case.stdout!r}")
     if isinstance(expected, dict):
-        expected = expected.get(options.launcher, expected.get("double"))  # by itself, as with the double
+        expected = expected["double" if options.launcher == "store" else options.launcher]  # each without a launcher
     if code not in (expected or [0]):
         problems.append(f"exit code {code}, expected {expected or [0]}")
     if callable(case.says):

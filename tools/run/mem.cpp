@@ -113,8 +113,7 @@ std::string obstacle(const task::Program& program, const std::vector<std::string
     return "uses " + image.interpreter + ", not a glibc as new as the one that Tasuki was built with";
   if (abi_of(program, environment) != task::MpiAbi::none && !has_disk(environment))
     return "is an MPI program: the memory that other ranks lend is for programs of one process (with --store "
-           "DIR "
-           "each rank of an MPI program has a disk for what does not fit)";
+           "DIR each rank of an MPI program has a disk for what does not fit)";
   return {};
 }
 
@@ -208,19 +207,22 @@ int run(MemOptions* options) {
   std::vector<std::string> environment = os::environment_of_self();
   const task::Job job = task::read_job(environment);
   if (!take_settings(options, &environment)) return 2;
-  if (options->mpi == "none" && !has_disk(environment)) {
+  const Status settings = resolve_settings(job.world_rank == 0, &environment);
+  if (options->mpi == "none" && settings.ok() && !has_disk(environment)) {
     fprintf(stderr, "tasuki mem: --mpi none: where nobody lends memory, pages need a disk: --store DIR\n");
     return 2;
   }
-  const Status settings = resolve_settings(job.world_rank == 0, &environment);
-  const task::Program program = task::find_program(options->command, getenv("PATH"));
+  // A rank that lends memory needs none, and may be on a host that has none.
+  task::Program program;
+  if (job.world_rank <= 0 || has_disk(environment))
+    program = task::find_program(options->command, getenv("PATH"));
   const bool each = is_each_rank(*options, program, environment);
   const bool lends = job.world_rank > 0 && !each && options->mpi != "none";
   const std::string mpi = each ? kAlone : choose_library(*options, job, environment);
 
   const std::string library = library_for(mpi);
   const bool is_complete = os::can_read(library);  // the library and the servers are built together
-  // The other ranks need no program at all. (Where no launcher was recognised they find out when MPI starts.)
+  // (Where no launcher was recognised the ranks find out when MPI starts.)
   const std::string server = os::own_prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
   if (lends) return is_complete ? execute(job, server, {server}, environment) : 1;
 
@@ -301,13 +303,11 @@ void add_mem(CLI::App& app, int* exit_code) {
   }
   cmd->add_option("--mpi", options->mpi,
                   "MPI library of the job; auto: the one of the launcher; none: no rank lends memory, each "
-                  "runs the program, and "
-                  "--store has room for its pages")
+                  "runs the program, and --store has room for its pages")
       ->check(CLI::IsMember({"auto", "openmpi", "mpich", "none"}));
   cmd->footer(
       "Rank 0 runs the program, the other ranks lend their memory. Without mpirun, and for the ranks of an "
-      "MPI "
-      "program, pages go to a disk: tasuki mem --store /scratch ./program args...");
+      "MPI program, pages go to a disk: tasuki mem --store /scratch ./program args...");
   cmd->prefix_command();
   cmd->callback([cmd, options, exit_code] {
     if (!take_program(*cmd, "mpirun -n 4 tasuki mem [options] PROGRAM [arguments]", &options->command)) {

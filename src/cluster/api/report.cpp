@@ -99,11 +99,6 @@ std::string report_json(const Report& r) {
     server.add("bytes_out", lender.bytes_out);
     servers.add(server);
   }
-  Json disk('{');
-  disk.add("directory", quoted(r.disk.directory));
-  disk.add("bytes", r.disk.bytes);
-  disk.add("bytes_in", r.disk.bytes_in);
-  disk.add("bytes_out", r.disk.bytes_out);
   all.add("format", quoted("tasuki dlm stats 1"));
   all.add("program", quoted(r.program));
   all.add("mpi", quoted(r.mpi));
@@ -117,7 +112,14 @@ std::string report_json(const Report& r) {
   all.add("seconds_of", seconds);
   all.add("threads", threads);
   all.add("servers", servers);
-  if (!r.disk.directory.empty()) all.add("disk", disk);
+  if (!r.disk.directory.empty()) {
+    Json disk('{');
+    disk.add("directory", quoted(r.disk.directory));
+    disk.add("bytes", r.disk.bytes);
+    disk.add("bytes_in", r.disk.bytes_in);
+    disk.add("bytes_out", r.disk.bytes_out);
+    all.add("disk", disk);
+  }
   return all.done() + "\n";
 }
 

@@ -16,27 +16,28 @@
 namespace tasuki::cluster::preload {
 namespace {
 
+// False: it cannot be read.
+bool read_line(const char* path, char* line, int room) {
+  FILE* file = fopen(path, "re");
+  if (file == nullptr) return false;
+  const bool read = fgets(line, room, file) != nullptr;
+  fclose(file);
+  return read;
+}
+
 // Of the first thread nothing is left but its number: its destructors have run.
 bool main_has_ended() {
-  char line[256] = "";
-  FILE* file = fopen("/proc/self/stat", "re");
-  if (file == nullptr) return false;
-  const bool read = fgets(line, sizeof line, file) != nullptr;
-  fclose(file);
+  char line[256];
+  if (!read_line("/proc/self/stat", line, sizeof line)) return false;
   const char* name_end = strrchr(line, ')');  // PID (NAME) STATE ...
-  return read && name_end != nullptr && name_end[1] != 0 && name_end[2] == 'Z';
+  return name_end != nullptr && name_end[1] != 0 && name_end[2] == 'Z';
 }
 
 // Of io_uring, which keeps one for good where a file system makes transfers wait.
 bool is_kernels_worker(int tid) {
-  char name[32] = "";
-  char path[64];
+  char path[64], name[32];
   snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
-  FILE* file = fopen(path, "re");
-  if (file == nullptr) return false;
-  const bool read = fgets(name, sizeof name, file) != nullptr;
-  fclose(file);
-  return read && strncmp(name, "iou-", 4) == 0;
+  return read_line(path, name, sizeof name) && strncmp(name, "iou-", 4) == 0;
 }
 
 bool program_has_ended() {

@@ -21,6 +21,7 @@
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/pinning.h"
 #include "generated/next.h"
+#include "os/files/descriptor.h"
 #include "os/process/executable.h"
 #include "tasuki/dlm.h"
 
@@ -118,8 +119,7 @@ void hide_variables() {
 void start() {
   const InternalScope internal;
   g_handlers = new std::vector<Handler>;
-  constexpr int kOutOfTheWay = 200;  // of programs that expect low numbers
-  g_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kOutOfTheWay);
+  g_stderr = os::out_of_the_way(STDERR_FILENO).release();
   g_starting = true;
   dlm_startup(nullptr, nullptr);  // a memory server ends in there, and so does a failure
   g_starting = false;

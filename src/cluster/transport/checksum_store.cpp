@@ -26,26 +26,15 @@ ChecksumStore::~ChecksumStore() {
   os::unmap(sums_, table_bytes(inner_->slots()));
 }
 
-pager::Ticket ChecksumStore::enter(const Transfer& transfer) {
-  if (free_.empty()) {
-    free_.push_back(transfers_.size());
-    transfers_.emplace_back();
-  }
-  const pager::Ticket own = free_.back();
-  free_.pop_back();
-  transfers_[own] = transfer;
-  return own;
-}
-
 Status ChecksumStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
-  return inner_->get(slot, units, to, enter({ticket, slot, units, to}));
+  return inner_->get(slot, units, to, transfers_.enter({ticket, slot, units, to}));
 }
 
 pager::Ticket ChecksumStore::enter_put(pager::Slot slot, uint32_t units, const std::byte* from,
                                        pager::Ticket ticket) {
   const size_t unit = unit_bytes();
   for (uint32_t i = 0; i < units; i++) sums_[slot + i] = XXH3_64bits(from + i * unit, unit);
-  return enter({ticket, slot, units, nullptr});
+  return transfers_.enter({ticket, slot, units, nullptr});
 }
 
 Status ChecksumStore::put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) {
@@ -53,7 +42,7 @@ Status ChecksumStore::put(pager::Slot slot, uint32_t units, const std::byte* fro
 }
 
 Status ChecksumStore::get_later(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
-  return inner_->get_later(slot, units, to, enter({ticket, slot, units, to}));
+  return inner_->get_later(slot, units, to, transfers_.enter({ticket, slot, units, to}));
 }
 
 Status ChecksumStore::put_later(pager::Slot slot, uint32_t units, const std::byte* from,
@@ -67,7 +56,7 @@ Status ChecksumStore::note(Status (pager::Store::*ask)(pager::Tickets*), pager::
   for (size_t i = first; i < completed->size(); i++) {
     const pager::Ticket own = (*completed)[i];
     const Transfer t = transfers_[own];
-    free_.push_back(own);
+    transfers_.leave(static_cast<uint32_t>(own));
     (*completed)[i] = t.ticket;
     for (uint32_t k = 0; t.to != nullptr && k < t.units; k++)
       if (XXH3_64bits(t.to + k * unit, unit) != sums_[t.slot + k])

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "pager/stores/numbered.h"
 #include "pager/stores/store.h"
 
 namespace tasuki::cluster {
@@ -48,7 +49,6 @@ class ChecksumStore final : public pager::Store {
     uint32_t units;
     const std::byte* to;  // nullptr: a put
   };
-  pager::Ticket enter(const Transfer& transfer);
   pager::Ticket enter_put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket);
   // The inner store's tickets become the callers' own, and what came is compared.
   Status note(Status (pager::Store::*ask)(pager::Tickets*), pager::Tickets* completed);
@@ -56,8 +56,7 @@ class ChecksumStore final : public pager::Store {
 
   pager::Store* inner_;
   uint64_t* sums_;
-  pager::OwnVector<Transfer> transfers_;
-  pager::Tickets free_;
+  pager::Numbered<Transfer> transfers_;
 };
 
 }  // namespace tasuki::cluster

@@ -38,21 +38,10 @@ std::string ClusterStore::describe(pager::Slot slot) const {
   return "slot " + std::to_string(place.slot) + " of " + lenders_[place.server].name;
 }
 
-uint32_t ClusterStore::take_move(const Move& move) {
-  if (free_moves_.empty()) {
-    free_moves_.push_back(static_cast<uint32_t>(moves_.size()));
-    moves_.push_back({});
-  }
-  const uint32_t taken = free_moves_.back();
-  free_moves_.pop_back();
-  moves_[taken] = move;
-  return taken;
-}
-
 void ClusterStore::finish(uint32_t move) {
   if (--moves_[move].left > 0) return;
   done_.push_back(moves_[move].ticket);
-  free_moves_.push_back(move);
+  moves_.leave(move);
 }
 
 // Of those who have the slot, the one to ask: one whose memory is here, else the first that is there.
@@ -92,14 +81,14 @@ Status ClusterStore::fetch(uint32_t move) {
 }
 
 Status ClusterStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
-  return fetch(take_move({ticket, 1, slot, units, to}));
+  return fetch(moves_.enter({ticket, 1, slot, units, to}));
 }
 
 Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) {
   if (!released_.empty()) released_.erase(slot, slot + units);  // in use again
   SlotMap::Place place;
   if (holder(slot, &place) == nullptr) return lost_for_good(slot);
-  const uint32_t move = take_move({ticket, map_.copies(), slot, units, nullptr});
+  const uint32_t move = moves_.enter({ticket, map_.copies(), slot, units, nullptr});
   for (uint32_t copy = 0; copy < map_.copies(); copy++) {
     place = map_.find(slot, copy);
     Lender& lender = lenders_[place.server];

@@ -13,6 +13,7 @@
 #include "cluster/transport/servers.h"
 #include "cluster/transport/slot_map.h"
 #include "pager/stores/left_copies.h"
+#include "pager/stores/numbered.h"
 
 namespace tasuki::cluster {
 
@@ -59,7 +60,6 @@ class ClusterStore final : public Servers {
     uint32_t units;
     std::byte* to;  // nullptr: a put
   };
-  uint32_t take_move(const Move& move);
   Status copy_directly(const pager::LeftCopies::Copy& copy);
   void finish(uint32_t move);
   const Lender* holder(pager::Slot slot, SlotMap::Place* place) const;
@@ -76,8 +76,7 @@ class ClusterStore final : public Servers {
   bool direct_;  // no server is asked by message
   CopyTeam team_;
   Ranges released_;  // not given back yet
-  pager::OwnVector<Move> moves_;
-  pager::OwnVector<uint32_t> free_moves_;
+  pager::Numbered<Move> moves_;
   pager::Tickets done_;
   pager::LeftCopies left_;
   std::vector<uint64_t> tokens_, lost_;

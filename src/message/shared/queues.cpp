@@ -7,14 +7,25 @@ RequestQueue& queue_of(Endpoint* e, const Request* r) {
   return r->peer == kAnySource ? e->posted_any : e->peer(r->peer).posted;
 }
 
-Request* first_match(const RequestQueue& q, uint32_t context, int32_t tag) {
+bool matches(const Envelope* m, uint32_t context, int32_t tag) {
+  return m->context == context && (tag == kAnyTag || m->tag == tag);
+}
+
+// The first receive in the queue that matches and that `is_free` lets pass.
+template <typename IsFree>
+Request* first_match(const RequestQueue& q, uint32_t context, int32_t tag, IsFree is_free) {
   for (Request* r = q.oldest; r != nullptr; r = r->newer)
-    if (r->context == context && (r->tag == tag || r->tag == kAnyTag)) return r;
+    if (r->context == context && (r->tag == tag || r->tag == kAnyTag) && is_free(r)) return r;
   return nullptr;
 }
 
-bool matches(const Envelope* m, uint32_t context, int32_t tag) {
-  return m->context == context && (tag == kAnyTag || m->tag == tag);
+// The same of both queues in which a receive for this source may be.
+template <typename IsFree>
+Request* first_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag, IsFree is_free) {
+  if (e->posted_count == 0) return nullptr;
+  Request* named = first_match(e->peer(source_slot).posted, context, tag, is_free);
+  Request* any = e->posted_any_count == 0 ? nullptr : first_match(e->posted_any, context, tag, is_free);
+  return named == nullptr ? any : any == nullptr || named->posted_at < any->posted_at ? named : any;
 }
 
 // The message, unless a posted receive may still get it.
@@ -64,24 +75,14 @@ void unpost(Endpoint* e, Request* r) {
 }
 
 Request* find_posted(Endpoint* e, uint32_t context, int32_t source_slot, int32_t tag) {
-  if (e->posted_count == 0) return nullptr;
-  Request* named = first_match(e->peer(source_slot).posted, context, tag);
-  Request* any = e->posted_any_count == 0 ? nullptr : first_match(e->posted_any, context, tag);
-  return named == nullptr ? any : any == nullptr || named->posted_at < any->posted_at ? named : any;
+  return first_posted(e, context, source_slot, tag, [](const Request*) { return true; });
 }
 
 Request* expected_by(Endpoint* e, const Envelope* m) {
   const uint32_t look = ++e->looks;
-  const auto first_of = [&](const RequestQueue& q, const Envelope* of) {
-    Request* r = q.oldest;
-    while (r != nullptr && (r->given_in == look || !matches(of, r->context, r->tag))) r = r->newer;
-    return r;
-  };
   for (const Envelope* earlier = e->unexpected.oldest; earlier != nullptr; earlier = earlier->newer) {
-    Request* const named = first_of(e->peer(earlier->source_slot).posted, earlier);
-    Request* const any = first_of(e->posted_any, earlier);
-    Request* const r =
-        named == nullptr || (any != nullptr && any->posted_at < named->posted_at) ? any : named;
+    Request* const r = first_posted(e, earlier->context, earlier->source_slot, earlier->tag,
+                                    [look](const Request* posted) { return posted->given_in != look; });
     if (earlier == m) return r;
     if (r != nullptr) r->given_in = look;
   }

@@ -35,6 +35,11 @@ void Fd::reset(int fd) {
   fd_ = fd;
 }
 
+Fd out_of_the_way(int fd) {
+  constexpr int kLeast = 200;
+  return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kLeast));
+}
+
 Result<Fd> listen_abstract(std::string_view name) {
   Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return failure("socket");

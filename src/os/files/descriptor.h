@@ -37,6 +37,10 @@ class Fd {
   int fd_ = -1;
 };
 
+// Another descriptor of the same file, with a number that programs which expect low ones do not meet: they
+// close such that they think nobody uses, and reuse them. Invalid, with errno: there is none.
+Fd out_of_the_way(int fd);
+
 // A listening socket of the abstract name space: no file, gone with its last descriptor. Messages keep their
 // boundaries. EADDRINUSE when the name is taken.
 Result<Fd> listen_abstract(std::string_view name);

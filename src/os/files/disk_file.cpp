@@ -14,7 +14,6 @@
 #include <utility>
 
 namespace tasuki::os {
-
 namespace {
 
 // A block that is written again stays where it is, also in file systems that copy on write (btrfs): what was
@@ -26,10 +25,8 @@ void write_in_place(int fd) {
   ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-// Programs close low numbers that they think nobody uses, and reuse them.
-Fd out_of_the_way(Fd file) {
-  constexpr int kLeast = 200;
-  Fd moved(fcntl(file.get(), F_DUPFD_CLOEXEC, kLeast));
+Fd moved_out_of_the_way(Fd file) {
+  Fd moved = out_of_the_way(file.get());
   return moved.valid() ? std::move(moved) : std::move(file);
 }
 
@@ -39,7 +36,7 @@ Result<Fd> unnamed_file(const char* directory) {
   Fd file(open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.valid()) {
     write_in_place(file.get());
-    return out_of_the_way(std::move(file));
+    return moved_out_of_the_way(std::move(file));
   }
   const int reason = errno;
   if (reason == ENOENT || reason == ENOTDIR || reason == EACCES || reason == EROFS)
@@ -49,7 +46,7 @@ Result<Fd> unnamed_file(const char* directory) {
   file.reset(mkostemp(name.data(), O_CLOEXEC));
   if (!file.valid()) return Status::error(errno, name + ": " + strerror(errno));
   unlink(name.c_str());
-  return out_of_the_way(std::move(file));
+  return moved_out_of_the_way(std::move(file));
 }
 
 int reserve_blocks(int fd, uint64_t had, uint64_t bytes) {

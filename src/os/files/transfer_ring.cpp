@@ -2,12 +2,16 @@
 
 #include <liburing.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
 
 namespace tasuki::os {
+
+// The kernel's own limit of a read or write is a little less than 2 GiB.
+constexpr size_t kMostBytes = size_t{1} << 30;
 
 struct TransferRing::Ring {
   io_uring uring;
@@ -56,7 +60,7 @@ Result<TransferRing> TransferRing::open(unsigned room) {
 
 void TransferRing::enter(bool write, int fd, void* at, size_t bytes, uint64_t offset, uint64_t token) {
   io_uring_sqe* const entry = io_uring_get_sqe(&ring_->uring);  // as it is not full, there is one
-  const auto length = static_cast<unsigned>(bytes < kMostBytes ? bytes : kMostBytes);
+  const auto length = static_cast<unsigned>(std::min(bytes, kMostBytes));
   if (write)
     io_uring_prep_write(entry, fd, at, length, offset);
   else

@@ -12,9 +12,6 @@ namespace tasuki::os {
 
 class TransferRing {
  public:
-  // What one transfer may cover: the kernel's own limit of a read or write is a little less than 2 GiB.
-  static constexpr size_t kMostBytes = size_t{1} << 30;
-
   // Room for so many that are under way. EPERM, ENOSYS: the system has or permits no io_uring (the filter
   // of a container, kernel.io_uring_disabled); ENOMEM.
   static Result<TransferRing> open(unsigned room);
@@ -26,7 +23,8 @@ class TransferRing {
   bool full() const { return under_way_ == room_; }
   unsigned under_way() const { return under_way_; }
 
-  // Not full(). `token` comes back with the result. Begins with start() at the latest.
+  // Not full(). Of more than 1 GiB only that much begins, and the result says so. `token` comes back with
+  // the result. Begins with start() at the latest.
   void read(int fd, void* to, size_t bytes, uint64_t offset, uint64_t token);
   void write(int fd, const void* from, size_t bytes, uint64_t offset, uint64_t token);
   // 0, or why the kernel takes nothing more now (EAGAIN, EBUSY: later).

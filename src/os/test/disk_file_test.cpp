@@ -1,7 +1,6 @@
 #include "os/files/disk_file.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,16 +12,12 @@
 
 #include "os/files/transfer_ring.h"
 #include "os/memory/memory_file.h"
+#include "os/test/blocks.h"
 
 namespace tasuki::os {
 namespace {
 
 namespace fs = std::filesystem;
-
-uint64_t bytes_on_disk(int fd) {
-  struct stat s;
-  return fstat(fd, &s) == 0 ? static_cast<uint64_t>(s.st_blocks) * 512 : UINT64_MAX;
-}
 
 TEST(DiskFile, LeavesNothingInItsDirectory) {
   char directory[] = "/tmp/tasuki-os-XXXXXX";
@@ -44,16 +39,16 @@ TEST(DiskFile, ReservesAndGivesBack) {
   const int fd = file.value().get();
   EXPECT_EQ(reserve_blocks(fd, 0, 1 << 20), 0);
   EXPECT_EQ(reserve_blocks(fd, 1 << 20, 3 << 20), 0);
-  const uint64_t taken = bytes_on_disk(fd);
+  const uint64_t taken = bytes_taken(fd);
   EXPECT_GE(taken, uint64_t{3} << 20);
   char byte = 1;
   EXPECT_EQ(read_at(fd, &byte, 1, (3 << 20) - 1), 0);
   EXPECT_EQ(byte, 0);
   cut_off(fd, 1 << 20);
-  EXPECT_LT(bytes_on_disk(fd), taken);
+  EXPECT_LT(bytes_taken(fd), taken);
   const int reason = reserve_blocks(fd, 1 << 20, uint64_t{1} << 43);  // 8 TiB
   EXPECT_TRUE(reason == ENOSPC || reason == EFBIG) << reason;
-  EXPECT_LT(bytes_on_disk(fd), taken);
+  EXPECT_LT(bytes_taken(fd), taken);
 }
 
 TEST(TransferRing, WritesAndReadsWhatItIsGiven) {

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,16 +13,12 @@
 #include "os/memory/host_memory.h"
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
+#include "os/test/blocks.h"
 
 namespace tasuki::os {
 namespace {
 
 namespace fs = std::filesystem;
-
-uint64_t bytes_in_memory(int fd) {
-  struct stat s;
-  return fstat(fd, &s) == 0 ? static_cast<uint64_t>(s.st_blocks) * 512 : UINT64_MAX;
-}
 
 TEST(MemoryFile, TakesMemoryAsItIsWrittenAndGivesItBack) {
   const size_t size = size_t{64} << 30;  // more than any test machine has: nothing may be reserved
@@ -32,14 +27,14 @@ TEST(MemoryFile, TakesMemoryAsItIsWrittenAndGivesItBack) {
   const int fd = file.value().get();
   char* p = static_cast<char*>(map_memory_file(fd, size));
   ASSERT_NE(p, nullptr);
-  EXPECT_EQ(bytes_in_memory(fd), 0u);
+  EXPECT_EQ(bytes_taken(fd), 0u);
   memset(p + (size_t{1} << 30), 7, 8 * kPageSize);
   const std::vector<char> page(kPageSize, 9);
   EXPECT_EQ(write_at(fd, page.data(), page.size(), size - kPageSize), 0);
   EXPECT_EQ(p[size - 1], 9);
-  EXPECT_EQ(bytes_in_memory(fd), 9 * kPageSize);
+  EXPECT_EQ(bytes_taken(fd), 9 * kPageSize);
   EXPECT_TRUE(punch_hole(fd, (size_t{1} << 30) + kPageSize, 7 * kPageSize));
-  EXPECT_EQ(bytes_in_memory(fd), 2 * kPageSize);
+  EXPECT_EQ(bytes_taken(fd), 2 * kPageSize);
   EXPECT_EQ(p[size_t{1} << 30], 7);
   EXPECT_EQ(p[(size_t{1} << 30) + kPageSize], 0);
   char beyond;

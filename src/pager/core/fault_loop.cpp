@@ -196,9 +196,8 @@ bool FaultLoop::has_waiting() const {
 // Something that the pager's thread does while nobody faults. What waits for transfers is not, where the
 // store tells when one is over.
 bool FaultLoop::has_work() const {
-  if (room_wanted_ > 0) return true;
-  const bool transfers = !roles_.transport->idle();
-  return (transfers || has_waiting()) && !(transfers && roles_.transport->descriptor() >= 0);
+  return room_wanted_ > 0 ||
+         ((!roles_.transport->idle() || has_waiting()) && roles_.transport->descriptor() < 0);
 }
 
 bool FaultLoop::work() {
@@ -244,8 +243,7 @@ void FaultLoop::spin() {
 
 // Until what, and for how long at most. Whose turn it is.
 FaultLoop::Rest FaultLoop::plan_rest() const {
-  const bool transfers = !roles_.transport->idle();
-  return {transfers ? roles_.transport->descriptor() : -1,
+  return {roles_.transport->descriptor(),
           has_waiting() ? kLookAgainMilliseconds : roles_.transport->longest_rest_ms()};
 }
 

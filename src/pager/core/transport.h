@@ -34,8 +34,9 @@ class Transport {
   uint32_t pages() const { return in_flight_; }  // under way
   uint32_t pages_in() const { return in_.pages; }
   bool idle() const { return !store_->busy(); }
-  // While not idle: can be read when progress() hears of something; -1: it must be asked again and again.
-  int descriptor() const { return store_->descriptor(); }
+  // Can be read when progress() hears of something; -1: nothing is under way, or it must be asked again and
+  // again.
+  int descriptor() const { return idle() ? -1 : store_->descriptor(); }
   // While idle: progress() wants to be called again within this many milliseconds; -1: need not be.
   int longest_rest_ms() const { return store_->longest_rest_ms(); }
   // Transfers are copies by this thread at the speed of memory.

@@ -45,7 +45,7 @@ Status Slots::reserve(uint64_t units) {
   if (least <= reserved_) return {};
   uint64_t wanted = std::min(count_, (least + kStep - 1) / kStep * kStep);
   Status status = store_->reserve(wanted);
-  if (!status.ok()) status = store_->reserve(wanted = least);
+  if (!status.ok() && wanted > least) status = store_->reserve(wanted = least);
   if (!status.ok()) {
     // Who does not look at what an allocation gives dies of it, and who does may try often.
     if (!told_) log(LogLevel::warning, "an allocation fails: %s", status.message().c_str());

@@ -51,10 +51,6 @@ Status FileStore::reserve(uint64_t slots) {
                : std::string("which cannot be reserved: ") + strerror(reason)));
 }
 
-uint64_t FileStore::run_limit(Slot slot) const {
-  return std::min<uint64_t>(slots_ - slot, os::TransferRing::kMostBytes / unit_);
-}
-
 int FileStore::descriptor() const {
   return ring_.has_value() ? ring_->descriptor() : -1;
 }
@@ -91,14 +87,7 @@ Status FileStore::start(const Transfer& transfer) {
     done_.push_back(transfer.ticket);
     return {};
   }
-  if (free_.empty()) {
-    free_.push_back(static_cast<uint32_t>(transfers_.size()));
-    transfers_.emplace_back();
-  }
-  const uint32_t index = free_.back();
-  free_.pop_back();
-  transfers_[index] = transfer;
-  enter(index);
+  enter(transfers_.enter(transfer));
   return {};
 }
 
@@ -112,7 +101,6 @@ void FileStore::enter(uint32_t index) {
     ring_->write(file_.get(), t.at, t.bytes, t.offset, index);
   else
     ring_->read(file_.get(), t.at, t.bytes, t.offset, index);
-  under_way_++;
 }
 
 // A transfer may be over in part: what is left begins anew.
@@ -132,7 +120,7 @@ Status FileStore::note(uint32_t index, int64_t result) {
     return {};
   }
   done_.push_back(t.ticket);
-  free_.push_back(index);
+  transfers_.leave(index);
   return {};
 }
 
@@ -140,10 +128,7 @@ Status FileStore::progress(Tickets* completed) {
   Status status;
   if (ring_.has_value()) {
     os::TransferRing::Done done;
-    while (status.ok() && ring_->next(&done)) {
-      under_way_--;
-      status = note(static_cast<uint32_t>(done.token), done.result);
-    }
+    while (status.ok() && ring_->next(&done)) status = note(static_cast<uint32_t>(done.token), done.result);
     while (!waiting_.empty() && !ring_->full()) {
       const uint32_t index = waiting_.front();
       waiting_.pop_front();

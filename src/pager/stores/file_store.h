@@ -14,6 +14,7 @@
 
 #include "os/files/descriptor.h"
 #include "os/files/transfer_ring.h"
+#include "pager/stores/numbered.h"
 #include "pager/stores/store.h"
 
 namespace tasuki::pager {
@@ -33,12 +34,12 @@ class FileStore final : public Store {
   uint64_t reserved() const override { return reserved_; }
   // ENOMEM: the file system has no room.
   Status reserve(uint64_t slots) override;
-  uint64_t run_limit(Slot slot) const override;
+  uint64_t run_limit(Slot slot) const override { return slots_ - slot; }
   Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override;
   Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override;
   Status release(Slot, uint32_t) override { return {}; }
   Status progress(Tickets* completed) override;
-  bool busy() const override { return !done_.empty() || !waiting_.empty() || under_way_ > 0; }
+  bool busy() const override { return !done_.empty() || (ring_.has_value() && ring_->under_way() > 0); }
   int descriptor() const override;
   std::string describe(Slot slot) const override;
 
@@ -68,10 +69,8 @@ class FileStore final : public Store {
   size_t unit_;
   uint64_t slots_, reserved_ = 0;
   std::optional<os::TransferRing> ring_;
-  OwnVector<Transfer> transfers_;  // by the ring's tokens
-  OwnVector<uint32_t> free_;       // of transfers_
-  OwnDeque<uint32_t> waiting_;     // until the ring has room
-  uint32_t under_way_ = 0;         // in the ring
+  Numbered<Transfer> transfers_;  // by the ring's tokens
+  OwnDeque<uint32_t> waiting_;    // until the ring, full of others, has room
   Tickets done_;
   uint64_t bytes_in_ = 0, bytes_out_ = 0;
 };

@@ -23,29 +23,27 @@ TEST_P(Stores, Ram) {
   EXPECT_EQ(check_store(*store.value(), {.operations = 5000}), "");
 }
 
-TEST_P(Stores, File) {
-  Result<std::unique_ptr<FileStore>> store = FileStore::create("/tmp", GetParam(), 300);
+void expect_right(const Result<std::unique_ptr<FileStore>>& store, const Conformance& conformance) {
   ASSERT_TRUE(store.ok()) << store.status().message();
-  EXPECT_EQ(check_store(*store.value(), {.operations = 5000}), "");
+  EXPECT_EQ(check_store(*store.value(), conformance), "");
+}
+
+TEST_P(Stores, File) {
+  expect_right(FileStore::create("/tmp", GetParam(), 300), {.operations = 5000});
 }
 
 TEST_P(Stores, FileThroughThePageCache) {
-  Result<std::unique_ptr<FileStore>> store = FileStore::create("/tmp", GetParam(), 300, {.ring = false});
-  ASSERT_TRUE(store.ok()) << store.status().message();
-  EXPECT_EQ(check_store(*store.value(), {.operations = 5000}), "");
+  expect_right(FileStore::create("/tmp", GetParam(), 300, {.ring = false}), {.operations = 5000});
 }
 
 // A file system in memory, with an io_uring of its own ways.
 TEST_P(Stores, FileInMemory) {
-  Result<std::unique_ptr<FileStore>> store = FileStore::create("/dev/shm", GetParam(), 300);
-  ASSERT_TRUE(store.ok()) << store.status().message();
-  EXPECT_EQ(check_store(*store.value(), {.operations = 5000}), "");
+  expect_right(FileStore::create("/dev/shm", GetParam(), 300), {.operations = 5000});
 }
 
 TEST_P(Stores, MoreUnderWayThanTheRingHolds) {
-  Result<std::unique_ptr<FileStore>> store = FileStore::create("/tmp", GetParam(), 2000);
-  ASSERT_TRUE(store.ok()) << store.status().message();
-  EXPECT_EQ(check_store(*store.value(), {.operations = 5000, .in_flight = 300, .longest = 4}), "");
+  expect_right(FileStore::create("/tmp", GetParam(), 2000),
+               {.operations = 5000, .in_flight = 300, .longest = 4});
 }
 
 TEST_P(Stores, Tiers) {

@@ -20,13 +20,15 @@ function bar(title, note, parts) {
 // What the program's threads wait for, and what the pager's thread does: figures 14 to 18 of the paper on DLM-MPI.
 const of = D.seconds_of, known = of.wait_previous + of.wait_page, waited = Math.max(known, D.threads.reduce((sum, t) => sum + t.wait_seconds, 0));
 document.getElementById("main").append(tiles([[timeText(D.seconds), "from the start of cluster memory to the end", "lead"],
-  [countText(D.faults.all), "page faults"], [bytesText(D.swaps.bytes_in), D.disk ? "came back" : "came from servers"], [bytesText(D.swaps.bytes_out), D.disk ? "went away" : "went to servers"]]));
+  [countText(D.faults.all), "page faults"],
+  [bytesText(D.swaps.bytes_in), D.disk ? "came back" : "came from servers"], [bytesText(D.swaps.bytes_out), D.disk ? "went away" : "went to servers"]]));
 bar("The program's threads", "", [["waiting for the previous swap", of.wait_previous, "var(--c3)"], ["waiting for the page", of.wait_page, "var(--c1)"],
   ["other waiting", waited - known, "var(--c9)"], ["running", Math.max(0, D.seconds * Math.max(1, D.threads.length) - waited), "var(--c2)"]]);
 bar("The pager", "Time of its steps; transfers overlap.",
   [["pages coming in", of.in, "var(--c1)"], ["pages going out", of.out, "var(--c4)"], ["mapping", of.map, "var(--c0)"]]);
 section("Counters", "").append(facts([["time", timeText(D.seconds)], ["local memory", bytesText(D.memory.local_bytes)],
-  [D.disk ? "room beyond it" : "lent by servers", bytesText(D.memory.server_bytes)], ["faults", D.faults.all], ["first touches (nothing travels)", D.faults.first_touches],
+  [D.disk ? "room beyond it" : "lent by servers", bytesText(D.memory.server_bytes)], ["faults", D.faults.all],
+  ["first touches (nothing travels)", D.faults.first_touches],
   ["rescued while leaving", D.faults.rescues], ["first writes to a page the server has", D.faults.write_faults],
   ["swaps in", `${D.swaps.in}, ${bytesText(D.swaps.bytes_in)}`], ["fetched ahead of need", bytesText(D.swaps.prefetched_bytes)],
   ["swaps out", `${D.swaps.out}, ${bytesText(D.swaps.bytes_out)}`], ["left without transfer", D.swaps.drops]]));
