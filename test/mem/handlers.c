@@ -79,6 +79,40 @@ static void* work(void* argument) {
   return NULL;
 }
 
+// System V's and BSD's calls, which the headers call deprecated or don't name any more.
+sighandler_t bsd_signal(int number, sighandler_t handler);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void hold_in_old_ways(void) {
+  static const int numbers[] = {SIGBUS, SIGSEGV};
+  for (int i = 0; i < 2; i++) {
+    sigset(numbers[i], jump);
+    printf("sigset: %d\n", sigset(numbers[i], SIG_HOLD) == jump);
+    sighold(numbers[i]);
+  }
+  sigblock(~0);
+  sigsetmask(~0);
+}
+static void ignore_in_old_ways(int number) {
+  bsd_signal(number, jump);
+  printf("bsd_signal: %d\n", ssignal(number, jump) == jump);
+  printf("sigignore: %d\n", sigignore(number));
+  printf("ignored: %d\n", signal(number, SIG_IGN) == SIG_IGN);
+}
+#pragma GCC diagnostic pop
+
+static unsigned long sum_in_blocked_thread(const sigset_t* blocked) {
+  unsigned long total = 0;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setsigmask_np(&attributes, blocked);
+  pthread_t thread;
+  pthread_create(&thread, &attributes, work, &total);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attributes);
+  return total;
+}
+
 // A page of a file that ends before it.
 static volatile char* beyond_the_end(void) {
   char name[] = "handlers.XXXXXX";
@@ -151,6 +185,10 @@ int main(void) {
   sigprocmask(SIG_SETMASK, &all, &old);
   printf("blocked: %lu\n", sum());
   sigprocmask(SIG_SETMASK, &old, NULL);
+  hold_in_old_ways();
+  printf("blocked in old ways: %lu\n", sum());
+  sigprocmask(SIG_SETMASK, &old, NULL);
+  printf("in a thread that begins with all blocked: %lu\n", sum_in_blocked_thread(&all));
   struct sigaction reads = {0};
   reads.sa_handler = read_all;
   sigfillset(&reads.sa_mask);
@@ -174,7 +212,7 @@ int main(void) {
 
   printf("children: SIGBUS %d, SIGSEGV %d\n", child(SIGBUS, beyond_the_end()),
          child(SIGSEGV, (volatile char*)24));
-  signal(SIGBUS, SIG_IGN);
+  ignore_in_old_ways(SIGBUS);
   raise(SIGBUS);
   printf("ignored, sum %lu\n", sum());
   return 0;

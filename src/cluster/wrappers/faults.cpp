@@ -80,6 +80,13 @@ void on_program_fault(int number, siginfo_t* info, void* context) {
   next_pthread_sigmask()(SIG_SETMASK, &before, nullptr);
 }
 
+// The same of BSD's masks.
+int never_blocked(int mask) {
+  for (const Caught& c : g_caught)
+    if (is_ours(c)) mask &= ~(1 << (c.number - 1));
+  return mask;
+}
+
 sighandler_t install(Caught* caught, sighandler_t handler, int flags) {
   struct sigaction action = {};
   action.sa_handler = handler;
@@ -150,12 +157,39 @@ TASUKI_WRAPPER(sighandler_t, signal, int number, sighandler_t handler) {
   Caught* caught = ours(number);
   return caught != nullptr ? install(caught, handler, SA_RESTART) : next_signal()(number, handler);
 }
+TASUKI_WRAPPER(sighandler_t, bsd_signal, int number, sighandler_t handler) {
+  return signal(number, handler);
+}
+TASUKI_WRAPPER(sighandler_t, ssignal, int number, sighandler_t handler) {
+  return signal(number, handler);
+}
 TASUKI_WRAPPER(sighandler_t, __sysv_signal, int number, sighandler_t handler) {
   Caught* caught = ours(number);
   if (caught == nullptr) return next___sysv_signal()(number, handler);
   return install(caught, handler, static_cast<int>(SA_RESETHAND) | SA_NODEFER);
 }
 
+TASUKI_WRAPPER(sighandler_t, sigset, int number, sighandler_t disposition) {
+  Caught* caught = ours(number);
+  if (caught == nullptr) return next_sigset()(number, disposition);
+  return disposition == SIG_HOLD ? exchange(caught, nullptr).sa_handler : install(caught, disposition, 0);
+}
+TASUKI_WRAPPER(int, sigignore, int number) {
+  Caught* caught = ours(number);
+  if (caught == nullptr) return next_sigignore()(number);
+  install(caught, SIG_IGN, 0);
+  return 0;
+}
+
+TASUKI_WRAPPER(int, sighold, int number) {
+  return ours(number) != nullptr ? 0 : next_sighold()(number);
+}
+TASUKI_WRAPPER(int, sigblock, int mask) {
+  return next_sigblock()(never_blocked(mask));
+}
+TASUKI_WRAPPER(int, sigsetmask, int mask) {
+  return next_sigsetmask()(never_blocked(mask));
+}
 TASUKI_WRAPPER(int, pthread_sigmask, int how, const sigset_t* set, sigset_t* old) {
   sigset_t room;
   return next_pthread_sigmask()(how, how != SIG_UNBLOCK ? never_blocked(set, &room) : set, old);
@@ -163,4 +197,8 @@ TASUKI_WRAPPER(int, pthread_sigmask, int how, const sigset_t* set, sigset_t* old
 TASUKI_WRAPPER(int, sigprocmask, int how, const sigset_t* set, sigset_t* old) {
   sigset_t room;
   return next_sigprocmask()(how, how != SIG_UNBLOCK ? never_blocked(set, &room) : set, old);
+}
+TASUKI_WRAPPER(int, pthread_attr_setsigmask_np, pthread_attr_t* attributes, const sigset_t* set) {
+  sigset_t room;
+  return next_pthread_attr_setsigmask_np()(attributes, never_blocked(set, &room));
 }
