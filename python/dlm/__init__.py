@@ -33,16 +33,18 @@ def _run_as_module():
 
 
 def _check_module_arguments():
-    """Says what is wrong with `python -m dlm ...` before anything starts: on all ranks alike, in the words of one."""
+    """Says what is wrong with `python -m dlm ...` before anything starts. One rank says it, and only that one fails: launchers
+    end the others at the first failure, which might be the speaker before it speaks."""
     script = sys.argv[1] if len(sys.argv) > 1 else "--"
     if not script.startswith("-"):
         return
+    if any(os.environ.get(name, "0") != "0" for _, name in _LAUNCHERS if name != "PMI_FD"):
+        sys.exit(0)
     wanted = script in ("-h", "--help")
-    if all(os.environ.get(name, "0") == "0" for _, name in _LAUNCHERS if name != "PMI_FD"):
-        if script not in ("-h", "--help", "--"):
-            print(f"dlm: {script} is not an option of `python -m dlm`: settings stand behind the last \"--\", options of Python before -m",
-                  file=sys.stderr)
-        print(_USAGE, file=sys.stdout if wanted else sys.stderr)
+    if script not in ("-h", "--help", "--"):
+        print(f"dlm: {script} is not an option of `python -m dlm`: settings stand behind the last \"--\", options of Python before -m",
+              file=sys.stderr)
+    print(_USAGE, file=sys.stdout if wanted else sys.stderr)
     sys.exit(0 if wanted else 2)
 
 

@@ -57,10 +57,11 @@ def main():
     if wrong.returncode == 0 or "protocol" not in wrong.stderr or wrong.stdout.strip("\r\n="):
         print(wrong)
         return 1
-    # What is wrong with the command is said by one rank, without a traceback.
+    # What is wrong with the command is said by one rank, without a traceback, though the others were there before it.
+    late = ["sh", "-c", 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 || sleep 0.5; exec "$@"', "sh"]
     for arguments, code, says in ((["--help"], 0, "usage:"), ([], 2, "usage:"), (["--stats", "x.py"], 2, "--stats is not an option"),
                                   (["none.py"], 1, "cannot open none.py")) if options.module else ():
-        launch = [options.mpirun] + (["--oversubscribe"] if options.mpi == "openmpi" else []) + ["-n", "3", python, "-m", "dlm"]
+        launch = [options.mpirun] + (["--oversubscribe"] if options.mpi == "openmpi" else []) + ["-n", "3"] + late + [python, "-m", "dlm"]
         result = subprocess.run(launch + arguments, cwd=options.scratch, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                 timeout=100, check=False)
         output = result.stdout + result.stderr
