@@ -2,7 +2,7 @@
 // pairs of ranks, and receives whose patterns overlap.
 //
 //   mixed [--seed N] [--seconds S | --rounds N] [--first R] [--threads | --shared] [--limit S] [--pending N] [--steps N]
-//         [--without probes,cancels,persistent,buffered,freed] [--verbose] [--trace RANK] [--pause]
+//         [--without probes,cancels,persistent,buffered,freed] [--verbose] [--trace RANK] [--pause] [--reserved-limit S]
 //
 // What round R of seed N does is the same everywhere and needs no other round before it: what failed in round 17 fails again, or may, with
 // `--first 17 --rounds 1`, and with fewer receives pending at once (`--pending`),
@@ -238,6 +238,8 @@ int main(int argc, char** argv) {
       job.persistent = list.find("persistent") == std::string::npos;
       job.buffered = list.find("buffered") == std::string::npos;
       job.frees = list.find("freed") == std::string::npos;
+    } else if (i + 1 < argc && name == "--reserved-limit") {
+      job.reserved_limit = atof(argv[++i]);
     } else if (i + 1 < argc && name == "--steps") {
       job.steps = atoi(argv[++i]);
     } else if (i + 1 < argc && name == "--trace") {

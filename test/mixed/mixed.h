@@ -43,6 +43,8 @@ struct Job {
   bool frees = true;                                      // communicators below what is pending; see rank.cpp
   int trace = -1;                                         // the rank that prints its steps
   bool threads = false;                                   // MPI_THREAD_MULTIPLE
+  double reserved_limit =
+      1e9;  // after so long (s) a synchronous send may be complete early; see check_synchronous()
   bool one_clock = false;  // all ranks are on one machine: CLOCK_MONOTONIC orders what they do
 };
 extern Job job;

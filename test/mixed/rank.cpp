@@ -48,6 +48,7 @@ Rank::Rank(uint64_t seed, std::vector<Comm>& comms, MPI_Comm control)
   deferred_.assign(n, 0);
   sent_.assign(n, 0);
   posted_at_.assign(n, 0);
+  sent_at_.assign(n, 0);
   synchronised_at_.assign(n, 0);
   series_.assign(n, nullptr);
   const int shares[] = {0, 20, 50, 80, 100};
@@ -325,6 +326,7 @@ void Rank::finish_round() {
 }
 
 // 3.4: a send in synchronous mode completes only when the matching receive has started. Also ends the round for all.
+// One that has waited for `reserved_limit` is left out: with that of docs/manual.md, a known limit of communicators that span nodes.
 void Rank::check_synchronous() {
   step("telling each other when receives were posted");
   std::vector<double> all(posted_at_.size() + 1);
@@ -333,7 +335,8 @@ void Rank::check_synchronous() {
                      control_));
   for (size_t k = 0; k < plan_.messages.size(); k++) {
     CHECK_THAT(all[k] > 0, "nobody received " + describe(plan_, at(static_cast<int>(k))));
-    if (!job.one_clock || synchronised_at_[k] == 0) continue;
+    if (!job.one_clock || synchronised_at_[k] == 0 || synchronised_at_[k] - sent_at_[k] >= job.reserved_limit)
+      continue;
     CHECK_THAT(synchronised_at_[k] >= all[k],
                "a synchronous send was complete " + std::to_string(1e6 * (all[k] - synchronised_at_[k])) +
                    " us before its receive began: " + describe(plan_, at(static_cast<int>(k))));

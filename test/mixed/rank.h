@@ -74,7 +74,7 @@ class Rank {
   std::vector<Sending*> series_;
   std::vector<Event> events_;
   long tick_ = 0;
-  std::vector<double> posted_at_, synchronised_at_;
+  std::vector<double> posted_at_, sent_at_, synchronised_at_;
   std::vector<char> bsend_memory_;
   // This rank's habits in this round, in percent.
   int any_source_ = 50, any_tag_ = 50, probing_ = 20, defer_ = 50, ahead_ = 0, speculate_ = 30, typed_ = 30;

@@ -63,6 +63,7 @@ void Rank::start(int k, bool may_block) {
     mode = mode == Mode::ssend ? Mode::issend : mode == Mode::send ? Mode::isend : Mode::irsend;
   step("step %d: starting message %d to %d, mode %d%s", now_, k, m.to, static_cast<int>(mode),
        again ? ", again" : "");
+  sent_at_[static_cast<size_t>(k)] = now();
   if (persistent(mode)) {
     if (!again) {
       s->persistent = true;

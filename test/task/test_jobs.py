@@ -105,6 +105,18 @@ def scenario_interposer(b):
     check(len(sent) == 2 and min(sent) > 0, shared.stderr)
 
 
+def scenario_failed_init(b):
+    """What MPI_Init ends by itself ends with the same code."""
+    setting = {"openmpi": "OMPI_MCA_pml", "mpich": "MPIR_CVAR_BCAST_INTRA_ALGORITHM"}[b.launcher]
+    env = dict(b.env, **{setting: "nonsense"})
+    for ranks in (1, 4):
+        plain = b.run(ranks, [b.program(f"exchange-{b.launcher}"), "4", "quiet"], env=env, timeout=60, tasuki=False)
+        shared = b.run(ranks, [b.program(f"exchange-{b.launcher}"), "4", "quiet"], env=env, timeout=60)
+        check(plain.returncode != 0, plain.stdout)
+        equal(shared.returncode, plain.returncode, shared.stderr)
+    b.wait_until_gone()
+
+
 def scenario_wrong_launcher(b):
     """A program of the other MPI runs as it does without Tasuki, each process alone, and one line says why."""
     other, names = {"openmpi": ("mpich", "MPICH.* launcher of Open MPI"), "mpich": ("openmpi", "Open MPI.* launcher of MPICH")}[b.launcher]
