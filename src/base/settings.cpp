@@ -88,6 +88,9 @@ constexpr Setting kSettings[] = {
     {"TASUKI_DLM_STORE_SIZE", SettingKind::text, "auto", nullptr,
      "Cluster memory: how many bytes of that disk pages may take; auto: what is free there, less a "
      "twentieth."},
+    {"TASUKI_DLM_COMPRESSED_CACHE", SettingKind::text, "none", nullptr,
+     "Cluster memory: so many bytes of rank 0's memory, beside TASUKI_DLM_LOCAL, keep pages that leave, "
+     "compressed by LZ4, before they go on to servers or to a disk."},
     {"TASUKI_DLM_PAGE_SIZE", SettingKind::text, "auto", nullptr,
      "Cluster memory: page size, a multiple of 4KiB up to 2MiB; auto: Tasuki chooses it while the program "
      "runs."},

@@ -215,6 +215,16 @@ def handlers(options):
     return Case([f"{options.programs}/mem_handlers"])
 
 
+def compressed(make):
+    """a cache that is too small for what leaves, so that pages come back from it and from behind it"""
+    def case(options):
+        made = make(options)
+        made.settings += ["--compressed-cache", "1MiB"] + ([] if options.launcher == "store" else ["--window", "off"])
+        made.counters["cache"] = lambda c: c["hits"] > 0 and c["misses"] > 0 and 0 < c["most_bytes"] <= c["bytes"] == MIB and c["bytes_out"] > 0
+        return made
+    return case
+
+
 def plugin(options):
     os.environ["HWLOC_PLUGINS_PATH"] = f"{options.programs}/plugins"
     return allocations("io")(options)
@@ -275,6 +285,13 @@ CASES.update({
     "store_too_large": allocations("io", swaps=False, same=False, memory=900 << 20, stdout="", code=[1],
                                    says=re.compile("--store-size 900 TiB: the file system of .* has only .* left")),
     "store_alone": allocations("io", swaps=True, settings=["--store", "."], counters={"disk": lambda disk: disk["bytes_out"] > 0}),
+    "compressed_sort": compressed(sort),
+    "compressed_threads": compressed(allocations("threads")),
+    "compressed_forks": compressed(allocations("forks")),
+    "compressed_too_small": allocations("io", swaps=False, same=False, settings=["--compressed-cache", "8KiB"], stdout="", code=[1],
+                                        says="--compressed-cache: a compressed cache of 8 KiB is too small: it needs 256 KiB at least"),
+    "compressed_word": allocations("io", swaps=False, same=False, settings=["--compressed-cache", "much"], stdout="", code=[1, 2],
+                                   says="accepted is none, or a size such as 500MiB or 20GiB"),
     "alone": allocations("io", swaps=False, says="no memory server: "),
 })
 

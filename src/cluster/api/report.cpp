@@ -1,5 +1,6 @@
 #include "cluster/api/report.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -53,6 +54,15 @@ std::string report_text(const Report& r) {
     t += text("tasuki:   %s: %s lent, by %s, %s came from it, %s went there\n", server.name.c_str(),
               mib(server.bytes).c_str(), server.window ? "window" : "messages", mib(server.bytes_in).c_str(),
               mib(server.bytes_out).c_str());
+  if (r.cache.used && r.cache.bytes + r.cache.bytes_uniform > 0) {
+    const double asked = static_cast<double>(std::max<uint64_t>(r.cache.hits + r.cache.misses, 1));
+    t += text(
+        "tasuki:   compressed: %s in at most %s of %s, %s of one byte only, %s went on; %.0f %% came "
+        "back from here\n",
+        mib(r.cache.bytes_compressed).c_str(), mib(r.cache.most_bytes).c_str(), mib(r.cache.bytes).c_str(),
+        mib(r.cache.bytes_uniform).c_str(), mib(r.cache.bytes_out).c_str(),
+        100 * static_cast<double>(r.cache.hits) / asked);
+  }
   if (!r.disk.directory.empty())
     t += text("tasuki:   a file in %s: room for %s, %s came from it, %s went there\n",
               r.disk.directory.c_str(), mib(r.disk.bytes).c_str(), mib(r.disk.bytes_in).c_str(),
@@ -119,6 +129,17 @@ std::string report_json(const Report& r) {
     disk.add("bytes_in", r.disk.bytes_in);
     disk.add("bytes_out", r.disk.bytes_out);
     all.add("disk", disk);
+  }
+  if (r.cache.used) {
+    Json cache('{');
+    cache.add("bytes", r.cache.bytes);
+    cache.add("most_bytes", r.cache.most_bytes);
+    cache.add("bytes_compressed", r.cache.bytes_compressed);
+    cache.add("bytes_uniform", r.cache.bytes_uniform);
+    cache.add("bytes_out", r.cache.bytes_out);
+    cache.add("hits", r.cache.hits);
+    cache.add("misses", r.cache.misses);
+    all.add("cache", cache);
   }
   return all.done() + "\n";
 }

@@ -22,12 +22,19 @@ struct Report {
     std::string directory;  // empty: none
     uint64_t bytes = 0, bytes_in = 0, bytes_out = 0;
   };
+  struct Cache {
+    bool used = false;
+    uint64_t bytes = 0, most_bytes = 0;  // the compressed pages may take so many, and took so many
+    uint64_t bytes_compressed = 0, bytes_uniform = 0, bytes_out = 0;  // of pages: kept so, or that went on
+    uint64_t hits = 0, misses = 0;                                    // units of 4 KiB or one page
+  };
   std::string program, mpi, mechanism, protocol, page_size;
   double seconds = 0;  // from dlm_startup to the end
   pager::Stats stats;
   std::vector<pager::ThreadStats> threads;
   std::vector<Server> servers;
   Disk disk;
+  Cache cache;
 };
 
 std::string report_text(const Report& report);

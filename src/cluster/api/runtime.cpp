@@ -259,6 +259,18 @@ Report Runtime::make_report(const Servers& servers, const Options& options) cons
   if (const pager::FileStore* disk = tiers_->disk())
     report.disk = {disk->directory(), disk->slots() * disk->unit_bytes(), disk->bytes_in(),
                    disk->bytes_out()};
+  if (const pager::CompressedCache* cache = tiers_->cache()) {
+    const pager::CompressedCache::Counters& c = cache->counters();
+    const uint64_t unit = cache->unit_bytes();
+    report.cache = {true,
+                    cache->capacity(),
+                    c.most_bytes,
+                    c.kept_compressed * unit,
+                    c.kept_uniform * unit,
+                    c.went_below * unit,
+                    c.hits,
+                    c.misses};
+  }
   return report;
 }
 

@@ -39,6 +39,15 @@ Result<pager::Store*> Tiers::join(const Options& options, Servers* servers) {
     both_ = std::make_unique<pager::TieredStore>(std::vector<pager::Store*>{servers, disk_.get()});
     store = both_.get();
   }
+  // Copies at the speed of memory gain nothing from looking at the pages first.
+  if (options.compressed_cache != 0 || !store->direct()) {
+    Result<std::unique_ptr<pager::CompressedCache>> cache =
+        pager::CompressedCache::create(store, options.compressed_cache);
+    if (!cache.ok())
+      return Status::error(cache.status().err(), "--compressed-cache: " + cache.status().message());
+    cache_ = std::move(cache.value());
+    store = cache_.get();
+  }
   if (!options.checksum) return store;
   Result<std::unique_ptr<ChecksumStore>> checked = ChecksumStore::create(store);
   if (!checked.ok()) return checked.status();

@@ -68,15 +68,15 @@ class Reader {
       refuse(*g, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   }
 
-  // Stays 0 for "auto".
-  void bytes_or_auto(const char* name, uint64_t* value) {
+  // Stays 0 for the word ("auto").
+  void bytes_or(const std::string& word, const char* name, uint64_t* value) {
     const Given* g = given(name);
-    if (g == nullptr || g->text == "auto") return;
+    if (g == nullptr || g->text == word) return;
     uint64_t n = 0;
     if (parse_bytes(g->text, ByteUnits::binary, &n) && n > 0)
       *value = n;
     else
-      refuse(*g, "auto, or a size such as 500MiB or 20GiB");
+      refuse(*g, word + ", or a size such as 500MiB or 20GiB");
   }
 
   void refuse(const Given& g, const std::string& accepted) {
@@ -111,7 +111,7 @@ void read_stats(Reader* reader, Options* options) {
 
 void read_page_size(Reader* reader, Options* options) {
   uint64_t page = 0;
-  reader->bytes_or_auto("page-size", &page);
+  reader->bytes_or("auto", "page-size", &page);
   if (page % 4096 != 0 || page > (2u << 20))
     reader->refuse(*reader->given("page-size"), "auto, or a multiple of 4KiB up to 2MiB");
   options->pager.page_bytes = page;
@@ -122,10 +122,11 @@ void read_page_size(Reader* reader, Options* options) {
 Result<Options> make_options(const Values& values) {
   Options options;
   Reader reader(values);
-  reader.bytes_or_auto("local", &options.pager.local_bytes);
-  reader.bytes_or_auto("memory", &options.memory);
+  reader.bytes_or("auto", "local", &options.pager.local_bytes);
+  reader.bytes_or("auto", "memory", &options.memory);
   if (const Given* store = reader.given("store")) options.store = store->text;
-  reader.bytes_or_auto("store-size", &options.store_bytes);
+  reader.bytes_or("auto", "store-size", &options.store_bytes);
+  reader.bytes_or("none", "compressed-cache", &options.compressed_cache);
   read_page_size(&reader, &options);
   reader.choice("protocol", &options.pager.protocol);
   reader.choice("replacement", &options.pager.replacement);

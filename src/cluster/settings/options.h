@@ -26,6 +26,7 @@ struct Options {
   std::vector<uint64_t> memfile;  // bytes of each rank; empty: there is no such file
   std::string store;              // directory on a disk; empty: none
   uint64_t store_bytes = 0;       // there; 0: automatic
+  uint64_t compressed_cache = 0;  // bytes; 0: none
   Fill fill = Fill::rank;
   uint32_t replicas = 1;
   uint32_t threads = 1;  // that copy

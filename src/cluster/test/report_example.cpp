@@ -32,5 +32,6 @@ int main(int argc, char** argv) {
   r.threads[1].faults = 123;
   r.servers.push_back({"host-7 rank 1", 5ull << 28, true, 19000ull << 16, 15000ull << 16});
   r.servers.push_back({"host-8 rank 2", 5ull << 28, false, 19000ull << 16, 15000ull << 16});
+  r.cache = {true, 1ull << 26, 3ull << 24, 5ull << 27, 1ull << 24, 1ull << 27, 9000, 1000};
   return write_report(r, argv[1]).ok() ? 0 : 1;
 }

@@ -36,6 +36,7 @@ Status FileStore::reserve(uint64_t slots) {
     reserved_ = slots;
     return {};
   }
+  if (slots == reserved_) return {};
   const int reason = os::reserve_blocks(file_.get(), reserved_ * unit_, slots * unit_);
   if (reason == 0) {
     reserved_ = slots;

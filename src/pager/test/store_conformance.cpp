@@ -17,16 +17,21 @@ using Clock = std::chrono::steady_clock;
 // The contents of a unit are a function of its slot and of how often it was put.
 void fill(std::byte* unit, size_t bytes, Slot slot, uint64_t version, bool compressible) {
   std::mt19937_64 random(slot * 0x9e3779b97f4a7c15u + version);
-  // Some units of zeros, some that repeat themselves, some that do not.
-  const uint64_t kind = compressible ? (slot + version) % 3 : 2;
+  // Some units of zeros, some that repeat themselves, some that do not, some of one byte, some that do not in one half.
+  const uint64_t kind = compressible ? (slot + version) % 5 : 2;
+  if (kind == 3) {
+    memset(unit, static_cast<int>(version * 37 & 0xff), bytes);
+    return;
+  }
   const uint64_t period = kind == 0 ? 0 : kind == 1 ? 16 : UINT64_MAX;
   uint64_t word = 0;
   for (size_t i = 0; i < bytes; i += 8) {
     if (kind != 0 && (i / 8) % period == 0) word = random();
     if (kind == 2) word = random();
+    if (kind == 4) word = i < bytes / 2 ? random() : 0;
     memcpy(unit + i, &word, 8);
   }
-  // All kinds tell slot and version.
+  // All others tell slot and version.
   memcpy(unit + bytes - 16, &slot, 8);
   memcpy(unit + bytes - 8, &version, 8);
 }

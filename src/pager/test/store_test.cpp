@@ -2,11 +2,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <random>
 
 #include "os/files/disk_file.h"
+#include "pager/stores/compressed_cache.h"
 #include "pager/stores/file_store.h"
 #include "pager/stores/ram_store.h"
 #include "pager/stores/tiered_store.h"
@@ -14,6 +18,38 @@
 
 namespace tasuki::pager {
 namespace {
+
+// Its transfers are made in any order, and some late: what must not overtake something else is found.
+class Disorderly final : public Store {
+ public:
+  Disorderly(RamStore* memory, uint64_t seed) : memory_(memory), random_(seed) {}
+  size_t unit_bytes() const override { return memory_->unit_bytes(); }
+  uint64_t slots() const override { return memory_->slots(); }
+  uint64_t run_limit(Slot slot) const override { return memory_->run_limit(slot); }
+  Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override {
+    waiting_.push_back([=, this] { return memory_->get(slot, units, to, ticket); });
+    return {};
+  }
+  Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override {
+    waiting_.push_back([=, this] { return memory_->put(slot, units, from, ticket); });
+    return {};
+  }
+  Status release(Slot slot, uint32_t units) override { return memory_->release(slot, units); }
+  Status progress(Tickets* completed) override {
+    std::shuffle(waiting_.begin(), waiting_.end(), random_);
+    while (!waiting_.empty() && random_() % 8 != 0) {
+      if (Status s = waiting_.back()(); !s.ok()) return s;
+      waiting_.pop_back();
+    }
+    return memory_->progress(completed);
+  }
+  bool busy() const override { return !waiting_.empty() || memory_->busy(); }
+
+ private:
+  RamStore* memory_;
+  std::mt19937_64 random_;
+  std::vector<std::function<Status()>> waiting_;
+};
 
 class Stores : public ::testing::TestWithParam<size_t> {};
 
@@ -58,6 +94,28 @@ TEST_P(Stores, Tiers) {
   EXPECT_EQ(store.part_end(70), 270u);
   EXPECT_EQ(store.describe(75), "page 5 of the file in /tmp");
   EXPECT_EQ(check_store(store, {.operations = 5000}), "");
+}
+
+// Rings that hold a tenth of what is put, and all of it.
+TEST_P(Stores, CompressedCache) {
+  Result<std::unique_ptr<RamStore>> ram = RamStore::create(GetParam(), 700);
+  Result<std::unique_ptr<FileStore>> file = FileStore::create("/tmp", GetParam(), 700);
+  ASSERT_TRUE(ram.ok() && file.ok());
+  Disorderly disorderly(ram.value().get(), 1);
+  uint64_t seed = 0;
+  for (Store* below : std::initializer_list<Store*>{ram.value().get(), &disorderly, file.value().get()})
+    for (const uint64_t units : {64, 2000})
+      for (const bool compressible : {true, true, false}) {
+        Result<std::unique_ptr<CompressedCache>> store = CompressedCache::create(below, units * GetParam());
+        ASSERT_TRUE(store.ok()) << store.status().message();
+        const Conformance conformance = {
+            .seed = ++seed, .operations = GetParam() > 4096 ? 1000u : 20000u, .compressible = compressible};
+        EXPECT_EQ(check_store(*store.value(), conformance), "");
+        const CompressedCache::Counters& c = store.value()->counters();
+        EXPECT_EQ(c.hits > 0, compressible);
+        EXPECT_GT(c.went_below, 0u);
+        EXPECT_LE(c.bytes, units * GetParam());
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Units, Stores, ::testing::Values(4096, 65536));

@@ -40,4 +40,9 @@ if (D.servers.length)
 if (D.disk)
   section("Disk", "").append(table(["a file in", "room for", "came from it", "went there"],
     [[D.disk.directory, bytesText(D.disk.bytes), bytesText(D.disk.bytes_in), bytesText(D.disk.bytes_out)]]));
+if (D.cache && D.cache.bytes + D.cache.bytes_uniform > 0)
+  section("Compressed pages", "Kept in the memory of rank 0's host before they go on.").append(table(
+    ["room", "taken at most", "kept compressed", "of one byte only", "went on", "came back from here"],
+    [[D.cache.bytes, D.cache.most_bytes, D.cache.bytes_compressed, D.cache.bytes_uniform, D.cache.bytes_out].map(v => bytesText(v))
+      .concat(percent(D.cache.hits / Math.max(1, D.cache.hits + D.cache.misses)))]));
 redraw();
