@@ -60,7 +60,9 @@ bool FaultLoop::serve(Fault* fault) {
   }
   fault->waited = true;
   const Wait wait{event.thread, fault->since, fault->sleeper};
-  if (region->page(unit) != kNoPage) {
+  if (const PageId id = region->page(unit); id != kNoPage) {
+    if (roles_.residency->state(id) == State::arriving && alone_ == 0)
+      roles_.read_ahead->follow(*region, streams_.awaited(region->id(), *region->locality(), unit));
     const Action action = roles_.residency->fault(*region, unit, event.write, &wait);
     if (action == Action::unprotect)
       streams_.written(region->id(), roles_.residency->page(region->page(unit)).first);

@@ -38,6 +38,11 @@ uint32_t Streams::window_limit() const {
   return static_cast<uint32_t>(std::clamp<uint64_t>(local_units_ / 2 / active, 1, 512));
 }
 
+uint32_t Streams::page_of(const Stream& s, const Locality& locality) {
+  if (locality.fixed != 0) return locality.fixed;
+  return std::max(locality.granule, std::clamp(s.window / 2, kStreamPage, kMaxStreamPage));
+}
+
 FetchPlan Streams::go_on(Stream* s, Locality* locality, uint64_t unit, bool write) {
   if (s->streak == 0) judge(locality, true);
   s->streak++;
@@ -45,10 +50,7 @@ FetchPlan Streams::go_on(Stream* s, Locality* locality, uint64_t unit, bool writ
   s->writes = write || s->writes;
   s->at = unit;
 
-  const uint32_t page =
-      locality->fixed != 0
-          ? locality->fixed
-          : std::max(locality->granule, std::clamp(s->window / 2, kStreamPage, kMaxStreamPage));
+  const uint32_t page = page_of(*s, *locality);
   const uint32_t limit =
       std::max(locality->advice == Advice::sequential ? window_limit() * 2 : window_limit(), page);
   s->window = std::min(std::max(s->window * 2, page), limit);
@@ -75,6 +77,32 @@ FetchPlan Streams::go_on(Stream* s, Locality* locality, uint64_t unit, bool writ
     plan.ahead_units = static_cast<uint32_t>(std::min<uint64_t>(ahead, low));
     plan.ahead_first = low - plan.ahead_units;
     s->first = plan.ahead_first;
+  }
+  return plan;
+}
+
+FetchPlan Streams::awaited(uint32_t region, const Locality& locality, uint64_t unit) {
+  FetchPlan plan;
+  if (prefetch_ == Prefetch::off) return plan;
+  for (Stream& s : streams_) {
+    const bool within = s.backward ? unit < s.at && unit >= s.first : unit > s.at && unit < s.next;
+    if (!s.used || s.region != region || s.streak == 0 || !within) continue;
+    s.at = unit;
+    s.age = ++clock_;
+    plan.write = s.writes;
+    plan.page = page_of(s, locality);
+    plan.backward = s.backward;
+    const uint64_t left = s.backward ? unit + 1 - s.first : s.next - unit;
+    const uint64_t window = std::min(s.window, window_limit());
+    uint64_t ahead = window > left ? (window - left) / plan.page * plan.page : 0;
+    if (s.backward) {
+      ahead = std::min(ahead, s.first);
+      s.first -= ahead;
+    }
+    plan.ahead_first = s.backward ? s.first : s.next;
+    plan.ahead_units = static_cast<uint32_t>(ahead);
+    if (!s.backward) s.next += ahead;
+    return plan;
   }
   return plan;
 }

@@ -86,6 +86,43 @@ TEST(Streams, BackwardToTheFirstUnit) {
   EXPECT_TRUE(run.here[0]);
 }
 
+// Each page ahead is asked for while it is still on its way: what comes next follows without a gap, and the program never comes to the end of
+// what was planned.
+void expect_window_to_move(bool backward) {
+  Program p;
+  for (uint64_t i = 0; i < 20000; i++) p.touch(backward ? kRegion - 1 - i : i);
+  uint64_t at = backward ? p.plan.first - 1 : p.plan.ahead_first;
+  uint64_t planned = backward ? p.plan.ahead_first : p.plan.ahead_first + p.plan.ahead_units;
+  const uint32_t page = p.plan.page, window = p.plan.units + p.plan.ahead_units;
+  for (int i = 0; i < 20; i++) {
+    const FetchPlan more = p.streams.awaited(1, p.locality, at);
+    EXPECT_EQ(more.page, page);
+    EXPECT_EQ(more.backward, backward);
+    ASSERT_GT(more.ahead_units, 0u);
+    EXPECT_EQ(backward ? more.ahead_first + more.ahead_units : more.ahead_first, planned);
+    planned = backward ? more.ahead_first : more.ahead_first + more.ahead_units;
+    EXPECT_LE(backward ? at + 1 - planned : planned - at, window);
+    EXPECT_EQ(p.streams.awaited(1, p.locality, at).ahead_units, 0u) << "another thread, the same page";
+    at += backward ? -uint64_t{page} : page;
+  }
+  EXPECT_EQ(p.streams.awaited(1, p.locality, kRegion / 2).ahead_units, 0u) << "no stream is there";
+  EXPECT_EQ(p.streams.awaited(2, p.locality, at).ahead_units, 0u) << "nor in that region";
+}
+
+TEST(Streams, TheWindowMovesOnWhereTheStoreIsSlower) {
+  expect_window_to_move(false);
+  expect_window_to_move(true);
+}
+
+TEST(Streams, TheWindowEndsWithTheRegion) {
+  Program p;
+  for (uint64_t i = 0; i < 20000; i++) p.touch(kRegion - 1 - i);
+  for (uint64_t at = p.plan.first - 1; at < kRegion; at -= p.plan.page) {
+    const FetchPlan more = p.streams.awaited(1, p.locality, at);
+    EXPECT_LE(more.ahead_first + more.ahead_units, kRegion);
+  }
+}
+
 TEST(Streams, FourteenStreamsAtOnce) {  // as many as SP's arrays
   Program run;
   constexpr uint64_t kLength = 15'000;
