@@ -45,8 +45,8 @@ class Streams {
   Streams(Prefetch prefetch, uint64_t local_units) : prefetch_(prefetch), local_units_(local_units) {}
 
   FetchPlan fault(uint32_t region, Locality* locality, uint64_t unit, bool write);
-  // A fault on a page that is still on its way: a stream that is faster than the store. Its window moves on, so
-  // that the store does not rest until the stream has used it up; nothing is planned but what comes ahead.
+  // A fault on a page that is still on its way: a stream that is faster than the store. Its window moves on,
+  // so that the store does not rest until the stream has used it up; nothing is planned but what comes ahead.
   FetchPlan awaited(uint32_t region, const Locality& locality, uint64_t unit);
   // A page of the region that was fetched for reading was written.
   void written(uint32_t region, uint64_t unit);
