@@ -235,7 +235,8 @@ static double row_sum(double mine) {
 static void multiply(const double* v, double* w, double* q) {
   const int *row_begin = a.row_begin, *column = a.column;
   const double* value = a.value;
-#pragma acc parallel loop gang present(row_begin, column, value, v [0:COLS], w [0:ROWS])
+#pragma acc parallel loop gang present(row_begin [0:ROWS + 1], v [0:COLS], w [0:ROWS]) \
+    present(column [0:row_begin[ROWS]], value [0:row_begin[ROWS]])
   for (int j = 0; j < ROWS; j++) {
     double element = 0;
 #pragma acc loop vector reduction(+ : element)

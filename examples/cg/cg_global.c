@@ -77,7 +77,8 @@ static void assemble(void) {
 static void multiply_p(void) {
   const int *row_begin = a.row_begin, *column = a.column, first = first_row;
   const double* value = a.value;
-#pragma acc parallel loop gang present(row_begin, column, value, p, w)
+#pragma acc parallel loop gang present(row_begin [0:a.rows + 1], p, w) \
+    present(column [0:row_begin[a.rows]], value [0:row_begin[a.rows]])
 #pragma xmp loop (j) on t[j][*]
   for (int j = 0; j < NA; j++) {
     double element = 0;

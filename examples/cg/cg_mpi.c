@@ -2,9 +2,13 @@
  *
  *     mpicc -O3 -march=native -ffast-math -DCLASS=A -DPROWS=2 -DPCOLS=2 cg_mpi.c -o cg_mpi -lm
  *     mpirun -n 4 ./cg_mpi
+ *
+ * With OpenACC (-fopenacc) the MPI library is given addresses of the device; with -DHOST_MPI, for libraries that
+ * do not take them, the data go through the host.
  */
 #include <mpi.h>
 
+#include "../host_mpi.h"
 #include "cg.h"
 
 static struct place me;
@@ -23,12 +27,13 @@ static double sum(double mine) {
 
 static void swap(int partner, const double* give, double* take) {
   MPI_Request requests[2];
-#pragma acc host_data use_device(give, take)
-  {
+  TO_HOST(give [0:COLS])
+  USE_DEVICE(give, take) {
     MPI_Irecv(take, COLS, MPI_DOUBLE, partner, 0, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(give, COLS, MPI_DOUBLE, partner, 0, MPI_COMM_WORLD, &requests[1]);
   }
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  TO_DEVICE(take [0:COLS])
 }
 
 /* The sum of w over my row of processes by recursive doubling, of the COLS elements that I keep. Then

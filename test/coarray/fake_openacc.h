@@ -74,17 +74,29 @@ static void poison(void* host, size_t bytes) {
   memset(host, 0xa5, bytes);
 }
 
+/* The context that OpenACC and Tasuki share. */
+static void* context_of_device(void) {
+  DRIVER(cuInit, unsigned);
+  DRIVER(cuDeviceGet, int*, int);
+  DRIVER(cuDevicePrimaryCtxRetain, void**, int);
+  static void* context;
+  int device = 0;
+  if (context == NULL &&
+      (cuInit(0) != 0 || cuDeviceGet(&device, 0) != 0 || cuDevicePrimaryCtxRetain(&context, device) != 0))
+    fprintf(stderr, "no context\n"), exit(1);
+  return context;
+}
+
 /* enter data copyin, exit data copyout */
 static void to_device(void* host, size_t bytes) {
   if (acc_get_num_devices(5) == 0) return;
-  static char context;
   DRIVER(cuCtxPushCurrent_v2, void*);
   DRIVER(cuCtxPopCurrent_v2, void**);
   DRIVER(cuMemAlloc_v2, uint64_t*, size_t);
   DRIVER(cuMemcpyHtoD_v2, uint64_t, const void*, size_t);
   uint64_t device = 0;
   void* popped;
-  cuCtxPushCurrent_v2(&context);
+  cuCtxPushCurrent_v2(context_of_device());
   if (cuMemAlloc_v2(&device, bytes) != 0 || cuMemcpyHtoD_v2(device, host, bytes) != 0)
     fprintf(stderr, "no device memory\n"), exit(1);
   cuCtxPopCurrent_v2(&popped);
@@ -98,14 +110,13 @@ static void to_device(void* host, size_t bytes) {
 }
 static void from_device(void* host, size_t bytes) {
   if (acc_get_num_devices(5) == 0) return;
-  static char context;
   DRIVER(cuCtxPushCurrent_v2, void*);
   DRIVER(cuCtxPopCurrent_v2, void**);
   DRIVER(cuMemFree_v2, uint64_t);
   DRIVER(cuMemcpyDtoH_v2, void*, uint64_t, size_t);
   void* popped;
   const int i = place_of_host(host, bytes);
-  cuCtxPushCurrent_v2(&context);
+  cuCtxPushCurrent_v2(context_of_device());
   if (i < 0 || !on_device[i].owned || cuMemcpyDtoH_v2(host, on_device[i].device, bytes) != 0 ||
       cuMemFree_v2(on_device[i].device) != 0)
     fprintf(stderr, "this memory was not on the device\n"), exit(1);
