@@ -229,7 +229,7 @@ static int catch_signals(void) {
   return 40;
 }
 
-/* Maps memory at an address of its own, twice, and inside a reservation. */
+/* Maps memory at an address of its own, twice, and inside a reservation, also after an munmap that fails. */
 static int fixed(void) {
   const size_t length = 1 << 20;
   char* const at = (char*)0x600000000000;
@@ -238,6 +238,7 @@ static int fixed(void) {
   if (mine) memset(p, getpid() & 0xff, length);
   char* r = mmap(NULL, 4 * length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (r == MAP_FAILED) return 1;
+  if (munmap(r + 1, 4 * length - 1) == 0) return 6;
   if (mmap(r + length, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
       r + length)
     return 2;

@@ -56,11 +56,14 @@ void record(const void* at, size_t length) {
   pthread_mutex_unlock(&g_lock);
 }
 
-void forget(const void* at, size_t length) {
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(at);
+// Whether all of it was recorded.
+bool forget(const void* at, size_t length) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(at), end = page_ceil(begin + length);
   pthread_mutex_lock(&g_lock);
-  g_own.remove(begin, page_ceil(begin + length));
+  const bool recorded = g_own.covers(begin, end);
+  g_own.remove(begin, end);
   pthread_mutex_unlock(&g_lock);
+  return recorded;
 }
 
 struct Wanted {
@@ -179,8 +182,10 @@ TASUKI_WRAPPER(void*, mmap64, void* at, size_t length, int protection, int flags
 
 TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
   // Forgotten first: once unmapped, the range may be another task's.
-  if (self() != nullptr) forget(at, length);
-  return TASUKI_NEXT(int (*)(void*, size_t), "munmap")(at, length);
+  const bool recorded = self() != nullptr && forget(at, length);
+  const int result = TASUKI_NEXT(int (*)(void*, size_t), "munmap")(at, length);
+  if (result != 0 && recorded) record(at, length);
+  return result;
 }
 
 // Locking fills what is mapped, and that is all tasks' memory, with stacks as large as their limit: only what
