@@ -395,6 +395,13 @@ def scenario_fixed_mapping(b):
                          result.stderr)), 2, f"messages in {result.stderr}")
 
 
+def scenario_mpi_mapping(b):
+    """The MPI library may replace functions of libc: what keeps tasks from mapping over each other must go on to work."""
+    result = b.run(2, [b.program(f"mapping-{b.launcher}")])
+    equal((result.returncode, sorted(lines(result.stdout))),
+          (0, [f"rank {rank}: refused 0 of its own, none of another's, intact" for rank in (0, 1)]), result.stderr)
+
+
 def scenario_break(b):
     """All tasks, and the host, have one break: nobody takes memory from another by moving it."""
     count = 48 if b.launcher == "none" else 4

@@ -12,6 +12,15 @@
   extern "C" __attribute__((visibility("default"))) result tasuki_##name(__VA_ARGS__) __asm__(#name); \
   extern "C" result tasuki_##name(__VA_ARGS__)
 
+// The same, but hidden from dlsym(): references that the dynamic linker binds find it, as they name the
+// version of libc's. UCX writes a jump at the entry of the mmap that dlsym() finds, to one that makes the
+// system call itself. At ours it would be as if we were not there; and what libc unmaps for itself, in free()
+// say, would not come to UCX, which then goes on to use its registration of memory that is gone.
+#define TASUKI_HIDDEN_WRAPPER(result, name, ...)                                       \
+  extern "C" __attribute__((visibility("default"))) result tasuki_##name(__VA_ARGS__); \
+  __asm__(".symver tasuki_" #name "," #name "@GLIBC_2.2.5");                           \
+  extern "C" result tasuki_##name(__VA_ARGS__)
+
 // The next definition of `name` behind this object: libc's, or another preloaded library's.
 #define TASUKI_NEXT(type, name)                                               \
   ([] {                                                                       \

@@ -172,15 +172,16 @@ void* map(MapFunction next, void* at, size_t length, int protection, int flags, 
 
 }  // namespace
 
-TASUKI_WRAPPER(void*, mmap, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+TASUKI_HIDDEN_WRAPPER(void*, mmap, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
   return map(TASUKI_NEXT(MapFunction, "mmap"), at, length, protection, flags, fd, offset);
 }
 
-TASUKI_WRAPPER(void*, mmap64, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+TASUKI_HIDDEN_WRAPPER(void*, mmap64, void* at, size_t length, int protection, int flags, int fd,
+                      off_t offset) {
   return map(TASUKI_NEXT(MapFunction, "mmap64"), at, length, protection, flags, fd, offset);
 }
 
-TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
+TASUKI_HIDDEN_WRAPPER(int, munmap, void* at, size_t length) {
   // Forgotten first: once unmapped, the range may be another task's.
   const bool recorded = self() != nullptr && forget(at, length);
   const int result = TASUKI_NEXT(int (*)(void*, size_t), "munmap")(at, length);
@@ -195,7 +196,7 @@ TASUKI_WRAPPER(int, mlockall, int flags) {
   return TASUKI_NEXT(int (*)(int), "mlockall")(flags);
 }
 
-TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int flags, ...) {
+TASUKI_HIDDEN_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int flags, ...) {
   void* target = nullptr;
   if ((flags & MREMAP_FIXED) != 0) {
     va_list args;
