@@ -126,6 +126,13 @@ Status ClusterStore::put_later(pager::Slot slot, uint32_t units, const std::byte
   return {};
 }
 
+const std::byte* ClusterStore::read_in_place(pager::Slot slot, uint32_t units) {
+  if (!direct_) return nullptr;
+  const SlotMap::Place place = map_.find(slot, 0);
+  lenders_[place.server].bytes_in += units * unit_;
+  return lenders_[place.server].window->at(place.slot);
+}
+
 Status ClusterStore::copy_left() {
   return left_.copy([this](const pager::LeftCopies::Copy& copy) { return copy_directly(copy); });
 }

@@ -29,6 +29,8 @@ class WindowMemory {
   WindowMemory& operator=(const WindowMemory&) = delete;
 
   void get(uint64_t slot, uint32_t units, std::byte* to, CopyTeam* team) const;
+  // Where it is.
+  const std::byte* at(uint64_t slot) const { return memory_ + slot * unit_; }
   // ENOMEM, ENOSPC: the host has no memory left.
   Status put(uint64_t slot, uint32_t units, const std::byte* from, CopyTeam* team);
   void release(uint64_t slot, uint64_t units);

@@ -120,9 +120,17 @@ Result<UserFault> UserFault::open(bool user_mode_only, FaultDelivery delivery) {
 }
 
 Status UserFault::add(void* at, size_t length) {
+  return watch(at, length, UFFDIO_REGISTER_MODE_MISSING | (can_protect_ ? UFFDIO_REGISTER_MODE_WP : 0));
+}
+
+Status UserFault::add_missing(void* at, size_t length) {
+  return watch(at, length, UFFDIO_REGISTER_MODE_MISSING);
+}
+
+Status UserFault::watch(void* at, size_t length, uint64_t mode) {
   uffdio_register r = {};
   r.range = {number(at), length};
-  r.mode = UFFDIO_REGISTER_MODE_MISSING | (can_protect_ ? UFFDIO_REGISTER_MODE_WP : 0);
+  r.mode = mode;
   if (ioctl(fd_, UFFDIO_REGISTER, &r) == 0) return {};
   return Status::error(errno, std::string("userfaultfd: cannot watch memory: ") + strerror(errno));
 }
@@ -180,11 +188,10 @@ int UserFault::move(void* to, const void* from, size_t length, size_t* done) {
 // destination taken.
 bool UserFault::has_moved(const void* to, const void* from) {
   uint8_t there = 0, here = 1;
-  return present_pages(to, kPageSize, &there) && present_pages(from, kPageSize, &here) && there != 0 &&
-         here == 0;
+  return present_page(to, &there) && present_page(from, &here) && there != 0 && here == 0;
 }
 
-int UserFault::copy(void* to, const void* from, size_t length, bool protect) {
+int UserFault::copy(void* to, const void* from, size_t length, bool protect) const {
   size_t done = 0;
   while (done < length) {
     uffdio_copy c = {};
@@ -220,18 +227,20 @@ int UserFault::protect(void* at, size_t length, bool on) {
   return 0;
 }
 
-int UserFault::wake(void* at, size_t length) {
+int UserFault::wake(void* at, size_t length) const {
   uffdio_range r = {number(at), length};
   return ioctl(fd_, UFFDIO_WAKE, &r) == 0 ? 0 : errno;
 }
 
-bool present_pages(const void* at, size_t length, uint8_t* present) {
-  // Not /proc/self: there is nothing behind that when the first thread has ended.
+namespace {
+
+// Not /proc/self: there is nothing behind that when the first thread has ended. The entries are not in memory
+// of malloc, which the thread may have been interrupted in.
+template <size_t kEntries>
+bool read_pagemap(const void* at, size_t pages, uint8_t* present) {
   const int fd = ::open("/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  const size_t pages = length / 4096;
-  std::array<uint64_t, 256>
-      entries;  // not in memory of malloc, which the thread may have been interrupted in
+  std::array<uint64_t, kEntries> entries;
   bool ok = true;
   for (size_t i = 0; i < pages && ok;) {
     const size_t n = pages - i < entries.size() ? pages - i : entries.size();
@@ -243,6 +252,16 @@ bool present_pages(const void* at, size_t length, uint8_t* present) {
   }
   close(fd);
   return ok;
+}
+
+}  // namespace
+
+bool present_pages(const void* at, size_t length, uint8_t* present) {
+  return read_pagemap<256>(at, length / 4096, present);
+}
+
+bool present_page(const void* at, uint8_t* present) {
+  return read_pagemap<1>(at, 1, present);
 }
 
 }  // namespace tasuki::os

@@ -34,7 +34,8 @@ class UserFault {
   bool can_move() const { return can_move_; }
   bool can_protect() const { return can_protect_; }
 
-  Status add(void* at, size_t length);  // absent pages and, where possible, writes to protected ones
+  Status add(void* at, size_t length);          // absent pages and, where possible, writes to protected ones
+  Status add_missing(void* at, size_t length);  // absent pages only
   Status remove(void* at, size_t length);
 
   // Up to `max` faults that wait to be served; 0: none now. Never blocks.
@@ -43,13 +44,14 @@ class UserFault {
   // Each returns 0 or an errno. move: pages of anonymous memory change their address, atomically for every
   // thread; `to` must be absent and added. Stops at the first page that cannot be moved; *done says how far.
   int move(void* to, const void* from, size_t length, size_t* done);
-  int copy(void* to, const void* from, size_t length, bool protect);
+  int copy(void* to, const void* from, size_t length, bool protect) const;
   int zero(void* at, size_t length);              // EEXIST: the first page is there already
   int protect(void* at, size_t length, bool on);  // off: wakes who waits to write
-  int wake(void* at, size_t length);
+  int wake(void* at, size_t length) const;
 
  private:
   UserFault(int fd, uint64_t features, uint64_t ioctls);
+  Status watch(void* at, size_t length, uint64_t mode);
   static bool has_moved(const void* to, const void* from);
   int fd_ = -1;
   bool can_move_ = false, can_protect_ = false;
@@ -58,5 +60,6 @@ class UserFault {
 // Which pages of a range are there (or swapped out by the system): one byte a page, 1 for there. False: the
 // kernel does not say.
 bool present_pages(const void* at, size_t length, uint8_t* present);
+bool present_page(const void* at, uint8_t* present);  // the same of one, with little stack
 
 }  // namespace tasuki::os

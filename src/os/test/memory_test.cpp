@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "os/memory/host_memory.h"
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
+#include "os/memory/scattered.h"
 #include "os/test/blocks.h"
 
 namespace tasuki::os {
@@ -40,6 +42,37 @@ TEST(MemoryFile, TakesMemoryAsItIsWrittenAndGivesItBack) {
   char beyond;
   EXPECT_EQ(read_at(fd, &beyond, 1, size), ENODATA);
   unmap(p, size);
+}
+
+TEST(Scattered, PagesDisappearTogetherAndSayWhetherTheyAreThere) {
+  constexpr size_t kPages = 300;
+  Result<Scattered> scattered = Scattered::open();
+  if (!scattered.ok()) GTEST_SKIP() << scattered.status().message();
+  char* at = static_cast<char*>(map_memory(kPages * kPageSize));
+  ASSERT_NE(at, nullptr);
+  memset(at, 1, kPages * kPageSize);
+  std::vector<Extent> some;
+  std::vector<void*> pages;
+  for (size_t i = 0; i < Scattered::kMost; i++) {
+    if (i % 2 == 0) some.push_back({at + 2 * i * kPageSize, kPageSize * (1 + i % 4 / 2)});
+    pages.push_back(at + 2 * i * kPageSize);
+  }
+  std::vector<uint8_t> there(pages.size());
+  ASSERT_TRUE(scattered_present(pages.data(), pages.size(), there.data()));
+  for (const uint8_t one : there) EXPECT_EQ(one, 1);
+  EXPECT_EQ(scattered.value().discard(some.data(), some.size()), some.size());
+  ASSERT_TRUE(scattered_present(pages.data(), pages.size(), there.data()));
+  for (size_t i = 0; i < there.size(); i++) EXPECT_EQ(there[i], i % 2) << i;
+  EXPECT_EQ(at[kPageSize], 1);
+  EXPECT_EQ(at[0], 0);
+  // One that is locked stays, and so do those behind it.
+  memset(at, 1, kPages * kPageSize);
+  ASSERT_EQ(mlock(some[3].at, kPageSize), 0);
+  EXPECT_EQ(scattered.value().discard(some.data(), some.size()), 3u);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(static_cast<char*>(some[2].at)[0], 0);
+  EXPECT_EQ(static_cast<char*>(some[4].at)[0], 1);
+  unmap(at, kPages * kPageSize);
 }
 
 TEST(MemoryFile, IsSharedThroughTheDescriptorOfAProcess) {

@@ -39,6 +39,7 @@ FaultLoop::FaultLoop(const Options& options, const Roles& roles)
       enter_(options.enter),
       leave_(options.leave),
       copies_here_(faults_served_here_ && roles.transport->direct()),
+      places_here_(copies_here_ && options.protocol == Protocol::ahead),
       streams_(options.protocol == Protocol::ahead ? options.prefetch : Prefetch::off,
                options.local_bytes / kUnit),
       catcher_(roles.mapper, roles.wakeup) {}
@@ -65,7 +66,7 @@ bool FaultLoop::serve(Fault* fault) {
       roles_.read_ahead->follow(*region, streams_.awaited(region->id(), *region->locality(), unit));
     const Action action = roles_.residency->fault(*region, unit, event.write, &wait);
     if (action == Action::unprotect)
-      streams_.written(region->id(), roles_.residency->page(region->page(unit)).first);
+      streams_.written(region->id(), region->locality(), roles_.residency->page(region->page(unit)).first);
     if (action == Action::unprotect || action == Action::wake) wait.end();
     return true;
   }
@@ -111,17 +112,19 @@ bool FaultLoop::serve_faults() {
 // In the thread that faulted. Nothing here may wait for another thread of the program, which may be the one
 // that this handler has interrupted.
 bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) {
-  Sleeper* sleeper = nullptr;
+  Left left;
   Here here;
   {
     const os::NoCancellation whole;  // the store writes files
     enter_();
     const double now = os::monotonic_seconds();
-    for (int looks = 0; (here = begin_here(event, now, looks, &sleeper)) == Here::under_way; looks++)
+    for (int looks = 0; (here = begin_here(event, now, looks, &left)) == Here::under_way; looks++)
       for (int i = 0; i < kPause; i++) os::cpu_relax();
+    if (here == Here::places) place(left.placing);
     leave_();
   }
-  if (here != Here::waits) return here == Here::served;
+  if (here != Here::waits) return here != Here::not_a_region;
+  Sleeper* const sleeper = left.sleeper;
   for (int i = 0; i < kLooks && !sleeper->served(); i++) os::cpu_relax();
   os::block_only(before);  // this may take long
   sleeper->sleep();
@@ -131,8 +134,7 @@ bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) 
 }
 
 // `looks`: how often this was asked before.
-FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since, int looks,
-                                      Sleeper** sleeper) {
+FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since, int looks, Left* left) {
   const Turn::Urgent turn(roles_.turn);
   const Region* region = roles_.regions->of(reinterpret_cast<std::byte*>(event.address));
   if (region == nullptr) return Here::not_a_region;
@@ -144,7 +146,10 @@ FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since,
     if (looks == 0) roles_.wait_times->fault(event.thread);
     if (serve_at_once(*region, &fault)) {
       if (has_work()) call();
-      return Here::served;
+      left->placing = roles_.residency->take_placing();
+      if (left->placing.id == kNoPage) return Here::served;
+      placing_++;
+      return Here::places;
     }
     if (const PageId page = under_way(*region, event); copies_here_ && page != kNoPage) {
       if (looks == 0) roles_.residency->want(page, event.write);
@@ -152,10 +157,20 @@ FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since,
       alone_ = kAlone;
     }
   }
-  fault.sleeper = *sleeper = Sleeper::create();
+  fault.sleeper = left->sleeper = Sleeper::create();
   deferred_.push_back(fault);
   call();
   return Here::waits;
+}
+
+// The bytes travel while others have their turns.
+void FaultLoop::place(const Residency::Placing& placing) {
+  const Status status = roles_.mapper->place(placing.at, placing.from, placing.units, placing.writable);
+  const Turn::Urgent turn(roles_.turn);
+  placing_--;
+  if (!status.ok()) return roles_.failure->report(status);
+  roles_.residency->placed(placing);
+  if (has_work()) call();
 }
 
 // Where transfers are copies that are over when they return. False: something else must be over first.
@@ -166,7 +181,10 @@ bool FaultLoop::serve_at_once(const Region& region, Fault* fault) {
     }
   };
   collect();
-  if (under_way(region, fault->event) != kNoPage || !serve(fault)) return false;
+  roles_.residency->leave_placing(places_here_);
+  const bool begun = under_way(region, fault->event) == kNoPage && serve(fault);
+  roles_.residency->leave_placing(false);
+  if (!begun) return false;
   collect();
   const bool beside = fault->plan.units >= kRoomBeside && alone_ == 0;
   if (alone_ > 0) alone_--;
@@ -257,6 +275,14 @@ void FaultLoop::sleep(const Rest& rest) {
   os::wait_for(awaited, catcher_catches_ ? 2 : 3, rest.milliseconds);
 }
 
+// False: threads of the program place pages yet.
+bool FaultLoop::end_transfers() {
+  const std::lock_guard turn(*roles_.turn);
+  while (roles_.failure->ok() && !roles_.transport->idle()) roles_.swaps->progress();
+  ended_ = true;
+  return !roles_.failure->ok() || placing_ == 0;
+}
+
 Status FaultLoop::run() {
   roles_.commands->begin();
   if (catcher_catches_) catcher_.start();
@@ -280,12 +306,8 @@ Status FaultLoop::run() {
       copy_left();
   }
   catcher_.stop();
-  {
-    // The store outlives the pager: it must have no transfer from or to memory that will be gone.
-    const std::lock_guard turn(*roles_.turn);
-    while (roles_.failure->ok() && !roles_.transport->idle()) roles_.swaps->progress();
-    ended_ = true;
-  }
+  // The store outlives the pager: it must have no transfer from or to memory that will be gone.
+  while (!end_transfers()) os::cpu_yield();
   roles_.commands->end();
   return roles_.failure->status();
 }

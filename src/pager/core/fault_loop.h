@@ -53,11 +53,17 @@ class FaultLoop final : public FaultServer {
  private:
   size_t next_faults(os::FaultEvent* events, size_t max);
   bool serve_faults();
-  enum class Here { not_a_region, served, waits, under_way };
-  Here begin_here(const os::FaultEvent& event, double since, int looks, Sleeper** sleeper);
+  enum class Here { not_a_region, served, waits, under_way, places };
+  struct Left {  // to the thread that faults
+    Sleeper* sleeper = nullptr;
+    Residency::Placing placing;
+  };
+  Here begin_here(const os::FaultEvent& event, double since, int looks, Left* left);
+  void place(const Residency::Placing& placing);
   bool serve_at_once(const Region& region, Fault* fault);
   PageId under_way(const Region& region, const os::FaultEvent& event) const;
   void copy_left();
+  bool end_transfers();
   bool work();
   bool serve_and_prepare();
   bool has_waiting() const;
@@ -78,11 +84,13 @@ class FaultLoop final : public FaultServer {
   void (*const enter_)();
   void (*const leave_)();
   const bool copies_here_;  // the thread that faults copies its page itself
+  const bool places_here_;  // and puts it in its place, if it is small
   Streams streams_;
   Catcher catcher_;
   OwnDeque<Fault> deferred_;  // that must wait, oldest first
   double idle_since_ = 0;
   std::atomic<bool> stop_{false}, called_{false};
+  int placing_ = 0;           // threads that place pages
   int alone_ = 0;             // so many faults are to be served without the pager's thread
   bool asleep_ = false;       // or about to sleep: it must be woken
   uint64_t room_wanted_ = 0;  // units beyond the usual: somebody left it to the pager's thread to make room

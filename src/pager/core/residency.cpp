@@ -12,6 +12,10 @@ namespace tasuki::pager {
 namespace {
 
 constexpr uint64_t kSameTime = 64;  // pages that appeared between two that leave together
+// Of the resident pages one in so many may be dropped together: they are gone then, and not in limbo.
+constexpr uint64_t kDropOneIn = 16;
+// Units of free buffers that may be too many, before and after some of them go back to the system together.
+constexpr uint64_t kBuffersTooMany = 192, kBuffersKept = 64;
 
 }  // namespace
 
@@ -87,7 +91,7 @@ bool Residency::abandon(Region* region) {
 PageId Residency::begin(Region* region, uint64_t first, uint32_t units, bool predicted_write) {
   const PageId id = new_page(region, first, units);
   Page& page = pages_[id];
-  if (!mapper_->take(units, &page.pieces)) {
+  if (!mapper_->take(units, budget_.used(), &page.pieces)) {
     end_page(id);
     return kNoPage;
   }
@@ -116,8 +120,11 @@ Action Residency::fault(const Region& region, uint64_t unit, bool write, const W
     if (action == Action::unprotect) {
       write_faults_++;
       mapper_->unprotect(page.at(), page.units);
-    } else if (mapper_->wake(region.address(unit), 1)) {
-      page.state.forget_stored();  // zeros now, by the program's own madvise
+    } else {
+      // A unit that was protected when the system swapped it out may come back so after it has moved.
+      if (write) mapper_->unprotect(region.address(unit), 1);
+      if (mapper_->wake(region.address(unit), 1))
+        page.state.forget_stored();  // zeros now, by the program's own madvise
     }
     return action;
   }
@@ -145,7 +152,7 @@ Action Residency::act(PageId id, Action action) {
         if (!p.zero) memset(p.at, 0, p.units * kUnit);
       break;
     case Action::fetch:
-      transport_->start(id, page, Direction::in);
+      if (!leave_to_place(id)) transport_->start(id, page, Direction::in);
       break;
     case Action::map:
       appear(id);
@@ -162,9 +169,29 @@ Action Residency::act(PageId id, Action action) {
   return action;
 }
 
+bool Residency::leave_to_place(PageId id) {
+  Page& page = pages_[id];
+  if (!leaves_placing_ || placing_.id != kNoPage || !mapper_->places(page.units)) return false;
+  const std::byte* const from = transport_->read_in_place(page);
+  if (from == nullptr) return false;
+  mapper_->give(&page.pieces);
+  placing_ = {id, page.at(), from, page.units, page.predicted_write || page.state.wanted_write()};
+  return true;
+}
+
+void Residency::placed(const Placing& placing) {
+  Page& page = pages_[placing.id];
+  received(placing.id);
+  page.state.arrived();
+  // Somebody may have come to write meanwhile.
+  if (page.state.writable() && !placing.writable) mapper_->unprotect(placing.at, placing.units);
+  if (placing.writable) page.state.map_writable();
+  appeared(placing.id);
+}
+
 void Residency::appear(PageId id) {
   Page& page = pages_[id];
-  if (!mapper_->maps_protected() || page.predicted_write) page.state.map_writable();
+  if (!mapper_->maps_protected(page.units) || page.predicted_write) page.state.map_writable();
   Status status;
   {
     const Timer timer(&map_seconds_);
@@ -172,8 +199,14 @@ void Residency::appear(PageId id) {
                            : mapper_->map(page.at(), &page.pieces, page.state.writable());
   }
   if (!status.ok()) return failure_->report(status);
+  appeared(id);
+}
+
+void Residency::appeared(PageId id) {
+  Page& page = pages_[id];
   page.unmapped = false;
   budget_.appear(page.units);
+  trim_buffers();
   if (page.waits.empty()) return victims_.appear(id, 0);
   const double now = os::monotonic_seconds();
   victims_.appear(id, now);
@@ -212,6 +245,8 @@ bool Residency::evict(PageId id) {
     status = mapper_->unmap(page.at(), page.units, &page.pieces, &discarded);
   }
   if (status.err() == EBUSY) {
+    // A part of it may have left and come back, and is not protected any more.
+    if (!page.state.dirty()) page.state.forget_stored();
     victims_.set_busy(id, os::monotonic_seconds());
     return false;
   }
@@ -237,8 +272,8 @@ bool Residency::evict(PageId id) {
 
 void Residency::join_neighbours(PageId id, double now) {
   // Fingerprints are of whole pages as they came.
-  if (!transport_->direct() && !mapper_->maps_protected()) return;
   Page& page = pages_[id];
+  const auto joins = [&](const Page& p) { return transport_->direct() || mapper_->maps_protected(p.units); };
   const uint64_t most = page.region->fixed_page() != 0
                             ? 0
                             : std::min<uint64_t>(Streams::kMaxStreamPage, budget_.largest_page());
@@ -247,6 +282,8 @@ void Residency::join_neighbours(PageId id, double now) {
     if (next == kNoPage) return;
     const Page& other = pages_[next];
     if (!other.state.resident() || !victims_.may_leave(next, now) || page.units + other.units > most) return;
+    // If it cannot leave after all, a write to a part of it that is protected must be known as such.
+    if (page.state.writable() != other.state.writable() || !joins(page) || !joins(other)) return;
     // Those that came about when it did will leave about when it does.
     const uint64_t apart = victims_.apart(id, next);
     if (apart > kSameTime || apart > budget_.resident_pages() / 4) return;
@@ -271,6 +308,53 @@ bool Residency::reclaim_one() {
   if (budget_.full()) mapper_->trim(page.units);
   end_page(id);
   return true;
+}
+
+bool Residency::drop_clean(double now) {
+  uint64_t units = mapper_->most_dropped();
+  uint64_t pages = std::max<uint64_t>(1, budget_.resident_pages() / kDropOneIn);
+  if (units == 0) return false;
+  leaving_.clear();
+  dropped_.clear();
+  for (; pages > 0; pages--) {
+    const PageId id = victims_.next();
+    if (id == kNoPage) break;
+    const Page& page = pages_[id];
+    if (page.state.dirty() || page.units > units || !victims_.may_leave(id, now)) break;
+    if (victims_.newest(id)) break;  // whoever has brought it is about to use it
+    victims_.leave(id);
+    leaving_.push_back(id);
+    dropped_.push_back({page.at(), page.units, false});
+    units -= page.units;
+  }
+  if (leaving_.empty()) return false;
+  Status status;
+  {
+    const Timer timer(&map_seconds_);
+    status = mapper_->drop(dropped_.data(), dropped_.size());
+  }
+  if (!status.ok()) failure_->report(status);
+  for (size_t i = 0; i < leaving_.size(); i++) {
+    Page& page = pages_[leaving_[i]];
+    if (dropped_[i].stays) {
+      page.state.forget_stored();
+      victims_.found(leaving_[i]);
+      continue;
+    }
+    budget_.disappear(page.units);
+    budget_.give_back(page.units);
+    page.state.victim(true);
+    page.state.reclaim();
+    end_page(leaving_[i]);
+    drops_++;
+  }
+  return true;
+}
+
+// Pages that are copied into place leave their buffers behind, and those that are dropped none.
+void Residency::trim_buffers() {
+  const uint64_t all = budget_.used() + mapper_->free_units();
+  if (all > budget_.local() + kBuffersTooMany) mapper_->trim(all - budget_.local() - kBuffersKept);
 }
 
 // False: there are not enough; the page has what it had before.

@@ -46,6 +46,21 @@ class Residency {
   void want(PageId id, bool write) { pages_[id].state.fault(write); }
   // Its transfer from the store is over.
   void received(PageId id);
+
+  // A page that comes with its bytes read where the store has them, by whoever has begun to bring it.
+  struct Placing {
+    PageId id = kNoPage;  // kNoPage: there is none
+    std::byte* at = nullptr;
+    const std::byte* from = nullptr;
+    uint32_t units = 0;
+    bool writable = false;
+  };
+  // From now on, or no more, bring() may leave such a page.
+  void leave_placing(bool leave) { leaves_placing_ = leave; }
+  // What bring() has left. It is arriving until placed().
+  Placing take_placing() { return std::exchange(placing_, {}); }
+  void placed(const Placing& placing);
+
   // The bytes are in the buffer: it appears.
   void arrived(PageId id);
   // Its transfer to the store is over: it rests in limbo, or comes back if it was asked for.
@@ -60,6 +75,9 @@ class Residency {
   void join_neighbours(PageId id, double now);
   // Gives up the page that has been in limbo longest. False: there is none.
   bool reclaim_one();
+  // The pages that leave next are given up together, without resting in limbo, as far as they are small, have
+  // not changed and the mapper can do that. False: the next one is not such a page.
+  bool drop_clean(double now);
 
   void report(Stats* stats) const;
 
@@ -67,7 +85,10 @@ class Residency {
   PageId new_page(Region* region, uint64_t first, uint32_t units);
   void end_page(PageId id);
   Action act(PageId id, Action action);
+  bool leave_to_place(PageId id);
   void appear(PageId id);
+  void appeared(PageId id);
+  void trim_buffers();
   bool give_slots(PageId id);
   bool steal_slots(PageId except);
 
@@ -81,8 +102,12 @@ class Residency {
   Pages pages_;
   Budget budget_;
   Victims victims_;
-  PageList limbo_;  // oldest first
+  PageList limbo_;             // oldest first
+  OwnVector<PageId> leaving_;  // of drop_clean()
+  OwnVector<Dropped> dropped_;
   PageId steal_hand_ = 0;
+  bool leaves_placing_ = false;
+  Placing placing_;
   uint64_t first_touches_ = 0, rescues_ = 0, write_faults_ = 0, drops_ = 0, prefetched_ = 0;
   double map_seconds_ = 0;
 };

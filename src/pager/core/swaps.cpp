@@ -108,6 +108,7 @@ bool Swaps::evict_one() {
   const double now = os::monotonic_seconds();
   Victims& victims = *victims_;
   victims.retry_busy(now);
+  if (residency_->drop_clean(now)) return true;
   for (uint64_t looked = 0; looked <= residency_->budget().resident(); looked++) {
     const PageId id = victims.next();
     if (id == kNoPage) return false;
@@ -135,6 +136,7 @@ bool Swaps::make_room(uint32_t units) {
   // another thread's to copy, and may take long.
   const bool waits = !transport_->direct() || transport_->leaves_copies();
   while (failure_->ok()) {
+    const uint64_t used = budget.used();
     if (residency_->at_page_limit()) {  // those in limbo have their mappings too
       if (residency_->reclaim_one() || (!waits && collect())) continue;
       if ((!waits || budget.leaving() == 0) && !evict_one()) return false;
@@ -149,7 +151,7 @@ bool Swaps::make_room(uint32_t units) {
         return busy > 0 && all_stay() && budget.has_room(units, busy);
       }
     }
-    if (budget.limbo() > 0) continue;
+    if (budget.limbo() > 0 || budget.used() < used) continue;
     if (waits) return false;
   }
   return false;

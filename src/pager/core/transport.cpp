@@ -39,6 +39,16 @@ void Transport::start(PageId id, const Page& page, Direction direction) {
   }
 }
 
+const std::byte* Transport::read_in_place(const Page& page) {
+  Slot slot;
+  if (slots_->run(*page.region, page.first, page.units, &slot) < page.units) return nullptr;
+  const std::byte* const at = store_->read_in_place(slot, page.units);
+  if (at == nullptr) return nullptr;
+  in_.begin(page.units * kUnit);
+  in_.end();
+  return at;
+}
+
 bool Transport::note(Status (Store::*ask)(Tickets*)) {
   tickets_.clear();
   next_ticket_ = 0;

@@ -32,7 +32,7 @@ class CopyMapper final : public Mapper {
   void release(std::byte* at, size_t bytes, bool) override { regions_.release(at, bytes); }
 
   // Buffers are used again and again: only as many exist as are under way at once.
-  bool take(uint32_t units, Pieces* pieces) override {
+  bool take(uint32_t units, uint64_t, Pieces* pieces) override {
     if (free_.total() < units) {
       const size_t bytes = (units > 512 ? units : 512) * kUnit;
       std::byte* at = map_region(bytes, kUnit);
@@ -46,30 +46,9 @@ class CopyMapper final : public Mapper {
   void give(Pieces* pieces) override { give_units(pieces, &free_); }
 
   Status map(std::byte* at, Pieces* pieces, bool writable) override {
-    for (const Piece& p : *pieces) {
-      for (uint32_t done = 0; done < p.units;) {
-        const size_t bytes = (p.units - done) * kUnit;
-        const int error = faults_.copy(at, p.at + done * kUnit, bytes, !writable);
-        if (error == 0) {
-          at += bytes;
-          break;
-        }
-        if (error != EEXIST && error != ENOENT)
-          return Status::error(error,
-                               std::string("userfaultfd: a page cannot be put in place: ") + strerror(error));
-        // Somewhere in it the program put a unit itself, or it lies in two mappings since the program locked
-        // a part: one at a time, and what the program put there stays.
-        const int one = faults_.copy(at, p.at + done * kUnit, kUnit, !writable);
-        if (one != 0 && one != EEXIST)
-          return Status::error(one,
-                               std::string("userfaultfd: a page cannot be put in place: ") + strerror(one));
-        if (one == EEXIST) faults_.wake(at, kUnit);
-        at += kUnit;
-        done++;
-      }
-    }
+    const Status copied = regions_.copy_in(at, *pieces, !writable);
     give(pieces);
-    return {};
+    return copied;
   }
 
   Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* discarded) override {
@@ -113,7 +92,7 @@ class CopyMapper final : public Mapper {
   void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
   bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
 
-  bool maps_protected() const override { return true; }
+  bool maps_protected(uint32_t) const override { return true; }
   bool serves_kernel() const override { return !user_mode_only_; }
   const char* name() const override {
     return user_mode_only_ ? "userfaultfd (faults of user code), pages copied" : "userfaultfd, pages copied";

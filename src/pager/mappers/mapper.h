@@ -3,13 +3,14 @@
 //
 //   move   userfaultfd and UFFDIO_MOVE (Linux 6.8): physical pages change their address; nothing is copied or cleared
 //   copy   userfaultfd with write protection (Linux 5.7): UFFDIO_COPY in; protect, send from where it is, then discard
-//   sigbus as move, but the thread that faults serves itself, in the handler of SIGBUS
+//   sigbus as move, but the thread that faults serves itself, in the handler of SIGBUS; small pages that are only read
+//          as copy, and those of them that are still clean are discarded many at once
 //   signal SIGSEGV and a memory file mapped twice: where userfaultfd is not permitted
 //
 // Ways that lose data, seen: copying a page and then discarding it (a write in between is lost); mprotect and
 // then filling through the same mapping (other threads read stale bytes).
 //
-// One thread at a time calls all of it (threads/turn.h). Lengths are in units of 4 KiB.
+// One thread at a time calls all of it but place() (threads/turn.h). Lengths are in units of 4 KiB.
 #pragma once
 
 #include <csignal>
@@ -43,6 +44,12 @@ class FaultServer {
   ~FaultServer() = default;
 };
 
+struct Dropped {  // a page that drop() is to make disappear
+  std::byte* at;
+  uint32_t units;
+  bool stays;  // the program itself discarded a part of it (madvise), which is zeros now
+};
+
 class Mapper {
  public:
   virtual ~Mapper() = default;
@@ -56,10 +63,12 @@ class Mapper {
   virtual Status watch(std::byte* at, size_t bytes, uint8_t* present) = 0;
   virtual void release(std::byte* at, size_t bytes, bool watched) = 0;
 
-  // Appends buffers of `units` units in all. False: no memory; nothing is taken.
-  virtual bool take(uint32_t units, Pieces* pieces) = 0;
+  // Appends buffers of `units` units in all, where `in_use` have pages or are taken. False: no memory;
+  // nothing is taken.
+  virtual bool take(uint32_t units, uint64_t in_use, Pieces* pieces) = 0;
   virtual void give(Pieces* pieces) = 0;  // empties the list
-  virtual void trim(uint32_t) {}          // so many units of free buffers are too many: back to the system
+  virtual void trim(uint64_t) {}          // so many units of free buffers are too many: back to the system
+  virtual uint64_t free_units() const { return 0; }  // of free buffers
 
   // The page at `at` appears with the bytes of the buffer, which is used up; wakes who waits for it.
   virtual Status map(std::byte* at, Pieces* pieces, bool writable) = 0;
@@ -71,12 +80,21 @@ class Mapper {
   virtual Status remap(std::byte* at, Pieces* pieces, bool writable) = 0;
   virtual void discard(std::byte* at, uint32_t units, Pieces* pieces) = 0;
   virtual void unprotect(std::byte* at, uint32_t units) = 0;
+  // Pages that were mapped read-only and not unprotected since disappear, all but those that have to stay; so
+  // many units at most. With one interrupt of the other cores, where each unmap() costs one.
+  virtual Status drop(Dropped*, size_t) { return {}; }
+  virtual uint32_t most_dropped() const { return 0; }
   // A fault on a unit that should be there: wakes the thread; if the program itself discarded the unit
   // (madvise), a zero unit takes its place, and the result is true.
   virtual bool wake(std::byte* at, uint32_t units) = 0;
 
-  // Can map() make a page appear read-only? If not, every mapped page counts as written.
-  virtual bool maps_protected() const = 0;
+  // As map(), of bytes that are read where they are; beside all other calls. Only of pages of so many units
+  // that it can do that with.
+  virtual bool places(uint32_t) const { return false; }
+  virtual Status place(std::byte*, const std::byte*, uint32_t, bool) const { return {}; }
+
+  // Can map() make a page of so many units appear read-only? If not, every mapped page counts as written.
+  virtual bool maps_protected(uint32_t units) const = 0;
   // Can a region that the program has used be watched from now on? If not, it is watched from its beginning.
   virtual bool watches_late() const { return true; }
   virtual uint64_t page_limit() const { return UINT64_MAX; }  // of resident pages

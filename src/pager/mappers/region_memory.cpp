@@ -3,6 +3,9 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
 
 #include "os/memory/mapping.h"
 #include "os/memory/userfault.h"
@@ -69,6 +72,33 @@ void UserfaultRegions::release(std::byte* at, size_t bytes) {
   watched_.erase(at);
   os::unmap(at, bytes);
   faults_.wake(at, bytes);  // whoever waits there, by a mistake of the program's, gets its SIGSEGV
+}
+
+Status UserfaultRegions::copy_in(std::byte* at, const std::byte* from, uint32_t units, bool protect) const {
+  const auto failed = [](int error) {
+    return Status::error(error,
+                         std::string("userfaultfd: a page cannot be put in place: ") + strerror(error));
+  };
+  for (const std::byte* const end = at + units * kUnit; at < end; at += kUnit, from += kUnit) {
+    const int error = faults_.copy(at, from, static_cast<size_t>(end - at), protect);
+    if (error == 0) break;
+    if (error != EEXIST && error != ENOENT) return failed(error);
+    // Somewhere in it the program put a unit itself, or it lies in two mappings since the program locked a
+    // part: one at a time.
+    const int one = faults_.copy(at, from, kUnit, protect);
+    if (one != 0 && one != EEXIST) return failed(one);
+    if (one == EEXIST) faults_.wake(at, kUnit);
+  }
+  return {};
+}
+
+Status UserfaultRegions::copy_in(std::byte* at, const Pieces& pieces, bool protect) const {
+  for (const Piece& p : pieces) {
+    const Status status = copy_in(at, p.at, p.units, protect);
+    if (!status.ok()) return status;
+    at += p.units * kUnit;
+  }
+  return {};
 }
 
 bool UserfaultRegions::wake(std::byte* at, uint32_t units) {

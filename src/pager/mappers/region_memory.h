@@ -39,6 +39,9 @@ class UserfaultRegions {
   // Pages that this process and a child of an earlier fork share become its own: shared ones could not move.
   Status watch(std::byte* at, size_t bytes, uint8_t* present);
   void release(std::byte* at, size_t bytes);
+  // A page appears with these bytes. What the program has put there itself stays. Any thread.
+  Status copy_in(std::byte* at, const std::byte* from, uint32_t units, bool protect) const;
+  Status copy_in(std::byte* at, const Pieces& pieces, bool protect) const;
   bool wake(std::byte* at, uint32_t units);
   void unlock() const;
 

@@ -139,7 +139,7 @@ class SignalMapper final : public Mapper {
     wake_range(at, bytes);  // whoever waits there, by a mistake of the program's, gets its SIGSEGV
   }
 
-  bool take(uint32_t units, Pieces* pieces) override {
+  bool take(uint32_t units, uint64_t, Pieces* pieces) override {
     while (free_.total() < units)
       if (!grow(units)) return false;
     take_units(&free_, units, false, pieces);
@@ -200,7 +200,7 @@ class SignalMapper final : public Mapper {
     return false;
   }
 
-  bool maps_protected() const override { return true; }
+  bool maps_protected(uint32_t) const override { return true; }
   bool watches_late() const override { return false; }
   // A page is a mapping or two, if its buffer is in pieces, and so may be what lies between it and the next.
   uint64_t page_limit() const override { return os::mapping_limit() / 4; }

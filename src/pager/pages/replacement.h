@@ -67,19 +67,24 @@ class AddressOrder final : public Replacement {
     if (addresses_.size() <= page) addresses_.resize(page + page / 2 + 64);
     addresses_[page] = address;
   }
-  void remove(PageId page) override { pages_.erase(addresses_[page]); }
+  void remove(PageId page) override {
+    if (page == next_) {
+      hand_ = addresses_[page];
+      next_ = kNoPage;
+    }
+    pages_.erase(addresses_[page]);
+  }
   PageId next() override {
     auto at = pages_.upper_bound(hand_);
     if (at == pages_.end()) at = pages_.begin();
-    if (at == pages_.end()) return kNoPage;
-    hand_ = at->first;
-    return at->second;
+    return next_ = at == pages_.end() ? kNoPage : at->second;
   }
 
  private:
   OwnMap<uint64_t, PageId> pages_;
   OwnVector<uint64_t> addresses_;
-  uint64_t hand_ = 0;
+  uint64_t hand_ = 0;      // the address of the last victim
+  PageId next_ = kNoPage;  // that next() has named
 };
 
 }  // namespace tasuki::pager

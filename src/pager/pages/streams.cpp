@@ -128,7 +128,7 @@ FetchPlan Streams::begin(uint32_t region, Locality* locality, uint64_t unit, boo
   FetchPlan plan;
   plan.first = unit - unit % page;
   plan.units = page;
-  plan.write = write;
+  plan.write = write || will_be_written(locality);
   *oldest = {region, true, false, write, plan.first, plan.first + page, unit, page, 0, clock_};
 
   plan.stride = locality->advice == Advice::random ? 0 : stride_of(*locality);
@@ -172,7 +172,20 @@ int64_t Streams::stride_of(const Locality& l) const {
   return count * 2 > n ? candidate : 0;
 }
 
-void Streams::written(uint32_t region, uint64_t unit) {
+// To be fetched for reading and then written costs a second fault. One in 16 is tried all the same, to see
+// whether they are still written.
+bool Streams::will_be_written(Locality* l) {
+  constexpr uint32_t kLeast = 8, kMost = 64, kTry = 16;
+  if (l->read >= kLeast && l->rewritten * 4 > l->read * 3 && ++l->expected % kTry != 0) return true;
+  if (++l->read == kMost) {
+    l->read /= 2;
+    l->rewritten /= 2;
+  }
+  return false;
+}
+
+void Streams::written(uint32_t region, Locality* locality, uint64_t unit) {
+  if (locality->rewritten < locality->read) locality->rewritten++;
   for (Stream& s : streams_)
     if (s.used && s.region == region && unit >= s.first && unit < s.next + s.window) s.writes = true;
 }

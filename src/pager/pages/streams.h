@@ -26,6 +26,8 @@ struct Locality {         // of one region; the owner keeps it
   int64_t last = -1;               // unit of the last fault that began a stream
   std::array<int64_t, 8> steps{};  // differences of those faults
   uint32_t step_count = 0;
+  uint32_t read = 0, rewritten = 0;  // of isolated pages that were fetched for reading, lately
+  uint32_t expected = 0;             // fetched for writing, as most of those were written
   Advice advice = Advice::normal;
 };
 
@@ -49,7 +51,7 @@ class Streams {
   // so that the store does not rest until the stream has used it up; nothing is planned but what comes ahead.
   FetchPlan awaited(uint32_t region, const Locality& locality, uint64_t unit);
   // A page of the region that was fetched for reading was written.
-  void written(uint32_t region, uint64_t unit);
+  void written(uint32_t region, Locality* locality, uint64_t unit);
   void forget(uint32_t region);
 
   // The page size of a stream grows with its window: the cost of making a page appear hardly depends on its
@@ -72,6 +74,7 @@ class Streams {
   FetchPlan go_on(Stream* s, Locality* locality, uint64_t unit, bool write);
   FetchPlan begin(uint32_t region, Locality* locality, uint64_t unit, bool write);
   void judge(Locality* locality, bool continued);
+  static bool will_be_written(Locality* locality);
   int64_t stride_of(const Locality& locality) const;
   uint32_t window_limit() const;
   static uint32_t page_of(const Stream& s, const Locality& locality);

@@ -38,6 +38,8 @@ class Victims {
   bool kept(PageId id) const { return standing_[id].kept; }
   bool pinned(PageId id) const { return standing_[id].pins > 0; }
   bool held(PageId id) const { return kept(id) || pinned(id); }
+  // No page appeared after this one.
+  bool newest(PageId id) const { return standing_[id].born + 1 == appeared_; }
   // How many pages appeared between these two.
   uint64_t apart(PageId a, PageId b) const;
 

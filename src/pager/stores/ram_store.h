@@ -28,6 +28,7 @@ class RamStore final : public Store {
     left_.add({slot, units, nullptr, from, ticket});
     return {};
   }
+  const std::byte* read_in_place(Slot slot, uint32_t) override { return at(slot); }
   Status copy_left() override;
   Status release(Slot slot, uint32_t units) override;
   Status progress(Tickets* completed) override;

@@ -49,6 +49,9 @@ class Store {
   virtual Status put_later(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) {
     return put(slot, units, from, ticket);
   }
+  // Of a direct() store: the bytes of slots, to be read now by any thread instead of get(). nullptr: they
+  // have to be got.
+  virtual const std::byte* read_in_place(Slot, uint32_t) { return nullptr; }
   // Copies what those two left. The thread that called them, beside all calls of others: whoever has the turn
   // may hear of what is over already.
   virtual Status copy_left() { return {}; }

@@ -284,7 +284,7 @@ std::string name_of_test(const ::testing::TestParamInfo<Combination>& test) {
   static constexpr const char *kProtocols[] = {"ahead", "cs", "cross", "as1", "as2"},
                               *kPolicies[] = {"clock", "fifo", "address"},
                               *kCopies[] = {"automatic", "cache", "exclusive"},
-                              *kStyles[] = {"move", "copy", "protect"};
+                              *kStyles[] = {"move", "copy", "protect", "drop"};
   const auto& [protocol, policy, copies, style] = test.param;
   return std::string(kProtocols[static_cast<int>(protocol)]) + "_" + kPolicies[static_cast<int>(policy)] +
          "_" + kCopies[static_cast<int>(copies)] + "_" + kStyles[static_cast<int>(style)];
@@ -296,7 +296,7 @@ INSTANTIATE_TEST_SUITE_P(
         ::testing::Values(Protocol::ahead, Protocol::cs, Protocol::cross, Protocol::as1, Protocol::as2),
         ::testing::Values(ReplacementPolicy::clock, ReplacementPolicy::fifo, ReplacementPolicy::address),
         ::testing::Values(Copies::automatic, Copies::cache, Copies::exclusive),
-        ::testing::Values(Style::move, Style::copy, Style::protect)),
+        ::testing::Values(Style::move, Style::copy, Style::protect, Style::drop)),
     name_of_test);
 
 // Everything that can be allocated can be used, all at once: in cache mode the copies are the store's, in the
@@ -413,6 +413,25 @@ TEST(Engine, CleanPagesLeaveWithoutATransfer) {
   EXPECT_LE(rig.engine().stats().swaps_out, out + 20);  // those that were dirty still
 }
 
+TEST(Engine, SmallCleanPagesAreDroppedTogether) {
+  Given given;
+  given.style = Style::drop;
+  given.options.copies = Copies::cache;
+  given.options.prefetch = Prefetch::off;
+  given.options.page_bytes = kUnit;
+  Rig rig(given);
+  std::byte* at = rig.allocate(400);
+  rig.fill(at, 400, 1);
+  rig.verify(at, 400, 1);
+  const Stats before = rig.engine().stats();
+  const uint64_t dropped = rig.mapper().dropped();
+  for (int round = 0; round < 3; round++) rig.verify(at, 400, 1);
+  const Stats after = rig.engine().stats();
+  EXPECT_LE(after.swaps_out, before.swaps_out + 20);
+  EXPECT_GE(rig.mapper().dropped() - dropped, 3 * 400 - 2 * given.local);
+  EXPECT_GE(after.drops - before.drops, rig.mapper().dropped() - dropped);
+}
+
 TEST(Engine, ZerosNeverTravel) {
   Given given;
   given.style = Style::protect;
@@ -489,7 +508,7 @@ TEST(Engine, WillNeedWithOneSwapAtATime) {
 
 TEST(Engine, WhatIsKeptLocalStays) {
   for (const Protocol protocol : {Protocol::ahead, Protocol::cs, Protocol::as1})
-    for (const Style style : {Style::move, Style::copy, Style::protect}) {
+    for (const Style style : {Style::move, Style::copy, Style::protect, Style::drop}) {
       Given given;
       given.options.protocol = protocol;
       given.style = style;

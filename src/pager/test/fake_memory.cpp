@@ -195,8 +195,9 @@ void FakeMapper::give_locked(Pieces* pieces) {
   pieces->clear();
 }
 
-bool FakeMapper::take(uint32_t units, Pieces* pieces) {
+bool FakeMapper::take(uint32_t units, uint64_t in_use, Pieces* pieces) {
   const std::lock_guard lock(mutex_);
+  if (in_use != mapped_ + taken_) violated("knows not how much it uses");
   if (mapped_ + taken_ + units > local_ + most_occupied_)
     violated("takes " + std::to_string(units) + " units more than the local memory has");
   take_locked(units, pieces);
@@ -210,7 +211,9 @@ void FakeMapper::give(Pieces* pieces) {
 
 Status FakeMapper::map(std::byte* at, Pieces* pieces, bool writable) {
   const std::lock_guard lock(mutex_);
-  if (style_ == Style::move && !writable) violated("maps a page read-only");
+  uint32_t units = 0;
+  for (const Piece& p : *pieces) units += p.units;
+  if (!writable && !maps_protected(units)) violated("maps a page read-only");
   std::byte* to = at;
   for (const Piece& p : *pieces)
     for (uint32_t i = 0; i < p.units; i++, to += kUnit) {
@@ -229,7 +232,11 @@ Status FakeMapper::unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) {
   const std::lock_guard lock(mutex_);
   if (!pieces->empty()) violated("unmap() into pieces that are in use");
   for (uint32_t i = 0; i < units; i++)
-    if (occupied_.contains(number(at) + i)) return Status::error(EBUSY, "occupied");
+    if (occupied_.contains(number(at) + i)) {
+      // Some have left and come back.
+      for (uint32_t back = 0; style_ == Style::drop && back < i; back++) right(at + back * kUnit) = kWrite;
+      return Status::error(EBUSY, "occupied");
+    }
   if (style_ == Style::copy) {
     pieces->push_back({at, units, false});
   } else {
@@ -250,6 +257,30 @@ Status FakeMapper::unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) {
       memset(from, static_cast<int>(kPoison), kUnit);
     }
   return {};
+}
+
+Status FakeMapper::drop(Dropped* pages, size_t count) {
+  const std::lock_guard lock(mutex_);
+  uint64_t units = 0;
+  for (size_t k = 0; k < count; k++) {
+    units += pages[k].units;
+    pages[k].stays = false;
+    for (uint32_t i = 0; i < pages[k].units; i++) {
+      std::byte* const at = pages[k].at + i * kUnit;
+      if (right(at) != kRead) violated("drops a page that is not read-only");
+      right(at) = kNothing;
+      memset(at, static_cast<int>(kPoison), kUnit);
+    }
+  }
+  if (units > most_dropped()) violated("drops too many");
+  mapped_ -= units;
+  dropped_ += units;
+  return {};
+}
+
+uint64_t FakeMapper::dropped() {
+  const std::lock_guard lock(mutex_);
+  return dropped_;
 }
 
 Status FakeMapper::remap(std::byte* at, Pieces* pieces, bool writable) {

@@ -21,9 +21,10 @@
 
 namespace tasuki::pager {
 
-// Like the three real mappers: pages that leave are absent and mappings always writable (move), can still be
-// read (copy), or are absent and mappings may be read-only (protect).
-enum class Style { move, copy, protect };
+// Like the real mappers: pages that leave are absent and mappings always writable (move), can still be read
+// (copy), are absent and mappings may be read-only (protect), or that only of small pages, which can be dropped
+// together (drop).
+enum class Style { move, copy, protect, drop };
 
 class FakeMapper final : public Mapper {
  public:
@@ -49,7 +50,7 @@ class FakeMapper final : public Mapper {
   std::byte* reserve(size_t bytes, size_t alignment) override;
   Status watch(std::byte* at, size_t bytes, uint8_t* present) override;
   void release(std::byte* at, size_t bytes, bool watched) override;
-  bool take(uint32_t units, Pieces* pieces) override;
+  bool take(uint32_t units, uint64_t in_use, Pieces* pieces) override;
   void give(Pieces* pieces) override;
   Status map(std::byte* at, Pieces* pieces, bool writable) override;
   Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* discarded) override;
@@ -57,7 +58,12 @@ class FakeMapper final : public Mapper {
   void discard(std::byte* at, uint32_t units, Pieces* pieces) override;
   void unprotect(std::byte* at, uint32_t units) override;
   bool wake(std::byte* at, uint32_t units) override;
-  bool maps_protected() const override { return style_ != Style::move; }
+  bool maps_protected(uint32_t units) const override {
+    return style_ == Style::drop ? units <= 2 : style_ != Style::move;
+  }
+  Status drop(Dropped* pages, size_t count) override;
+  uint32_t most_dropped() const override { return style_ == Style::drop ? 8 : 0; }
+  uint64_t dropped();  // units
   bool watches_late() const override { return late_; }
   uint64_t page_limit() const override { return page_limit_; }
   bool serves_kernel() const override { return false; }
@@ -100,7 +106,7 @@ class FakeMapper final : public Mapper {
   std::set<uintptr_t> occupied_;  // units
   uint64_t most_occupied_ = 0;
   int watches_ = 0, fail_watch_ = 0;
-  uint64_t mapped_ = 0, taken_ = 0;
+  uint64_t mapped_ = 0, taken_ = 0, dropped_ = 0;
   os::Fd event_;
 };
 

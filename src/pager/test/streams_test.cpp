@@ -248,7 +248,7 @@ TEST(Streams, WritingStreamsArePredictedToWrite) {
   Program reader;
   for (u = 0; reader.faults < 4; u++) reader.touch(u, false);
   EXPECT_FALSE(reader.plan.write);
-  reader.streams.written(1, u);
+  reader.streams.written(1, &reader.locality, u);
   const uint64_t before = reader.faults;
   for (; reader.faults == before; u++) reader.touch(u, false);
   EXPECT_TRUE(reader.plan.write) << "the program told by writing";
