@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/status.h"
 #include "os/files/descriptor.h"

@@ -4,9 +4,13 @@
 
 namespace tasuki::pager {
 
-void Transport::Traffic::begin(uint64_t more) {
+void Transport::Traffic::count(uint64_t more) {
   swaps++;
   bytes += more;
+}
+
+void Transport::Traffic::begin(uint64_t more) {
+  count(more);
   if (pages++ == 0) since = os::monotonic_seconds();
 }
 
@@ -43,9 +47,7 @@ const std::byte* Transport::read_in_place(const Page& page) {
   Slot slot;
   if (slots_->run(*page.region, page.first, page.units, &slot) < page.units) return nullptr;
   const std::byte* const at = store_->read_in_place(slot, page.units);
-  if (at == nullptr) return nullptr;
-  in_.begin(page.units * kUnit);
-  in_.end();
+  if (at != nullptr) in_.count(page.units * kUnit);
   return at;
 }
 

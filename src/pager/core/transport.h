@@ -54,6 +54,7 @@ class Transport {
     uint64_t swaps = 0, bytes = 0;
     uint32_t pages = 0;  // under way
     double since = 0, busy = 0;
+    void count(uint64_t more);
     void begin(uint64_t more);
     void end();
   };

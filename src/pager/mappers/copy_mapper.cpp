@@ -71,8 +71,7 @@ class CopyMapper final : public Mapper {
     return {};
   }
   Status remap(std::byte* at, Pieces* pieces, bool writable) override {
-    size_t bytes = 0;
-    for (const Piece& p : *pieces) bytes += p.units * kUnit;
+    const size_t bytes = units_of(*pieces) * kUnit;
     pieces->clear();
     if (writable)
       faults_.protect(at, bytes, false);

@@ -3,8 +3,8 @@
 //
 //   move   userfaultfd and UFFDIO_MOVE (Linux 6.8): physical pages change their address; nothing is copied or cleared
 //   copy   userfaultfd with write protection (Linux 5.7): UFFDIO_COPY in; protect, send from where it is, then discard
-//   sigbus as move, but the thread that faults serves itself, in the handler of SIGBUS; small pages that are only read
-//          as copy, and those of them that are still clean are discarded many at once
+//   sigbus as move, but the thread that faults serves itself, in the handler of SIGBUS; small pages come as with copy,
+//          and leave many at once while they are clean
 //   signal SIGSEGV and a memory file mapped twice: where userfaultfd is not permitted
 //
 // Ways that lose data, seen: copying a page and then discarding it (a write in between is lost); mprotect and
@@ -32,6 +32,11 @@ struct Piece {  // of a buffer
   bool zero = false;  // fresh from the system, all bytes 0
 };
 using Pieces = OwnVector<Piece>;
+inline uint32_t units_of(const Pieces& pieces) {
+  uint32_t units = 0;
+  for (const Piece& p : pieces) units += p.units;
+  return units;
+}
 
 // Serves faults in the threads that make them, in the handler of a signal.
 class FaultServer {

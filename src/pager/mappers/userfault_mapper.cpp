@@ -6,9 +6,8 @@
 // region at the moment). Taking a buffer makes nothing hollow; mapping it does. As nobody ever touches a
 // hollow unit, the arena can be watched like the regions, which UFFDIO_MOVE asks of a destination.
 //
-// A small page that is only read is copied instead (sigbus), so that it can be write-protected, and discarded
-// with others while it is clean. Its physical page is not one of the arena's, so buffers become too many:
-// trim().
+// A small page is copied instead (sigbus): write-protected if it is only read, and discarded with others
+// while it is clean. Its physical page is not one of the arena's, so buffers become too many: trim().
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -47,7 +46,7 @@ std::string error_text(const char* what, int error) {
 
 class UserfaultMapper : public Mapper {
  public:
-  // With `scattered` small pages that are only read are copied, and dropped together.
+  // With `scattered` small pages are copied, and dropped together while they are clean.
   UserfaultMapper(os::UserFault faults, bool user_mode_only, std::optional<os::Scattered> scattered = {})
       : regions_(std::move(faults)), user_mode_only_(user_mode_only), scattered_(std::move(scattered)) {}
   ~UserfaultMapper() override {
@@ -89,9 +88,7 @@ class UserfaultMapper : public Mapper {
   }
 
   Status map(std::byte* at, Pieces* pieces, bool writable) override {
-    uint32_t units = 0;
-    for (const Piece& p : *pieces) units += p.units;
-    if (copies(units)) {  // the buffers stay as they are
+    if (copies(units_of(*pieces))) {  // the buffers stay as they are
       const Status copied = regions_.copy_in(at, *pieces, !writable);
       give(pieces);
       return copied;
@@ -298,19 +295,16 @@ class UserfaultMapper : public Mapper {
   // Of extents_; how many are gone.
   size_t discard_together(size_t count) {
     size_t i = scattered_ ? scattered_->discard(extents_.data(), count) : 0;
-    for (; i < count; i++) {
-      const auto& [at, bytes] = extents_[i];
-      if (madvise(at, bytes, MADV_DONTNEED) == 0) continue;
-      unlock_all();
-      if (madvise(at, bytes, MADV_DONTNEED) != 0) break;
-    }
+    while (i < count && discard_memory(extents_[i].at, extents_[i].bytes)) i++;
     return i;
   }
 
-  bool hollow_out(std::byte* buffer) {
-    if (madvise(buffer, kUnit, MADV_DONTNEED) == 0) return true;
+  bool hollow_out(std::byte* buffer) { return discard_memory(buffer, kUnit); }
+
+  bool discard_memory(void* at, size_t bytes) {
+    if (madvise(at, bytes, MADV_DONTNEED) == 0) return true;
     unlock_all();
-    return madvise(buffer, kUnit, MADV_DONTNEED) == 0;
+    return madvise(at, bytes, MADV_DONTNEED) == 0;
   }
 
   void unlock_all() {

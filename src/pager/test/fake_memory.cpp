@@ -211,9 +211,7 @@ void FakeMapper::give(Pieces* pieces) {
 
 Status FakeMapper::map(std::byte* at, Pieces* pieces, bool writable) {
   const std::lock_guard lock(mutex_);
-  uint32_t units = 0;
-  for (const Piece& p : *pieces) units += p.units;
-  if (!writable && !maps_protected(units)) violated("maps a page read-only");
+  if (!writable && !maps_protected(units_of(*pieces))) violated("maps a page read-only");
   std::byte* to = at;
   for (const Piece& p : *pieces)
     for (uint32_t i = 0; i < p.units; i++, to += kUnit) {

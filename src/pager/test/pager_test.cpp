@@ -13,43 +13,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
-#include <new>
 #include <random>
 #include <thread>
 #include <utility>
 
-#include "os/memory/mapping.h"
-#include "os/memory/scattered.h"
-#include "os/process/signals.h"
-#include "pager/mappers/mapper.h"
-#include "pager/stores/ram_store.h"
-#include "pager/test/fake_memory.h"
-
-namespace {
-
-// Where a thread serves its own fault, it may have been interrupted in malloc.
-thread_local bool t_in_handler = false;
-std::atomic<uint64_t> g_allocated_in_handlers{0}, g_handlers{0};
-
-}  // namespace
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-void* operator new(size_t bytes) {
-  if (t_in_handler) g_allocated_in_handlers++;
-  if (void* p = malloc(bytes)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept {
-  if (t_in_handler) g_allocated_in_handlers++;
-  free(p);
-}
-void operator delete(void* p, size_t) noexcept {
-  operator delete(p);
-}
-#pragma GCC diagnostic pop
+#include "pager/test/running_pager.h"
 
 namespace tasuki::pager {
 namespace {
@@ -62,86 +31,9 @@ const char* name_of(Faults way) {
   return kNames[static_cast<int>(way)];
 }
 
-// A pager that serves, with a store that answers at once (`direct`) or late and out of order.
-class Running {
- public:
-  explicit Running(const Options& options, uint64_t slots = 20'000, bool direct = true) {
-    if (direct) {
-      Result<std::unique_ptr<RamStore>> made = RamStore::create(kUnit, slots);
-      EXPECT_TRUE(made.ok());
-      store_ = std::move(made.value());
-    } else {
-      store_ = std::make_unique<SlowStore>(slots, SlowStore::Behaviour{.run = 1000, .patience = 3}, 1);
-    }
-    Result<std::unique_ptr<Pager>> pager = Pager::create(options, store_.get());
-    status_ = pager.status();
-    if (!pager.ok()) return;
-    pager_ = std::move(pager.value());
-    const os::SignalsBlocked blocked;
-    serving_ = std::thread([this] {
-      const Status served = pager_->serve();
-      if (!served.ok()) {
-        fprintf(stderr, "serve: %s\n", served.message().c_str());
-        _exit(99);  // as a program would: no access to cluster memory returns any more
-      }
-    });
-  }
-  ~Running() {
-    if (pager_ == nullptr) return;
-    pager_->stop();
-    serving_.join();
-  }
-
-  const Status& status() const { return status_; }
-  Pager* operator->() const { return pager_.get(); }
-  template <class T = uint64_t>
-  T* allocate(size_t bytes, size_t alignment = 64, size_t page_bytes = 0) const {
-    Result<void*> got = pager_->allocate(bytes, alignment, page_bytes);
-    EXPECT_TRUE(got.ok()) << got.status().message();
-    return got.ok() ? static_cast<T*>(got.value()) : nullptr;
-  }
-
- private:
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Pager> pager_;
-  std::thread serving_;
-  Status status_;
-};
-
-#define SKIP_IF_NOT_PERMITTED(running) \
-  if (!(running).status().ok()) GTEST_SKIP() << "not permitted here: " << (running).status().message()
-
-Options small(Faults way, uint64_t units = 128) {
-  Options options;
-  options.faults = way;
-  options.local_bytes = units * kUnit;
-  return options;
-}
-
 uint64_t increments(uint64_t usual) {
   const char* wanted = getenv("TASUKI_TEST_INCREMENTS");
   return wanted == nullptr ? usual : strtoull(wanted, nullptr, 10);
-}
-
-// Threads that add one to random words of shared pages, many more than are local. Each visit of a page makes
-// a few increments, so that pages leave between two of them often enough and the test ends.
-void hammer(uint64_t* words, uint64_t units, int threads, uint64_t total) {
-  constexpr uint64_t kVisit = 50, kWords = kUnit / 8;
-  std::vector<std::thread> all;
-  for (int t = 0; t < threads; t++)
-    all.emplace_back([=] {
-      std::mt19937_64 random(static_cast<uint64_t>(t));
-      for (uint64_t done = 0; done < total / static_cast<uint64_t>(threads); done += kVisit) {
-        uint64_t* unit = words + random() % units * kWords;
-        for (uint64_t i = 0; i < kVisit; i++)
-          std::atomic_ref(unit[random() % kWords]).fetch_add(1, std::memory_order_relaxed);
-      }
-    });
-  for (std::thread& t : all) t.join();
-  const uint64_t each = (total / static_cast<uint64_t>(threads) + kVisit - 1) / kVisit * kVisit;
-  uint64_t sum = 0;
-  for (uint64_t i = 0; i < units * kWords; i++) sum += words[i];
-  EXPECT_EQ(sum, each * static_cast<uint64_t>(threads)) << "updates are lost";
 }
 
 using Combination = std::tuple<Faults, Protocol, size_t>;
@@ -282,7 +174,7 @@ TEST_P(Ways, AdviceChangesNoContents) {
     SKIP_IF_NOT_PERMITTED(pager);
     constexpr uint64_t kUnits = 1000;
     auto* words = pager.allocate(kUnits * kUnit);
-    for (uint64_t u = 0; u < kUnits; u++) words[u * 512] = u;
+    number_units(words, kUnits);
     std::atomic<bool> end{false};
     std::thread other([&] {
       std::mt19937_64 random(2);
@@ -442,7 +334,7 @@ TEST_P(Ways, AChildOfForkHasNoClusterMemory) {
   Running pager(small(GetParam()), 4000);
   SKIP_IF_NOT_PERMITTED(pager);
   auto* words = pager.allocate(512 * kUnit);
-  for (uint64_t u = 0; u < 512; u++) words[u * 512] = u;
+  number_units(words, 512);
   std::atomic<bool> end{false};
   std::thread other([&] {  // the parent goes on meanwhile
     std::mt19937_64 random(1);
@@ -500,7 +392,7 @@ int alone(Faults way, const std::function<void(Running&, uint64_t*)>& work) {
     Running pager(small(way), 4000);
     if (!pager.status().ok()) _exit(77);
     auto* words = pager.allocate(512 * kUnit);
-    for (uint64_t u = 0; u < 512; u++) words[u * 512] = u;
+    number_units(words, 512);
     work(pager, words);
     _exit(0);
   });
@@ -614,9 +506,7 @@ TEST_P(Ways, ManyThreadsInFaultsAtOnce) {
 
 // With SIGSEGV threads in faults share 512 places to wait in, which change hands before everybody has looked.
 TEST(Pager, MoreThreadsInFaultsThanPlacesToWait) {
-  Options options = small(Faults::signal, 64);
-  options.page_bytes = kUnit;
-  options.prefetch = Prefetch::off;
+  Options options = single_units(Faults::signal, 64);
   Running pager(options, 8000);
   SKIP_IF_NOT_PERMITTED(pager);
   constexpr uint64_t kUnits = 2000, kThreads = 900, kEach = 40;
@@ -633,231 +523,8 @@ TEST(Pager, MoreThreadsInFaultsThanPlacesToWait) {
   EXPECT_EQ(sum, kThreads * kEach);
 }
 
-TEST(Pager, AThreadThatServesItselfAllocatesNothing) {
-  for (const Protocol protocol : {Protocol::ahead, Protocol::cs, Protocol::as1}) {
-    for (const ReplacementPolicy policy : {ReplacementPolicy::clock, ReplacementPolicy::address}) {
-      Options options = small(Faults::userfault_sigbus, 256);
-      options.protocol = protocol;
-      options.replacement = policy;
-      options.enter = [] {
-        t_in_handler = true;
-        g_handlers++;
-      };
-      options.leave = [] { t_in_handler = false; };
-      Running pager(options, 4000);
-      SKIP_IF_NOT_PERMITTED(pager);
-      auto* words = pager.allocate(1000 * kUnit);
-      g_allocated_in_handlers = g_handlers = 0;
-      for (int pass = 0; pass < 3; pass++)
-        for (uint64_t u = 0; u < 1000; u++) words[u * 512] += u;
-      for (uint64_t u = 0; u < 1000; u++) EXPECT_EQ(std::exchange(words[u * 512], 0), 3 * u);
-      hammer(words, 1000, 4, 100'000);
-      EXPECT_GT(g_handlers, 500u);
-      EXPECT_EQ(g_allocated_in_handlers, 0u);
-    }
-  }
-}
-
-// Small pages that are only read leave without a transfer, in the memory that they are to use.
-TEST(Pager, PagesThatAreOnlyReadAreDroppedTogether) {
-  if (!os::Scattered::open().ok()) GTEST_SKIP() << "not in this kernel";
-  constexpr uint64_t kUnits = 8000;
-  Options options = small(Faults::userfault_sigbus, 1000);
-  options.page_bytes = kUnit;
-  options.prefetch = Prefetch::off;
-  Running pager(options, kUnits);
-  SKIP_IF_NOT_PERMITTED(pager);
-  auto* words = pager.allocate(kUnits * kUnit);
-  for (uint64_t u = 0; u < kUnits; u++) words[u * 512] = u;
-  for (uint64_t u = 0; u < kUnits; u++) ASSERT_EQ(words[u * 512], u);  // now the store has all of them
-  const auto resident = [] {
-    std::ifstream file("/proc/self/statm");
-    uint64_t size = 0, pages = 0;
-    file >> size >> pages;
-    return pages;
-  };
-  const uint64_t before = resident();
-  const Stats written = pager->stats();
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < 3; t++)
-    threads.emplace_back([=] {
-      std::mt19937_64 random(t);
-      for (int i = 0; i < 20'000; i++) {
-        const uint64_t u = random() % kUnits;
-        ASSERT_EQ(words[u * 512], u);
-      }
-    });
-  for (std::thread& t : threads) t.join();
-  const Stats read = pager->stats();
-  EXPECT_GE(read.drops - written.drops, 40'000u);
-  EXPECT_LE(read.swaps_out - written.swaps_out, 1000u) << "those that were written before";
-  EXPECT_LE(resident(), before + 300);
-}
-
-// Threads that come to read and to write the same pages while these are put in place and dropped.
-TEST(Pager, ReadersAndWritersMeetInPagesThatCome) {
-  for (const Copies copies : {Copies::cache, Copies::exclusive}) {
-    constexpr uint64_t kUnits = 400, kThreads = 6;
-    Options options = small(Faults::userfault_sigbus, 64);
-    options.page_bytes = kUnit;
-    options.prefetch = Prefetch::off;
-    options.copies = copies;
-    Running pager(options, kUnits + 64);
-    SKIP_IF_NOT_PERMITTED(pager);
-    auto* words = pager.allocate(kUnits * kUnit);
-    for (uint64_t u = 0; u < kUnits; u++) words[u * 512] = 0;
-    std::atomic<uint64_t> added{0};
-    std::vector<std::thread> threads;
-    for (uint64_t t = 0; t < kThreads; t++)
-      threads.emplace_back([&, t] {
-        std::mt19937_64 random(7);  // all of them walk over the same pages
-        std::mt19937_64 mine(t);
-        std::vector<uint64_t> seen(kUnits);
-        for (int i = 0; i < 20'000; i++) {
-          const uint64_t u = random() % kUnits;
-          std::atomic_ref word(words[u * 512]);
-          if (mine() % 4 == 0) {
-            word.fetch_add(1);
-            added.fetch_add(1);
-          }
-          const uint64_t now = word.load();
-          ASSERT_GE(now, seen[u]) << "an update is lost";
-          seen[u] = now;
-        }
-      });
-    for (std::thread& t : threads) t.join();
-    uint64_t sum = 0;
-    for (uint64_t u = 0; u < kUnits; u++) sum += words[u * 512];
-    EXPECT_EQ(sum, added.load());
-  }
-}
-
-// However the page leaves after that.
-TEST(Pager, WhatTheProgramDiscardsOfAPageThatItHasReadStaysZero) {
-  constexpr uint64_t kUnits = 2000;
-  Options options = small(Faults::userfault_sigbus, 256);
-  options.page_bytes = kUnit;
-  options.prefetch = Prefetch::off;
-  Running pager(options, kUnits);
-  SKIP_IF_NOT_PERMITTED(pager);
-  auto* words = pager.allocate(kUnits * kUnit);
-  const auto pass = [&](uint64_t from) {
-    uint64_t sum = 0;
-    for (uint64_t u = from; u < kUnits; u++) sum += words[u * 512];
-    return sum;
-  };
-  for (uint64_t u = 0; u < kUnits; u++) words[u * 512] = 7;
-  for (uint64_t u = 0; u < 50; u++) {
-    ASSERT_EQ(pass(1000), 7000u);
-    uint64_t* const word = words + u * 512;
-    ASSERT_EQ(*word, 7u);
-    ASSERT_EQ(madvise(word, kUnit, MADV_DONTNEED), 0);
-    const bool leaves_alone = u % 2 == 0;
-    ASSERT_TRUE(pager->advise(word, kUnit, leaves_alone ? Advice::done_with : Advice::normal).ok());
-    ASSERT_EQ(*word, 0u);
-    ASSERT_EQ(pass(1000), 7000u);
-    ASSERT_EQ(*word, 0u) << "its old contents have come back";
-  }
-}
-
-// Phases of small and of large pages, and allocations that come and go: the pager's own mappings do not grow.
-TEST(Pager, BuffersAreUsedAgain) {
-  for (const Faults faults : {Faults::userfault_sigbus, Faults::userfault_user_mode}) {
-    constexpr uint64_t kUnits = 8000;
-    Running pager(small(faults, 2000), 3 * kUnits);
-    SKIP_IF_NOT_PERMITTED(pager);
-    auto* words = pager.allocate(kUnits * kUnit);
-    for (uint64_t u = 0; u < kUnits; u++) words[u * 512] = u;
-    std::mt19937_64 random(1);
-    size_t before = 0;
-    for (int cycle = 0; cycle < 8; cycle++) {
-      for (int i = 0; i < 5000; i++) {
-        const uint64_t u = random() % kUnits;
-        ASSERT_EQ(words[u * 512], u);
-      }
-      Result<void*> got = pager->allocate(kUnits * kUnit, 1, 64 * kUnit);
-      ASSERT_TRUE(got.ok()) << got.status().message();
-      auto* large = static_cast<uint64_t*>(got.value());
-      for (uint64_t u = 0; u < kUnits; u++) large[u * 512] = u;
-      for (uint64_t u = 0; u < kUnits; u++) ASSERT_EQ(large[u * 512], u);
-      ASSERT_TRUE(pager->free(large).ok());
-      if (cycle == 2) before = os::count_mappings();
-    }
-    EXPECT_LE(os::count_mappings(), before + 4);
-  }
-}
-
-// A thread that serves its fault on a small alternate stack uses no byte below it.
-TEST(Pager, EightKiBOfAlternateStackAreEnough) {
-  Options options = small(Faults::userfault_sigbus, 256);
-  options.page_bytes = kUnit;
-  options.prefetch = Prefetch::off;
-  Running pager(options, 4000);
-  SKIP_IF_NOT_PERMITTED(pager);
-  constexpr size_t kStack = 8192, kMargin = 1536;  // what a processor with wider registers saves
-  auto* words = pager.allocate(2000 * kUnit);
-  for (uint64_t u = 0; u < 2000; u++) words[u * 512] = u;
-  auto* const memory = static_cast<std::byte*>(os::map_memory(2 * kStack));
-  ASSERT_NE(memory, nullptr);
-  memset(memory, 0x5a, 2 * kStack);
-  stack_t stack = {}, previous = {};
-  stack.ss_sp = memory + kStack;
-  stack.ss_size = kStack;
-  ASSERT_EQ(sigaltstack(&stack, &previous), 0);
-  std::mt19937_64 random(1);
-  for (int i = 0; i < 20'000; i++) {
-    const uint64_t u = random() % 2000;
-    EXPECT_EQ(words[u * 512], u);
-    if (i % 4 == 0) words[u * 512] = u;
-  }
-  ASSERT_EQ(sigaltstack(&previous, nullptr), 0);
-  size_t untouched = 0;
-  while (untouched < 2 * kStack && memory[untouched] == std::byte{0x5a}) untouched++;
-  EXPECT_GE(untouched, kStack + kMargin);
-  os::unmap(memory, 2 * kStack);
-}
-
-// Of pages that are read and then written most come writable at once.
-TEST(Pager, PagesThatAreReadAndThenWrittenComeWritable) {
-  Options options = small(Faults::userfault_sigbus, 256);
-  options.page_bytes = kUnit;
-  options.prefetch = Prefetch::off;
-  Running pager(options, 4000);
-  SKIP_IF_NOT_PERMITTED(pager);
-  constexpr uint64_t kUnits = 2000;
-  auto* words = pager.allocate(kUnits * kUnit);
-  std::vector<uint64_t> expected(kUnits);
-  std::mt19937_64 random(1);
-  for (int i = 0; i < 40'000; i++) {
-    const uint64_t u = random() % kUnits;
-    ASSERT_EQ(words[u * 512], expected[u]);
-    words[u * 512] = ++expected[u];
-  }
-  const Stats stats = pager->stats();
-  EXPECT_LE(stats.write_faults, stats.faults / 5);
-}
-
-// Whether it serves itself or waits for the pager's thread.
-TEST(Pager, AFaultLeavesTheSignalsThatAThreadBlocks) {
-  Options options = small(Faults::userfault_sigbus);
-  Running pager(options, 4000, false);
-  SKIP_IF_NOT_PERMITTED(pager);
-  auto* words = pager.allocate(512 * kUnit);
-  sigset_t blocked, now;
-  sigemptyset(&blocked);
-  sigaddset(&blocked, SIGUSR1);
-  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &blocked, nullptr), 0);
-  hammer(words, 512, 1, 20'000);
-  for (uint64_t u = 0; u < 512; u++) words[u * 512] = u;
-  ASSERT_EQ(pthread_sigmask(SIG_UNBLOCK, &blocked, &now), 0);
-  EXPECT_EQ(sigismember(&now, SIGUSR1), 1) << "faults leave a thread's mask as it is";
-  EXPECT_EQ(sigismember(&now, SIGALRM), 0);
-}
-
 TEST_P(Ways, MoreSmallPagesThanTheSystemHasMappings) {
-  Options options = small(GetParam(), 70'000);  // vm.max_map_count is usually 65530
-  options.page_bytes = kUnit;
-  options.prefetch = Prefetch::off;
+  Options options = single_units(GetParam(), 70'000);  // vm.max_map_count is usually 65530
   Running pager(options, 200'000);
   SKIP_IF_NOT_PERMITTED(pager);
   constexpr uint64_t kUnits = 200'000;

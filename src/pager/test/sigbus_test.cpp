@@ -1,0 +1,259 @@
+// The pager where threads serve their own faults, in the handler of SIGBUS.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "os/memory/mapping.h"
+#include "os/memory/scattered.h"
+#include "pager/test/running_pager.h"
+
+namespace {
+
+// Where a thread serves its own fault, it may have been interrupted in malloc.
+thread_local bool t_in_handler = false;
+std::atomic<uint64_t> g_allocated_in_handlers{0}, g_handlers{0};
+
+}  // namespace
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+void* operator new(size_t bytes) {
+  if (t_in_handler) g_allocated_in_handlers++;
+  if (void* p = malloc(bytes)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept {
+  if (t_in_handler) g_allocated_in_handlers++;
+  free(p);
+}
+void operator delete(void* p, size_t) noexcept {
+  operator delete(p);
+}
+#pragma GCC diagnostic pop
+
+namespace tasuki::pager {
+namespace {
+
+TEST(Sigbus, AThreadThatServesItselfAllocatesNothing) {
+  for (const Protocol protocol : {Protocol::ahead, Protocol::cs, Protocol::as1}) {
+    for (const ReplacementPolicy policy : {ReplacementPolicy::clock, ReplacementPolicy::address}) {
+      Options options = small(Faults::userfault_sigbus, 256);
+      options.protocol = protocol;
+      options.replacement = policy;
+      options.enter = [] {
+        t_in_handler = true;
+        g_handlers++;
+      };
+      options.leave = [] { t_in_handler = false; };
+      Running pager(options, 4000);
+      SKIP_IF_NOT_PERMITTED(pager);
+      auto* words = pager.allocate(1000 * kUnit);
+      g_allocated_in_handlers = g_handlers = 0;
+      for (int pass = 0; pass < 3; pass++)
+        for (uint64_t u = 0; u < 1000; u++) words[u * 512] += u;
+      for (uint64_t u = 0; u < 1000; u++) EXPECT_EQ(std::exchange(words[u * 512], 0), 3 * u);
+      hammer(words, 1000, 4, 100'000);
+      EXPECT_GT(g_handlers, 500u);
+      EXPECT_EQ(g_allocated_in_handlers, 0u);
+    }
+  }
+}
+
+// Small pages that are only read leave without a transfer, in the memory that they are to use.
+TEST(Sigbus, PagesThatAreOnlyReadAreDroppedTogether) {
+  if (!os::Scattered::open().ok()) GTEST_SKIP() << "not in this kernel";
+  constexpr uint64_t kUnits = 8000;
+  Options options = single_units(Faults::userfault_sigbus, 1000);
+  Running pager(options, kUnits);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* words = pager.allocate(kUnits * kUnit);
+  number_units(words, kUnits);
+  for (uint64_t u = 0; u < kUnits; u++) ASSERT_EQ(words[u * 512], u);  // now the store has all of them
+  const auto resident = [] {
+    std::ifstream file("/proc/self/statm");
+    uint64_t size = 0, pages = 0;
+    file >> size >> pages;
+    return pages;
+  };
+  const uint64_t before = resident();
+  const Stats written = pager->stats();
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 3; t++)
+    threads.emplace_back([=] {
+      std::mt19937_64 random(t);
+      for (int i = 0; i < 20'000; i++) {
+        const uint64_t u = random() % kUnits;
+        ASSERT_EQ(words[u * 512], u);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  const Stats read = pager->stats();
+  EXPECT_GE(read.drops - written.drops, 40'000u);
+  EXPECT_LE(read.swaps_out - written.swaps_out, 1000u) << "those that were written before";
+  EXPECT_LE(resident(), before + 300);
+}
+
+// Threads that come to read and to write the same pages while these are put in place and dropped.
+TEST(Sigbus, ReadersAndWritersMeetInPagesThatCome) {
+  for (const Copies copies : {Copies::cache, Copies::exclusive}) {
+    constexpr uint64_t kUnits = 400, kThreads = 6;
+    Options options = single_units(Faults::userfault_sigbus, 64);
+    options.copies = copies;
+    Running pager(options, kUnits + 64);
+    SKIP_IF_NOT_PERMITTED(pager);
+    auto* words = pager.allocate(kUnits * kUnit);
+    for (uint64_t u = 0; u < kUnits; u++) words[u * 512] = 0;
+    std::atomic<uint64_t> added{0};
+    std::vector<std::thread> threads;
+    for (uint64_t t = 0; t < kThreads; t++)
+      threads.emplace_back([&, t] {
+        std::mt19937_64 random(7);  // all of them walk over the same pages
+        std::mt19937_64 mine(t);
+        std::vector<uint64_t> seen(kUnits);
+        for (int i = 0; i < 20'000; i++) {
+          const uint64_t u = random() % kUnits;
+          std::atomic_ref word(words[u * 512]);
+          if (mine() % 4 == 0) {
+            word.fetch_add(1);
+            added.fetch_add(1);
+          }
+          const uint64_t now = word.load();
+          ASSERT_GE(now, seen[u]) << "an update is lost";
+          seen[u] = now;
+        }
+      });
+    for (std::thread& t : threads) t.join();
+    uint64_t sum = 0;
+    for (uint64_t u = 0; u < kUnits; u++) sum += words[u * 512];
+    EXPECT_EQ(sum, added.load());
+  }
+}
+
+// However the page leaves after that.
+TEST(Sigbus, WhatTheProgramDiscardsOfAPageThatItHasReadStaysZero) {
+  constexpr uint64_t kUnits = 2000;
+  Options options = single_units(Faults::userfault_sigbus, 256);
+  Running pager(options, kUnits);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* words = pager.allocate(kUnits * kUnit);
+  const auto pass = [&](uint64_t from) {
+    uint64_t sum = 0;
+    for (uint64_t u = from; u < kUnits; u++) sum += words[u * 512];
+    return sum;
+  };
+  for (uint64_t u = 0; u < kUnits; u++) words[u * 512] = 7;
+  for (uint64_t u = 0; u < 50; u++) {
+    ASSERT_EQ(pass(1000), 7000u);
+    uint64_t* const word = words + u * 512;
+    ASSERT_EQ(*word, 7u);
+    ASSERT_EQ(madvise(word, kUnit, MADV_DONTNEED), 0);
+    const bool leaves_alone = u % 2 == 0;
+    ASSERT_TRUE(pager->advise(word, kUnit, leaves_alone ? Advice::done_with : Advice::normal).ok());
+    ASSERT_EQ(*word, 0u);
+    ASSERT_EQ(pass(1000), 7000u);
+    ASSERT_EQ(*word, 0u) << "its old contents have come back";
+  }
+}
+
+// Phases of small and of large pages, and allocations that come and go: the pager's own mappings do not grow.
+TEST(Sigbus, BuffersAreUsedAgain) {
+  for (const Faults faults : {Faults::userfault_sigbus, Faults::userfault_user_mode}) {
+    constexpr uint64_t kUnits = 8000;
+    Running pager(small(faults, 2000), 3 * kUnits);
+    SKIP_IF_NOT_PERMITTED(pager);
+    auto* words = pager.allocate(kUnits * kUnit);
+    number_units(words, kUnits);
+    std::mt19937_64 random(1);
+    size_t before = 0;
+    for (int cycle = 0; cycle < 8; cycle++) {
+      for (int i = 0; i < 5000; i++) {
+        const uint64_t u = random() % kUnits;
+        ASSERT_EQ(words[u * 512], u);
+      }
+      Result<void*> got = pager->allocate(kUnits * kUnit, 1, 64 * kUnit);
+      ASSERT_TRUE(got.ok()) << got.status().message();
+      auto* large = static_cast<uint64_t*>(got.value());
+      number_units(large, kUnits);
+      for (uint64_t u = 0; u < kUnits; u++) ASSERT_EQ(large[u * 512], u);
+      ASSERT_TRUE(pager->free(large).ok());
+      if (cycle == 2) before = os::count_mappings();
+    }
+    EXPECT_LE(os::count_mappings(), before + 4);
+  }
+}
+
+// A thread that serves its fault on a small alternate stack uses no byte below it.
+TEST(Sigbus, EightKiBOfAlternateStackAreEnough) {
+  Options options = single_units(Faults::userfault_sigbus, 256);
+  Running pager(options, 4000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  constexpr size_t kStack = 8192, kMargin = 1536;  // what a processor with wider registers saves
+  auto* words = pager.allocate(2000 * kUnit);
+  number_units(words, 2000);
+  auto* const memory = static_cast<std::byte*>(os::map_memory(2 * kStack));
+  ASSERT_NE(memory, nullptr);
+  memset(memory, 0x5a, 2 * kStack);
+  stack_t stack = {}, previous = {};
+  stack.ss_sp = memory + kStack;
+  stack.ss_size = kStack;
+  ASSERT_EQ(sigaltstack(&stack, &previous), 0);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20'000; i++) {
+    const uint64_t u = random() % 2000;
+    EXPECT_EQ(words[u * 512], u);
+    if (i % 4 == 0) words[u * 512] = u;
+  }
+  ASSERT_EQ(sigaltstack(&previous, nullptr), 0);
+  size_t untouched = 0;
+  while (untouched < 2 * kStack && memory[untouched] == std::byte{0x5a}) untouched++;
+  EXPECT_GE(untouched, kStack + kMargin);
+  os::unmap(memory, 2 * kStack);
+}
+
+// Of pages that are read and then written most come writable at once.
+TEST(Sigbus, PagesThatAreReadAndThenWrittenComeWritable) {
+  Options options = single_units(Faults::userfault_sigbus, 256);
+  Running pager(options, 4000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  constexpr uint64_t kUnits = 2000;
+  auto* words = pager.allocate(kUnits * kUnit);
+  std::vector<uint64_t> expected(kUnits);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 40'000; i++) {
+    const uint64_t u = random() % kUnits;
+    ASSERT_EQ(words[u * 512], expected[u]);
+    words[u * 512] = ++expected[u];
+  }
+  const Stats stats = pager->stats();
+  EXPECT_LE(stats.write_faults, stats.faults / 5);
+}
+
+// Whether it serves itself or waits for the pager's thread.
+TEST(Sigbus, AFaultLeavesTheSignalsThatAThreadBlocks) {
+  Options options = small(Faults::userfault_sigbus);
+  Running pager(options, 4000, false);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* words = pager.allocate(512 * kUnit);
+  sigset_t blocked, now;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &blocked, nullptr), 0);
+  hammer(words, 512, 1, 20'000);
+  number_units(words, 512);
+  ASSERT_EQ(pthread_sigmask(SIG_UNBLOCK, &blocked, &now), 0);
+  EXPECT_EQ(sigismember(&now, SIGUSR1), 1) << "faults leave a thread's mask as it is";
+  EXPECT_EQ(sigismember(&now, SIGALRM), 0);
+}
+
+}  // namespace
+}  // namespace tasuki::pager
