@@ -5,7 +5,7 @@ without one; nothing else.
     exports.py LIBRARY VERSION [HEADER...] [--also NAME...] [--unversioned TABLE] [--wrappers FILE...]
 
 --also: names that no public header declares. --unversioned: a table of gen/ whose functions, and MPI_Finalize, have no version.
---wrappers: sources whose TASUKI_WRAPPER have none either."""
+--wrappers: sources whose TASUKI_WRAPPER have none either, and whose TASUKI_HIDDEN_WRAPPER have libc's and are not the default."""
 import argparse
 import pathlib
 import re
@@ -21,9 +21,10 @@ def declared(path):
 
 
 def wrapped(path):
-    """TASUKI_WRAPPER(type, name, ...), and of a file's own macros, TASUKI_WRAP_OPEN(name), all arguments"""
+    """TASUKI_WRAPPER(type, name, ...), TASUKI_HIDDEN_WRAPPER alike, and of a file's own macros, TASUKI_WRAP_OPEN(name), all arguments"""
     text = pathlib.Path(path).read_text(encoding="utf-8")
     names = set(re.findall(r"^TASUKI_WRAPPER\([^,]+,\s*(\w+)", text, flags=re.M))
+    names |= {name + "@GLIBC_2.2.5" for name in re.findall(r"^TASUKI_HIDDEN_WRAPPER\([^,]+,\s*(\w+)", text, flags=re.M)}
     for arguments in re.findall(r"^TASUKI_WRAP_\w+\(([\w, ]+)\)", text, flags=re.M):
         names |= set(arguments.replace(",", " ").split())
     return names

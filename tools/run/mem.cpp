@@ -224,7 +224,21 @@ int run(MemOptions* options) {
   const bool is_complete = os::can_read(library);  // the library and the servers are built together
   // (Where no launcher was recognised the ranks find out when MPI starts.)
   const std::string server = os::own_prefix() + "/libexec/tasuki/" + mpi + "/memory-server";
-  if (lends) return is_complete ? execute(job, server, {server}, environment) : 1;
+  const std::string incomplete =
+      is_complete
+          ? ""
+          : "needs " + library +
+                ", which is not there: in a source tree `make build` makes it (`make demo` does not), "
+                "else Tasuki was built without " +
+                mpi;
+  if (lends && is_complete) return execute(job, server, {server}, environment);
+  if (lends) {
+    // A launcher ends the job at the first rank that fails: only one that has said why may, the first of its
+    // host, which is rank 0 where that is.
+    if (job.local_rank > 0) return 0;
+    log(LogLevel::error, "tasuki mem %s", incomplete.c_str());
+    return 1;
+  }
 
   if (!settings.ok()) {
     log(LogLevel::error, "%s", settings.message().c_str());
@@ -245,10 +259,7 @@ int run(MemOptions* options) {
         "cannot get Tasuki's library (LD_PRELOAD cannot name a directory with a blank or a colon, and Tasuki "
         "is in " +
         os::own_prefix() + ")";
-  if (why.empty() && !is_complete)
-    why = "needs " + library +
-          ", which is not there: in a source tree `make build` makes it (`make demo` does not), " +
-          "else Tasuki was built without " + mpi;
+  if (why.empty()) why = incomplete;
   if (why.empty() && each && job.launcher != nullptr)
     if (const Status prepared = prepare_rank(job, &environment); !prepared.ok())
       why = "needs " + prepared.message();
