@@ -60,6 +60,7 @@ END
 extras() {
   cat <<'END'
 doxygen                 command doxygen
+redis-tools             command redis-check-rdb
 chromium-headless-shell command chromium-headless-shell chromium chromium-browser google-chrome chrome
 END
 }

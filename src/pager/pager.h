@@ -114,6 +114,16 @@ class Pager {
   // Does the kernel need pin() before it accesses cluster memory?
   virtual bool needs_pin() const = 0;
 
+  // Around a fork, all in the thread that forks, whose signals wait meanwhile. before_fork() waits until
+  // nothing is under way, and nothing happens until one of the other two is called, in the parent and in the
+  // child. The child then has cluster memory as it was, without a pager: it can neither allocate nor free
+  // there, its calls of the kernel need pin(), and a thread of it that touches absent memory with SIGBUS
+  // blocked ends it. False: a child has none (faults by SIGSEGV, servers that are reached by messages,
+  // everything is local), and the other two are not called. Errors: what userfaultfd refuses.
+  virtual bool before_fork() { return false; }
+  virtual void after_fork() {}
+  virtual Status after_fork_in_child() { return {}; }
+
   virtual Stats stats() const = 0;
   virtual std::vector<ThreadStats> thread_stats() const = 0;
   // How faults are caught, for people: "userfaultfd, pages moved".

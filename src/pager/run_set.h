@@ -76,6 +76,25 @@ class RunSet {
     return got;
   }
 
+  // How many units from `first` on are in it.
+  uint64_t run_at(uint64_t first) const {
+    auto at = runs_.upper_bound(first);
+    if (at == runs_.begin()) return 0;
+    --at;
+    const uint64_t end = at->first + at->second;
+    return first < end ? end - first : 0;
+  }
+  // The first unit from `first` on that is in it; UINT64_MAX: none is.
+  uint64_t next_from(uint64_t first) const {
+    if (run_at(first) > 0) return first;
+    const auto at = runs_.upper_bound(first);
+    return at == runs_.end() ? UINT64_MAX : at->first;
+  }
+  void clear() {
+    runs_.clear();
+    total_ = 0;
+  }
+
   // Where the run begins that ends exactly there; `end` if none does.
   uint64_t begin_of_run_to(uint64_t end) const {
     auto at = runs_.lower_bound(end);

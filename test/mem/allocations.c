@@ -148,6 +148,85 @@ static void threads(void) {
   for (int i = 0; i < 4; i++) pthread_join(list[i], NULL);
 }
 
+static int code_of(pid_t child) {
+  int status = 0;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+/* Where a handler of the program's own finds itself: an access that is nobody's. */
+static void on_bus_error(int number) {
+  (void)number;
+  _exit(77);
+}
+
+/* What a child does with memory that it has from its parent, whatever that does meanwhile. Each its own. */
+static int with_inherited(char* p, char* mapped, int depth) {
+  CHECK(is_filled(p, most, 7) && is_filled(mapped, most, 8));
+  FILE* file = tmpfile(); /* the kernel reads and writes it */
+  CHECK(file != NULL && write(fileno(file), p, most) == (ssize_t)most);
+  fill(p, 0, most, 9);
+  if (depth > 0) {
+    const pid_t child = fork();
+    if (child == 0) {
+      CHECK(is_filled(p, most, 9));
+      fill(p, 0, most, 7);
+      _exit(with_inherited(p, mapped, depth - 1));
+    }
+    fill(mapped, 0, MIB, 10);
+    CHECK(code_of(child) == 42);
+    fill(mapped, 0, MIB, 8);
+  }
+  CHECK(is_filled(p, most, 9));
+  CHECK(pread(fileno(file), p, most, 0) == (ssize_t)most && is_filled(p, most, 7));
+  fclose(file);
+  char* larger = realloc(p, most + MIB);
+  CHECK(larger != NULL && is_filled(larger, most, 7));
+  free(larger);
+  CHECK(madvise(mapped + MIB, MIB, MADV_DONTNEED) == 0 && is_zero(mapped + MIB, MIB) &&
+        is_filled(mapped, MIB, 8));
+  fill(mapped, MIB, 2 * MIB, 8);
+  mapped = mremap(mapped, most, most + MIB, MREMAP_MAYMOVE);
+  CHECK(mapped != MAP_FAILED && is_filled(mapped, most, 8) && is_zero(mapped + most, MIB));
+  CHECK(munmap(mapped, most + MIB) == 0);
+  struct sigaction action = {.sa_handler = on_bus_error};
+  CHECK(sigaction(SIGBUS, &action, NULL) == 0);
+  return 42;
+}
+
+static void descendants(void) {
+  char* p = malloc(most);
+  char* mapped = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(p != NULL && mapped != MAP_FAILED);
+  fill(p, 0, most, 7);
+  fill(mapped, 0, most, 8);
+  fflush(stdout);
+  pid_t children[3];
+  for (int i = 0; i < 3; i++) {
+    children[i] = fork();
+    if (children[i] == 0) _exit(with_inherited(p, mapped, i % 2));
+    fill(p, 0, most, 20 + (unsigned)i);
+    fill(mapped, 0, most, 30);
+    CHECK(is_filled(p, most, 20 + (unsigned)i));
+    fill(p, 0, most, 7);
+    fill(mapped, 0, most, 8);
+  }
+  for (int i = 0; i < 3; i++) CHECK(code_of(children[i]) == 42);
+  /* A real bus error stays one. */
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!is_filled(p, most, 7)) _exit(1);
+    struct sigaction action = {.sa_handler = on_bus_error};
+    FILE* empty = tmpfile();
+    volatile char* nothing = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fileno(empty), 0);
+    if (sigaction(SIGBUS, &action, NULL) != 0) _exit(2);
+    _exit(nothing[0]);
+  }
+  CHECK(code_of(child) == 77);
+  free(p);
+  munmap(mapped, most);
+}
+
 /* A child may free what its parent had, allocate, and end; the parent's data are as before. */
 static void forks(void) {
   char* p = malloc(most);
@@ -300,7 +379,9 @@ int main(int argc, char** argv) {
     printf("%s: %d\n", strerror(errno), is_zero(late + 100, most - 100));
     fflush(stdout);
     execv("/bin/echo", list);
-  } else if (strcmp(what, "child") == 0) { /* cluster memory in a child: an end, not wrong data */
+  } else if (strcmp(what, "descendants") == 0) {
+    descendants();
+  } else if (strcmp(what, "child") == 0) { /* an end, not wrong data, where a child has no cluster memory */
     late = malloc(most);
     fill(late, 0, most, 13);
     const pid_t child = fork();

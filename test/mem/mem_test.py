@@ -107,6 +107,31 @@ def numpy(options):
     return Case([python, "figures.py"], local=24, out="out", files={"figures.py": NUMPY})
 
 
+MULTIPROCESSING = b"""import hashlib, multiprocessing, random, subprocess
+data = bytearray(random.Random(1).randbytes(1000) * 40000)
+small = [str(i) * 10 for i in range(200000)]
+def work(k):
+    digest = hashlib.md5(memoryview(data)[k * 4000000:(k + 1) * 4000000])
+    digest.update("".join(small[k::8]).encode())
+    data[39000000 + k * 4096] = 1
+    return digest.hexdigest()
+fork = multiprocessing.get_context("fork")
+with fork.Pool(3) as pool:
+    before = pool.map(work, range(9))
+    data[:20000000] = bytes(20000000)
+    print(before, pool.map(work, range(9)) == before)
+processes = [fork.Process(target=work, args=(k,)) for k in range(3)]
+for process in processes: process.start()
+data[20000000:] = bytes(20000000)
+for process in processes: process.join()
+print([process.exitcode for process in processes], subprocess.run(["echo", "end"], preexec_fn=lambda: None).returncode, sum(data))
+"""
+
+
+def multiprocessing(options):
+    return Case([need("python3"), "children.py"], local=16, files={"children.py": MULTIPROCESSING}, settings=["--mmap", "on"])
+
+
 # --- starts, ends and mistakes
 
 def missing(options):
@@ -245,9 +270,16 @@ def ends(what, **more):
     return case
 
 
-def says_in_child(options):
+def child(options):
     """where the pager has SIGSEGV for itself, what the kernel says of it must do"""
-    return "" if options.faults == "signal" or options.launcher == "double" else "a forked child has no cluster memory"
+    if options.faults == "signal" or options.launcher == "double":
+        return allocations("child", same=False, stdout="killed\ndone child\n")(options)
+    return allocations("child")(options)
+
+
+def child_far(options):
+    """a child does not speak MPI"""
+    return allocations("child", same=False, stdout="killed\ndone child\n", settings=["--window", "off"], says="a forked child has no cluster memory")(options)
 
 
 def file_limit(options):
@@ -256,7 +288,7 @@ def file_limit(options):
                 stdout="Cannot allocate memory after some: 0\nagain: 0\ndone full\n", says="the limit of file sizes (ulimit -f) is below")
 
 
-CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, missing, incomplete, static, mpi_program, each_rank, each_rank_faults, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
+CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, multiprocessing, missing, incomplete, static, child, child_far, mpi_program, each_rank, each_rank_faults, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
                                  script_exec, threads, handlers, loading, plugin, preload, file_limit)}
 CASES.update({
     "sizes": allocations("sizes"),
@@ -273,7 +305,7 @@ CASES.update({
     "exec": allocations("exec", says="replaces itself by /bin/echo"),
     "full": allocations("full", memory=100, swaps=False, same=False, stdout="Cannot allocate memory after some: 1\nagain: 1\ndone full\n",
                         says=re.compile(r"(?s)^(?!.*no room.*no room).*no room for an allocation of \d+ MiB, which fails: \d+ MiB are in use")),
-    "child": allocations("child", same=False, stdout="killed\ndone child\n", says=says_in_child),
+    "descendants": allocations("descendants", settings=["--mmap", "on"]),
     # MPICH's launcher reports the signal of the rank, or the one with which it ended the others.
     "free": allocations("free", same=False, swaps=False, code={"double": [-6], "openmpi": [134], "mpich": [6, 9, 15, 134]},
                         says="is not the beginning of an allocation"),

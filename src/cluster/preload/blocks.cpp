@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "cluster/preload/preload.h"
+#include "cluster/wrappers/forks.h"
 #include "cluster/wrappers/pinning.h"
 #include "elf/loaded.h"
 #include "os/memory/mapping.h"
@@ -71,7 +72,7 @@ void* no_room(size_t bytes) {
   return nullptr;
 }
 
-// In a forked child, where blocks have no memory: their addresses stay theirs. What the child allocates there
+// In a forked child where blocks have no memory: their addresses stay theirs. What the child allocates there
 // would be taken for a part of a block. (Blocks that were never sent anywhere are there still.)
 void keep_addresses() {
   for (const auto& [begin, block] : *g_blocks)
@@ -178,6 +179,10 @@ bool from_libc(const void* code) {
   return g_libc.holds(at) || g_linker.holds(at);
 }
 
+bool is_alone() {
+  return g_alone.load();
+}
+
 bool wants_cluster() {
   return t_internal == 0;
 }
@@ -186,13 +191,14 @@ void activate() {
   g_blocks = new (g_storage) Table;
   dl_iterate_phdr(find_code, nullptr);
   prepare_explanation();
-  pthread_atfork([] { pthread_mutex_lock(&g_lock); }, [] { pthread_mutex_unlock(&g_lock); },
-                 [] {
-                   pthread_mutex_unlock(&g_lock);
-                   deactivate();
-                   keep_addresses();
-                   explain_faults();
-                 });
+  set_fork_hooks({[] { pthread_mutex_lock(&g_lock); }, [] { pthread_mutex_unlock(&g_lock); },
+                  [](bool has_memory) {
+                    pthread_mutex_unlock(&g_lock);
+                    deactivate();
+                    if (has_memory) return;
+                    keep_addresses();
+                    explain_faults();
+                  }});
   g_threshold.store(std::max<size_t>(setting_bytes("TASUKI_MEM_THRESHOLD"), 1));
   // Allocators carve small objects out of what they map, and small objects go to system calls of all kinds:
   // only where the kernel can serve its own faults.

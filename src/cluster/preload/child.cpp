@@ -1,5 +1,5 @@
-// A forked child has no cluster memory. Where it touches some it dies, as it would at any address without
-// memory, but not silently.
+// A forked child that has no cluster memory. Where it touches some it dies, as it would at any address
+// without memory, but not silently.
 #include <signal.h>
 #include <sys/mman.h>
 

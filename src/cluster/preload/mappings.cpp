@@ -177,11 +177,13 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
     errno = ENOMEM;
     return MAP_FAILED;
   }
-  if (all) {
+  if (all && !is_alone()) {
     void* moved = resize(at, length);
     return moved != nullptr ? moved : MAP_FAILED;
   }
-  void* moved = map_cluster(length);
+  void* moved = is_alone()
+                    ? next_mmap()(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                    : map_cluster(length);
   if (moved == MAP_FAILED) return moved;
   memcpy(moved, at, old_length);
   unmapped(place.begin, old_length);

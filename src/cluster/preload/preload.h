@@ -49,6 +49,9 @@ bool is_cluster(const void* p);
 bool from_libc(const void* code);
 inline constexpr size_t kMostOfLibc = 16 << 20;
 
+// A forked child, or the pager has ended: blocks can be read, but neither made nor changed.
+bool is_alone();
+
 // Are allocations of this thread the program's?
 bool wants_cluster();
 

@@ -50,6 +50,13 @@ Status ChecksumStore::put_later(pager::Slot slot, uint32_t units, const std::byt
   return inner_->put_later(slot, units, from, enter_put(slot, units, from, ticket));
 }
 
+bool ChecksumStore::read_aside(pager::Slot slot, uint32_t units, std::byte* to) const {
+  if (!inner_->read_aside(slot, units, to)) return false;
+  for (uint32_t i = 0; i < units; i++)
+    if (XXH3_64bits(to + i * unit_bytes(), unit_bytes()) != sums_[slot + i]) return false;
+  return true;
+}
+
 Status ChecksumStore::note(Status (pager::Store::*ask)(pager::Tickets*), pager::Tickets* completed) {
   const size_t first = completed->size(), unit = unit_bytes();
   const Status status = (inner_->*ask)(completed);

@@ -29,6 +29,8 @@ class ChecksumStore final : public pager::Store {
   Status put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
   Status get_later(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
   Status put_later(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
+  bool read_aside(pager::Slot slot, uint32_t units, std::byte* to) const override;
+  bool can_read_aside() const override { return inner_->can_read_aside(); }
   Status copy_left() override { return inner_->copy_left(); }
   Status release(pager::Slot slot, uint32_t units) override { return inner_->release(slot, units); }
   // EIO: a unit came back that is not the one that went.

@@ -1,6 +1,7 @@
 #include "cluster/transport/cluster_store.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cluster/transport/idle.h"
 #include "os/files/streams.h"
@@ -131,6 +132,13 @@ const std::byte* ClusterStore::read_in_place(pager::Slot slot, uint32_t units) {
   const SlotMap::Place place = map_.find(slot, 0);
   lenders_[place.server].bytes_in += units * unit_;
   return lenders_[place.server].window->at(place.slot);
+}
+
+bool ClusterStore::read_aside(pager::Slot slot, uint32_t units, std::byte* to) const {
+  if (!direct_) return false;
+  const SlotMap::Place place = map_.find(slot, 0);
+  memcpy(to, lenders_[place.server].window->at(place.slot), units * unit_);
+  return true;
 }
 
 Status ClusterStore::copy_left() {

@@ -108,6 +108,7 @@ const sigset_t* never_blocked(const sigset_t* set, sigset_t* room) {
 
 void before_pager_handler() {
   for (Caught& c : g_caught) {
+    if (c.by_pager.load()) continue;  // in a forked child, from its parent
     struct sigaction action = {};
     action.sa_sigaction = on_program_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
@@ -117,6 +118,7 @@ void before_pager_handler() {
 
 void after_pager_handler() {
   for (Caught& c : g_caught) {
+    if (c.by_pager.load()) continue;
     struct sigaction now;
     next_sigaction()(c.number, nullptr, &now);
     if (now.sa_sigaction == on_program_fault)

@@ -10,8 +10,8 @@ namespace tasuki::cluster {
 // the program. `set` itself if it has none of that, or is nullptr; else *room.
 const sigset_t* never_blocked(const sigset_t* set, sigset_t* room);
 
-// Around the creation of the pager, by the thread that creates it: what is installed in between is the
-// pager's.
+// Around the creation of the pager, by the thread that creates it, and of what a forked child has in its
+// place: what is installed in between is the pager's.
 void before_pager_handler();
 void after_pager_handler();
 // After the pager's end, by an internal thread or scope: the program's handler is the process's again.

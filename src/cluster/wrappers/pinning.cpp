@@ -1,7 +1,5 @@
 #include "cluster/wrappers/pinning.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -60,6 +58,10 @@ void Bounds::widen(uintptr_t low, uintptr_t high) {
   }
 }
 
+void Bounds::widen(const Bounds& other) {
+  widen(other.low_.load(), other.high_.load());
+}
+
 void Bounds::clear() {
   high_.store(0);
   low_.store(UINTPTR_MAX);
@@ -70,14 +72,20 @@ void attach_pager(pager::Pager* pager) {
   if (g_blocks.load() == nullptr)
     g_blocks.store(static_cast<std::atomic<uint16_t>*>(os::map_memory(kBlocks * sizeof(uint16_t))));
   g_pager.store(pager);
-  // In the child the pager's thread is missing: a pin would wait for ever.
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { detach_pager(); });
-  (void)registered;
+}
+
+pager::Pager* attached_pager() {
+  return g_pager.load(std::memory_order_acquire);
 }
 
 void detach_pager() {
   g_guarded.clear();
   g_pager.store(nullptr);
+}
+
+void guard_all() {
+  g_used.store(0);  // by threads that the child does not have
+  g_guarded.widen(g_cluster);
 }
 
 void note_allocation(const void* p, size_t bytes) {

@@ -31,6 +31,7 @@ class Bounds {
   bool near(const void* p) const { return near(p, 1); }
   bool any() const { return high_.load(std::memory_order_relaxed) != 0; }
   void widen(uintptr_t low, uintptr_t high);
+  void widen(const Bounds& other);
   void clear();
 
  private:
@@ -38,7 +39,7 @@ class Bounds {
 };
 
 extern Bounds g_cluster;  // every allocation so far
-extern Bounds g_guarded;  // the same where the kernel needs pin(); else, and in a forked child, empty
+extern Bounds g_guarded;  // the same where the kernel needs pin(); else empty
 
 // How many InternalScopes the thread is in. Initial-exec: read in malloc, which must not allocate to read it.
 extern constinit thread_local unsigned t_internal __attribute__((tls_model("initial-exec")));
@@ -51,9 +52,14 @@ class InternalScope {
   InternalScope& operator=(const InternalScope&) = delete;
 };
 
-// The pager serves from now on; it outlives detach_pager(). A forked child is detached.
+// The pager serves from now on; it outlives detach_pager(). A forked child is detached, or reads what there
+// was (forks.h).
 void attach_pager(pager::Pager* pager);
 void detach_pager();
+pager::Pager* attached_pager();  // nullptr: none
+// In a forked child: from now on the kernel must not meet an absent page, whatever it could do for the
+// parent.
+void guard_all();
 // To be called with every allocation before its address is handed out, and before it is freed.
 void note_allocation(const void* p, size_t bytes);
 void forget_allocation(const void* p, size_t bytes);

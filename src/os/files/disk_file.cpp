@@ -4,6 +4,7 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -72,6 +73,11 @@ void cut_off(int fd, uint64_t bytes) {
   // It is only smaller than it might be if that fails.
   const int rc = ftruncate(fd, static_cast<off_t>(bytes));
   static_cast<void>(rc);
+}
+
+FileIdentity identity_of(int fd) {
+  struct stat file;
+  return fstat(fd, &file) == 0 ? FileIdentity{file.st_dev, file.st_ino} : FileIdentity();
 }
 
 bool bypass_page_cache(int fd) {

@@ -18,6 +18,13 @@ int reserve_blocks(int fd, uint64_t had, uint64_t bytes);
 // What lies behind goes back to the file system.
 void cut_off(int fd, uint64_t bytes);
 
+// Which file a descriptor stands for: another one if the program has closed it and opened something else.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+FileIdentity identity_of(int fd);
+
 // Transfers between memory and disk, without a copy in the kernel's page cache (O_DIRECT): memory, offsets
 // and lengths are then multiples of 4096. False: the file system cannot do that.
 bool bypass_page_cache(int fd);

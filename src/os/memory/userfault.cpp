@@ -236,8 +236,8 @@ namespace {
 
 // Not /proc/self: there is nothing behind that when the first thread has ended. The entries are not in memory
 // of malloc, which the thread may have been interrupted in.
-template <size_t kEntries>
-bool read_pagemap(const void* at, size_t pages, uint8_t* present) {
+template <size_t kEntries, class Say>
+bool read_pagemap(const void* at, size_t pages, uint8_t* answers, const Say& say) {
   const int fd = ::open("/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   std::array<uint64_t, kEntries> entries;
@@ -246,22 +246,33 @@ bool read_pagemap(const void* at, size_t pages, uint8_t* present) {
     const size_t n = pages - i < entries.size() ? pages - i : entries.size();
     const off_t where = static_cast<off_t>((number(at) / 4096 + i) * 8);
     ok = pread(fd, entries.data(), n * 8, where) == static_cast<ssize_t>(n * 8);
-    for (size_t k = 0; ok && k < n; k++)
-      present[i + k] = (entries[k] >> 62) != 0;  // bit 63 present, bit 62 swapped
+    for (size_t k = 0; ok && k < n; k++) answers[i + k] = say(entries[k]);
     i += n;
   }
   close(fd);
   return ok;
 }
 
+// Bit 63 present, bit 62 swapped, bit 56 mapped by one process alone.
+bool is_present(uint64_t entry) {
+  return entry >> 62 != 0;
+}
+bool is_alone(uint64_t entry) {
+  return entry >> 63 != 0 && (entry >> 56 & 1) != 0;
+}
+
 }  // namespace
 
 bool present_pages(const void* at, size_t length, uint8_t* present) {
-  return read_pagemap<256>(at, length / 4096, present);
+  return read_pagemap<256>(at, length / 4096, present, is_present);
 }
 
 bool present_page(const void* at, uint8_t* present) {
-  return read_pagemap<1>(at, 1, present);
+  return read_pagemap<1>(at, 1, present, is_present);
+}
+
+bool page_alone(const void* at, uint8_t* alone) {
+  return read_pagemap<1>(at, 1, alone, is_alone);
 }
 
 }  // namespace tasuki::os

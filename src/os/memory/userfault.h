@@ -61,5 +61,8 @@ class UserFault {
 // kernel does not say.
 bool present_pages(const void* at, size_t length, uint8_t* present);
 bool present_page(const void* at, uint8_t* present);  // the same of one, with little stack
+// Whether one page is there, and no other process has it (a child of fork, as long as neither has written to
+// it).
+bool page_alone(const void* at, uint8_t* alone);
 
 }  // namespace tasuki::os

@@ -43,12 +43,15 @@ Engine::Engine(const Options& options, Store* store, std::unique_ptr<Mapper> map
       residency_(options, mapper_.get(), &slots_, &transport_, &wait_times_, &failure_),
       swaps_(options, &residency_, &transport_, &failure_),
       read_ahead_(&regions_, &residency_, &transport_, &swaps_),
-      loop_(options, {mapper_.get(), &regions_, &residency_, &transport_, &swaps_, &read_ahead_, &wait_times_,
-                      &commands_, &turn_, &wakeup_, &failure_}),
+      forks_(mapper_.get(), &slots_),
+      loop_(options, {mapper_.get(), &regions_, &residency_, &transport_, &swaps_, &read_ahead_, &forks_,
+                      &wait_times_, &commands_, &turn_, &wakeup_, &failure_}),
       pins_(&regions_, &residency_, &swaps_, &loop_, &commands_),
-      advisor_(&regions_, &residency_, &swaps_, &read_ahead_, &commands_) {}
+      advisor_(&regions_, &residency_, &swaps_, &read_ahead_, &commands_),
+      store_(store) {}
 
 Result<void*> Engine::allocate(size_t bytes, size_t alignment, size_t page_bytes) {
+  if (child_ != nullptr) return Status::error(ENOMEM, "a forked child has only what its parent had");
   if (bytes == 0) return Status::error(EINVAL, "0 bytes");
   if ((alignment & (alignment - 1)) != 0 || alignment > (1u << 30))
     return Status::error(EINVAL,
@@ -113,6 +116,7 @@ Status Engine::watch(Region* region) {
 }
 
 Status Engine::free(void* p) {
+  if (child_ != nullptr) return {};  // its copy goes with it
   Status status;
   std::unique_ptr<Region> region;
   commands_.run([&] {
@@ -139,6 +143,7 @@ bool Engine::do_free(Region* region) {
 }
 
 Result<void*> Engine::reallocate(void* p, size_t bytes) {
+  if (child_ != nullptr) return Status::error(ENOMEM, "a forked child has only what its parent had");
   const size_t old = size_of(p);
   size_t page_bytes = 0;
   bool found = false, in_place = false;
@@ -169,8 +174,53 @@ Result<void*> Engine::reallocate(void* p, size_t bytes) {
   return fresh;
 }
 
+size_t Engine::pin(const void* p, size_t bytes, bool write) {
+  if (child_ == nullptr) return pins_.pin(p, bytes, write);
+  child_->bring(p, bytes);
+  return bytes;
+}
+
+void Engine::unpin(const void* p, size_t bytes) {
+  if (child_ == nullptr) pins_.unpin(p, bytes);
+}
+
+bool Engine::before_fork() {
+  if (child_ != nullptr) {
+    child_->lock();
+  } else {
+    if (!store_->can_read_aside() || !loop_.hold()) return false;
+    if (!watching_ || !forks_.begin()) {
+      loop_.release();
+      return false;
+    }
+  }
+  regions_.lock_names();
+  return true;
+}
+
+void Engine::after_fork() {
+  regions_.unlock_names();
+  if (child_ != nullptr) return child_->unlock();
+  forks_.end();
+  loop_.release();
+}
+
+// The turn stays taken: nobody has one here any more.
+Status Engine::after_fork_in_child() {
+  regions_.unlock_names();
+  if (child_ == nullptr)
+    child_ = std::make_unique<ForkedChild>(&regions_, &residency_, &slots_, store_);
+  else
+    child_->unlock();
+  return child_->start();
+}
+
 Stats Engine::stats() const {
   Stats stats;
+  if (child_ != nullptr) {
+    stats.local_bytes = options_.local_bytes;
+    return stats;
+  }
   commands_.run([&] {
     const Budget& budget = residency_.budget();
     stats.page_bytes = options_.page_bytes != 0 ? options_.page_bytes : kUnit;
@@ -188,6 +238,7 @@ Stats Engine::stats() const {
 
 std::vector<ThreadStats> Engine::thread_stats() const {
   std::vector<ThreadStats> all;
+  if (child_ != nullptr) return all;
   commands_.run([&] {
     all = wait_times_.threads();
     return true;

@@ -7,6 +7,7 @@
 //   Residency    what is local, and every change of a page's state
 //   Swaps        which page comes, and which leaves for it
 //   ReadAhead    what comes while nobody waits
+//   Forks        children of fork, and ForkedChild, what they have instead of all this
 //   FaultLoop    the pager's thread: faults, and all of the above
 //   Pins, Advisor  what the program asks for by name
 //
@@ -16,6 +17,7 @@
 
 #include "pager/core/advisor.h"
 #include "pager/core/fault_loop.h"
+#include "pager/core/forked_child.h"
 #include "pager/core/pins.h"
 
 namespace tasuki::pager {
@@ -30,10 +32,16 @@ class Engine final : public Pager {
   size_t size_of(const void* p) const override { return regions_.size_of(p); }
   bool touches(const void* p, size_t bytes) const override { return regions_.touches(p, bytes); }
 
-  Status advise(void* p, size_t bytes, Advice advice) override { return advisor_.advise(p, bytes, advice); }
-  size_t pin(const void* p, size_t bytes, bool write) override { return pins_.pin(p, bytes, write); }
-  void unpin(const void* p, size_t bytes) override { pins_.unpin(p, bytes); }
-  bool needs_pin() const override { return !mapper_->serves_kernel(); }
+  Status advise(void* p, size_t bytes, Advice advice) override {
+    return child_ == nullptr ? advisor_.advise(p, bytes, advice) : Status();
+  }
+  size_t pin(const void* p, size_t bytes, bool write) override;
+  void unpin(const void* p, size_t bytes) override;
+  bool needs_pin() const override { return child_ != nullptr || !mapper_->serves_kernel(); }
+
+  bool before_fork() override;
+  void after_fork() override;
+  Status after_fork_in_child() override;
 
   Stats stats() const override;
   std::vector<ThreadStats> thread_stats() const override;
@@ -61,10 +69,13 @@ class Engine final : public Pager {
   Residency residency_;
   Swaps swaps_;
   ReadAhead read_ahead_;
+  Forks forks_;
   FaultLoop loop_;
   Pins pins_;
   Advisor advisor_;
-  bool watching_ = false;  // from now on all regions are watched
+  bool watching_ = false;               // from now on all regions are watched
+  std::unique_ptr<ForkedChild> child_;  // this process is a forked child, without a pager
+  Store* const store_;
 };
 
 }  // namespace tasuki::pager

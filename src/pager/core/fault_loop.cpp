@@ -70,7 +70,7 @@ bool FaultLoop::serve(Fault* fault) {
     if (action == Action::unprotect || action == Action::wake) wait.end();
     return true;
   }
-  if (roles_.swaps->blocked()) return false;
+  if (held() || roles_.swaps->blocked()) return false;
   if (!fault->planned) fault->plan = streams_.fault(region->id(), region->locality(), unit, event.write);
   fault->planned = true;
   if (!roles_.swaps->bring(region, unit, fault->plan, event.write, &wait)) return false;
@@ -208,6 +208,26 @@ void FaultLoop::copy_left() {
   roles_.failure->report(status);
 }
 
+bool FaultLoop::hold() {
+  holders_.fetch_add(1, std::memory_order_relaxed);
+  for (;; os::cpu_yield()) {
+    roles_.turn->lock();
+    if (!roles_.failure->ok()) break;
+    if (quiet()) return true;
+    call();
+    roles_.turn->unlock();
+  }
+  holders_.fetch_sub(1, std::memory_order_relaxed);
+  roles_.turn->unlock();
+  return false;
+}
+
+void FaultLoop::release() {
+  holders_.fetch_sub(1, std::memory_order_relaxed);
+  call();
+  roles_.turn->unlock();
+}
+
 // Something begun that cannot go on at the moment.
 bool FaultLoop::has_waiting() const {
   return !deferred_.empty() || !roles_.read_ahead->empty() || roles_.commands->unfinished();
@@ -231,7 +251,9 @@ bool FaultLoop::work() {
 
 bool FaultLoop::serve_and_prepare() {
   bool any = serve_faults();
+  any = (roles_.forks->descendants() && roles_.forks->look(os::monotonic_seconds())) || any;
   any = roles_.swaps->progress() || any;
+  if (held()) return any;  // what is under way comes to its end
   any = (deferred_.empty() && roles_.read_ahead->step()) || any;
   if (copies_here_ && room_wanted_ == 0) return any;
   if (roles_.swaps->keep_room(roles_.regions->units(), room_wanted_)) return true;
@@ -263,8 +285,9 @@ void FaultLoop::spin() {
 
 // Until what, and for how long at most. Whose turn it is.
 FaultLoop::Rest FaultLoop::plan_rest() const {
-  return {roles_.transport->descriptor(),
-          has_waiting() ? kLookAgainMilliseconds : roles_.transport->longest_rest_ms()};
+  int longest = has_waiting() ? kLookAgainMilliseconds : roles_.transport->longest_rest_ms();
+  if (roles_.forks->descendants() && longest < 0) longest = static_cast<int>(Forks::kLookSeconds * 1000);
+  return {roles_.transport->descriptor(), longest};
 }
 
 void FaultLoop::sleep(const Rest& rest) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "pager/core/forks.h"
 #include "pager/core/read_ahead.h"
 #include "pager/core/swaps.h"
 #include "pager/threads/catcher.h"
@@ -29,6 +30,7 @@ class FaultLoop final : public FaultServer {
     Transport* transport;
     Swaps* swaps;
     ReadAhead* read_ahead;
+    Forks* forks;
     WaitTimes* wait_times;
     Commands* commands;
     Turn* turn;
@@ -45,6 +47,11 @@ class FaultLoop final : public FaultServer {
   void stop();  // any thread
 
   bool serve_here(const os::FaultEvent& event, const sigset_t& before) override;
+
+  // Takes the turn when nothing is under way, neither a transfer nor a page between two states, for a thread
+  // of the program; nothing begins until release(). False: the pager has failed, and the turn is not taken.
+  bool hold();
+  void release();
 
   // False: the fault must wait until something else is over.
   bool serve(Fault* fault);
@@ -66,6 +73,8 @@ class FaultLoop final : public FaultServer {
   bool end_transfers();
   bool work();
   bool serve_and_prepare();
+  bool quiet() const { return roles_.transport->idle() && roles_.transport->pages() == 0 && placing_ == 0; }
+  bool held() const { return holders_.load(std::memory_order_relaxed) > 0; }
   bool has_waiting() const;
   bool has_work() const;
   void call();
@@ -90,9 +99,10 @@ class FaultLoop final : public FaultServer {
   OwnDeque<Fault> deferred_;  // that must wait, oldest first
   double idle_since_ = 0;
   std::atomic<bool> stop_{false}, called_{false};
-  int placing_ = 0;           // threads that place pages
-  int alone_ = 0;             // so many faults are to be served without the pager's thread
-  bool asleep_ = false;       // or about to sleep: it must be woken
+  std::atomic<int> holders_{0};  // threads that wait for hold() or have it
+  int placing_ = 0;              // threads that place pages
+  int alone_ = 0;                // so many faults are to be served without the pager's thread
+  bool asleep_ = false;          // or about to sleep: it must be woken
   uint64_t room_wanted_ = 0;  // units beyond the usual: somebody left it to the pager's thread to make room
   bool ended_ = false;        // the store may be gone: whoever faults now sleeps until the process ends
 };

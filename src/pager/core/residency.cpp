@@ -237,7 +237,14 @@ void Residency::sent(PageId id) {
 
 bool Residency::evict(PageId id) {
   Page& page = pages_[id];
-  if (victims_.busy(id) || (page.state.dirty() && !give_slots(id))) return false;
+  // What a forked process reads stays where it is: changed bytes go elsewhere.
+  const bool frozen = slots_->frozen(*page.region, page.first, page.units);
+  if (victims_.busy(id)) return false;
+  if (page.state.dirty() && !frozen && !give_slots(id)) {
+    // Where a forked process has them, pages stay beyond the limit rather than that nobody goes on.
+    if (slots_->any_frozen()) victims_.set_busy(id, os::monotonic_seconds());
+    return false;
+  }
   Status status;
   bool discarded = false;
   {
@@ -259,13 +266,24 @@ bool Residency::evict(PageId id) {
   page.unmapped = true;
   if (discarded && !page.state.dirty()) {  // zeros now, which the store does not have
     page.state.forget_stored();
-    if (!give_slots(id)) {
+    if (!frozen && !give_slots(id)) {
       appear(id);
       return false;
     }
   }
   const bool same =
-      !transport_->direct() && page.state.stored() && page.state.dirty() && page.sent.equals(page.pieces);
+      page.state.stored() && page.state.dirty() &&
+      (transport_->direct() ? frozen && transport_->equals(page) : page.sent.equals(page.pieces));
+  if (frozen && page.state.dirty() && !same) {
+    slots_->take(page.region, page.first, page.units);
+    page.state.forget_stored();
+    page.sent.forget();
+    if (!give_slots(id)) {
+      appear(id);
+      victims_.set_busy(id, os::monotonic_seconds());
+      return false;
+    }
+  }
   if (act(id, page.state.victim(same)) == Action::keep) drops_++;
   return true;
 }
@@ -375,7 +393,8 @@ bool Residency::steal_slots(PageId except) {
     steal_hand_ = steal_hand_ + 1 < pages_.records() ? steal_hand_ + 1 : 0;
     Page& page = pages_[steal_hand_];
     if (page.region == nullptr || steal_hand_ == except || !page.state.resident() ||
-        !Slots::has_any(*page.region, page.first, page.units))
+        !Slots::has_any(*page.region, page.first, page.units) ||
+        slots_->frozen(*page.region, page.first, page.units))
       continue;
     slots_->take(page.region, page.first, page.units);
     page.state.forget_stored();

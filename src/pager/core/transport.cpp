@@ -1,5 +1,7 @@
 #include "pager/core/transport.h"
 
+#include <cstring>
+
 #include "os/clock.h"
 
 namespace tasuki::pager {
@@ -49,6 +51,21 @@ const std::byte* Transport::read_in_place(const Page& page) {
   const std::byte* const at = store_->read_in_place(slot, page.units);
   if (at != nullptr) in_.count(page.units * kUnit);
   return at;
+}
+
+bool Transport::equals(const Page& page) const {
+  uint64_t unit = page.first;
+  for (const Piece& piece : page.pieces) {
+    for (uint32_t done = 0; done < piece.units;) {
+      Slot slot;
+      const uint32_t count = slots_->run(*page.region, unit, piece.units - done, &slot);
+      const std::byte* const stored = store_->read_in_place(slot, count);
+      if (stored == nullptr || memcmp(stored, piece.at + done * kUnit, count * kUnit) != 0) return false;
+      done += count;
+      unit += count;
+    }
+  }
+  return true;
 }
 
 bool Transport::note(Status (Store::*ask)(Tickets*)) {

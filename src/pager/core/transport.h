@@ -19,6 +19,8 @@ class Transport {
   void start(PageId id, const Page& page, Direction direction);
   // Instead of start(): where the bytes of a page that comes can be read, at once. nullptr: nowhere.
   const std::byte* read_in_place(const Page& page);
+  // Of a direct() store: has it these bytes, where they can be read at once?
+  bool equals(const Page& page) const;
   // Until the next call: the copies of a direct() store are left to copy_left(), which whoever has the turn
   // calls after it.
   void leave_copies(bool leave) { leaves_copies_ = leave && direct(); }

@@ -91,6 +91,8 @@ class CopyMapper final : public Mapper {
   void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
   bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
 
+  bool let_inherit(bool on) override { return regions_.let_inherit(on); }
+
   bool maps_protected(uint32_t) const override { return true; }
   bool serves_kernel() const override { return !user_mode_only_; }
   const char* name() const override {

@@ -71,6 +71,16 @@ void FaultSignal::stop() {
   shared.used.store(false);
 }
 
+Status FaultSignal::serve_in_child(int number, Serve serve) {
+  if (shared.used.load() && shared.number == number) {
+    shared.serve = serve;
+    shared.serving->store(1);
+    return {};
+  }
+  auto* const kept = new FaultSignal;  // never destroyed: what runs at the end may fault
+  return kept->start(number, serve, Others::wait);
+}
+
 Status FaultSignal::start(int number, Serve serve, Others others) {
   const std::string name = number == SIGBUS ? "SIGBUS" : "SIGSEGV";
   if (shared.used.exchange(true))

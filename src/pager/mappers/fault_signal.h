@@ -28,6 +28,9 @@ class FaultSignal {
 
   // EBUSY: another pager of this process has the handler; ENOMEM: no memory for it.
   Status start(int number, Serve serve, Others others);
+  // In a forked child, for the rest of its life; again in a child of it. EBUSY: its parent's pager had the
+  // handler of another signal.
+  static Status serve_in_child(int number, Serve serve);
   void stop();
 
  private:

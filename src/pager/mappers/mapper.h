@@ -98,6 +98,10 @@ class Mapper {
   virtual bool places(uint32_t) const { return false; }
   virtual Status place(std::byte*, const std::byte*, uint32_t, bool) const { return {}; }
 
+  // From now on children of fork have what is present of watched regions, or have no such regions. What is
+  // absent is zeros to them, which nobody notices. False: they never have any.
+  virtual bool let_inherit(bool) { return false; }
+
   // Can map() make a page of so many units appear read-only? If not, every mapped page counts as written.
   virtual bool maps_protected(uint32_t units) const = 0;
   // Can a region that the program has used be watched from now on? If not, it is watched from its beginning.

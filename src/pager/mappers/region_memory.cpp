@@ -108,6 +108,11 @@ bool UserfaultRegions::wake(std::byte* at, uint32_t units) {
   return replaced;
 }
 
+bool UserfaultRegions::let_inherit(bool on) const {
+  for (const auto& [at, bytes] : watched_) madvise(at, bytes, on ? MADV_DOFORK : MADV_DONTFORK);
+  return true;
+}
+
 void UserfaultRegions::unlock() const {
   for (const auto& [at, bytes] : watched_) unlock_pages(at, bytes);
 }

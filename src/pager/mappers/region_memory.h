@@ -43,6 +43,7 @@ class UserfaultRegions {
   Status copy_in(std::byte* at, const std::byte* from, uint32_t units, bool protect) const;
   Status copy_in(std::byte* at, const Pieces& pieces, bool protect) const;
   bool wake(std::byte* at, uint32_t units);
+  bool let_inherit(bool on) const;
   void unlock() const;
 
  private:

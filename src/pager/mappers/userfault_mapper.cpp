@@ -145,6 +145,10 @@ class UserfaultMapper : public Mapper {
   void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
 
   bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
+  bool let_inherit(bool on) override {
+    forked_ = true;
+    return regions_.let_inherit(on);
+  }
 
   bool maps_protected(uint32_t units) const override { return copies(units); }
   uint64_t free_units() const override { return full_.total() + fresh_.total(); }
@@ -276,6 +280,7 @@ class UserfaultMapper : public Mapper {
     for (int attempt = 0; attempt < 4; attempt++) {
       size_t moved = 0;
       int error = faults_.move(to, from, kUnit, &moved);
+      if (error == EBUSY && attempt == 0 && unshare(from)) continue;
       // Nothing there: the program discarded it itself, so it reads as zeros.
       if (error == ENOENT) {
         error = faults_.zero(to, kUnit);
@@ -290,6 +295,14 @@ class UserfaultMapper : public Mapper {
         return false;
     }
     return false;
+  }
+
+  // A page that a forked child has or had as well counts as pinned until somebody writes to it. Populating it
+  // is such a write, and changes nothing. It must be there: nobody would serve a fault of ours.
+  bool unshare(std::byte* page) const {
+    uint8_t there = 0;
+    return forked_ && os::present_page(page, &there) && there != 0 &&
+           madvise(page, kUnit, MADV_POPULATE_WRITE) == 0;
   }
 
   // Of extents_; how many are gone.
@@ -315,6 +328,7 @@ class UserfaultMapper : public Mapper {
   UserfaultRegions regions_;
   os::UserFault& faults_ = regions_.faults();
   bool user_mode_only_;
+  bool forked_ = false;  // the process has children that may share its pages
   std::optional<os::Scattered> scattered_;
   RunSet full_, fresh_, hollow_;
   uint64_t grown_ = 0;  // units that had memory from the beginning

@@ -91,6 +91,10 @@ class Regions {
 
   void resize(Region* region, size_t bytes);  // within its units
 
+  // Around a fork, so that nobody is asking for names.
+  void lock_names() { names_mutex_.lock(); }
+  void unlock_names() { names_mutex_.unlock(); }
+
   // Any thread, also in a handler of a signal.
   size_t size_of(const void* p) const;
   bool touches(const void* p, size_t bytes) const;

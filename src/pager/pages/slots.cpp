@@ -85,7 +85,9 @@ bool Slots::give(Region* region, uint64_t first, uint64_t units) {
       count = slot < count_ ? part_of(slot).free.take_at(slot, end - unit) : 0;
     }
     if (count == 0) count = take_free(end - unit, &slot);
+    if (count == 0 && reserve_more()) count = take_free(end - unit, &slot);
     if (count == 0) return false;
+    if (frozen_) fresh_.add(slot, count);
     for (uint64_t i = 0; i < count; i++) slots[unit + i] = static_cast<uint32_t>(slot + i + 1);
     unit += count;
   }
@@ -101,17 +103,56 @@ void Slots::take(Region* region, uint64_t first, uint64_t units) {
     }
     uint64_t count = 1;
     while (unit + count < first + units && region->slot_[unit + count] == slot + count) count++;
-    for (uint64_t done = 0; done < count;) {
-      const auto part =
-          static_cast<uint32_t>(std::min<uint64_t>(count - done, store_->run_limit(slot - 1 + done)));
-      const Status status = store_->release(slot - 1 + done, part);
-      if (!status.ok()) failure_->report(status);
-      done += part;
+    for (Slot from = slot - 1; from < slot - 1 + count;) {
+      const uint64_t most = slot - 1 + count - from;
+      const uint64_t here = frozen_ ? fresh_.take_at(from, most) : most;
+      const uint64_t stays = here > 0 ? 0 : std::min(most, fresh_.next_from(from) - from);
+      left_.add(from, stays);
+      release(from, here);
+      from += here + stays;
     }
-    add_free(slot - 1, count);
     std::fill_n(region->slot_.begin() + static_cast<ptrdiff_t>(unit), count, 0);
     unit += count;
   }
+}
+
+void Slots::release(Slot first, uint64_t count) {
+  for (uint64_t done = 0; done < count;) {
+    const auto part =
+        static_cast<uint32_t>(std::min<uint64_t>(count - done, store_->run_limit(first + done)));
+    const Status status = store_->release(first + done, part);
+    if (!status.ok()) failure_->report(status);
+    done += part;
+  }
+  add_free(first, count);
+}
+
+void Slots::freeze() {
+  frozen_ = true;
+  fresh_.clear();
+}
+
+void Slots::thaw() {
+  frozen_ = false;
+  fresh_.clear();
+  Slot first = 0;
+  while (const uint64_t count = left_.take(UINT64_MAX, &first)) release(first, count);
+}
+
+bool Slots::frozen(const Region& region, uint64_t first, uint64_t units) const {
+  if (!frozen_) return false;
+  const auto begin = region.slot_.begin() + static_cast<ptrdiff_t>(first);
+  return std::any_of(begin, begin + static_cast<ptrdiff_t>(units),
+                     [this](uint32_t slot) { return slot != 0 && fresh_.run_at(slot - 1) == 0; });
+}
+
+// Allocations have reserved a slot for each of their units, and those of a forked process come on top.
+bool Slots::reserve_more() {
+  const uint64_t wanted = std::min(count_, reserved_ + kStep);
+  if (!frozen_ || wanted == reserved_ || !store_->reserve(wanted).ok()) return false;
+  add_free(reserved_, wanted - reserved_);
+  reserved_ = wanted;
+  return true;
 }
 
 bool Slots::has_any(const Region& region, uint64_t first, uint64_t units) {

@@ -30,6 +30,14 @@ class Slots {
   void take(Region* region, uint64_t first, uint64_t units);
   static bool has_any(const Region& region, uint64_t first, uint64_t units);
 
+  // A process has been forked that reads what the slots in use have now: until thaw() nothing is put there
+  // any more, and those that are taken from their units wait for it.
+  void freeze();
+  void thaw();
+  bool any_frozen() const { return frozen_; }
+  // Has one of these units a slot that must stay as it is?
+  bool frozen(const Region& region, uint64_t first, uint64_t units) const;
+
   // How many units from `unit` on, `most` at most, one transfer can move, and from which slot on they are.
   uint32_t run(const Region& region, uint64_t unit, uint64_t most, Slot* slot) const;
 
@@ -42,11 +50,16 @@ class Slots {
   Part& part_of(Slot slot);
   void add_free(Slot first, uint64_t count);
   uint64_t take_free(uint64_t want, Slot* first);
+  bool reserve_more();
+  void release(Slot first, uint64_t count);
 
   Store* store_;
   Failure* failure_;
   uint64_t count_, reserved_ = 0, least_reserved_ = 0;
   std::vector<Part> parts_;
+  bool frozen_ = false;
+  RunSet fresh_;       // given since freeze()
+  RunSet left_;        // of no unit any more, and frozen
   bool told_ = false;  // that the store has no room
 };
 

@@ -118,6 +118,25 @@ Status CompressedCache::get(Slot slot, uint32_t units, std::byte* to, Ticket tic
   return {};
 }
 
+bool CompressedCache::read_aside(Slot slot, uint32_t units, std::byte* to) const {
+  for (uint32_t i = 0; i < units;) {
+    uint32_t below = i;
+    while (below < units && places_[slot + below] == 0) below++;
+    if (below > i) {
+      if (!below_->read_aside(slot + i, below - i, to + i * unit_)) return false;
+      i = below;
+      continue;
+    }
+    const Place place = places_[slot + i];
+    if (!in_ring(place))
+      memset(to + i * unit_, static_cast<int>(place & 0xff), unit_);
+    else if (!unpack(*at((place - 1) * kGrain), to + i * unit_))
+      return false;
+    i++;
+  }
+  return true;
+}
+
 Status CompressedCache::put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) {
   const uint32_t transfer = transfers_.enter({ticket, 1});
   in_stream_ = units >= kStreamUnits;

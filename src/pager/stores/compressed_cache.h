@@ -45,6 +45,8 @@ class CompressedCache final : public Store {
   uint64_t run_limit(Slot slot) const override { return below_->run_limit(slot); }
   Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override;
   Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override;
+  bool read_aside(Slot slot, uint32_t units, std::byte* to) const override;
+  bool can_read_aside() const override { return below_->can_read_aside(); }
   Status release(Slot slot, uint32_t units) override;
   // EIO: a record is not what was written (memory that fails).
   Status progress(Tickets* completed) override;

@@ -79,6 +79,12 @@ Status FileStore::put(Slot slot, uint32_t units, const std::byte* from, Ticket t
   return start({true, const_cast<std::byte*>(from), units * unit_, slot * unit_, ticket});
 }
 
+// A child may close what it does not know, as those do that become daemons.
+bool FileStore::read_aside(Slot slot, uint32_t units, std::byte* to) const {
+  return os::identity_of(file_.get()) == identity_ &&
+         os::read_at(file_.get(), to, units * unit_, slot * unit_) == 0;
+}
+
 Status FileStore::start(const Transfer& transfer) {
   if (!ring_.has_value()) {
     const int reason = transfer.write

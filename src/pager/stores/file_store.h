@@ -13,6 +13,7 @@
 #include <string>
 
 #include "os/files/descriptor.h"
+#include "os/files/disk_file.h"
 #include "os/files/transfer_ring.h"
 #include "pager/stores/numbered.h"
 #include "pager/stores/store.h"
@@ -37,6 +38,8 @@ class FileStore final : public Store {
   uint64_t run_limit(Slot slot) const override { return slots_ - slot; }
   Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override;
   Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override;
+  bool read_aside(Slot slot, uint32_t units, std::byte* to) const override;
+  bool can_read_aside() const override { return true; }
   Status release(Slot, uint32_t) override { return {}; }
   Status progress(Tickets* completed) override;
   bool busy() const override { return !done_.empty() || (ring_.has_value() && ring_->under_way() > 0); }
@@ -58,7 +61,11 @@ class FileStore final : public Store {
   };
 
   FileStore(std::string directory, os::Fd file, size_t unit_bytes, uint64_t slots)
-      : directory_(std::move(directory)), file_(std::move(file)), unit_(unit_bytes), slots_(slots) {}
+      : directory_(std::move(directory)),
+        file_(std::move(file)),
+        identity_(os::identity_of(file_.get())),
+        unit_(unit_bytes),
+        slots_(slots) {}
   Status start(const Transfer& transfer);
   void enter(uint32_t index);
   Status note(uint32_t index, int64_t result);
@@ -66,6 +73,7 @@ class FileStore final : public Store {
 
   std::string directory_;
   os::Fd file_;
+  os::FileIdentity identity_;
   size_t unit_;
   uint64_t slots_, reserved_ = 0;
   std::optional<os::TransferRing> ring_;

@@ -29,6 +29,8 @@ class RamStore final : public Store {
     return {};
   }
   const std::byte* read_in_place(Slot slot, uint32_t) override { return at(slot); }
+  bool read_aside(Slot slot, uint32_t units, std::byte* to) const override;
+  bool can_read_aside() const override { return true; }
   Status copy_left() override;
   Status release(Slot slot, uint32_t units) override;
   Status progress(Tickets* completed) override;

@@ -52,6 +52,11 @@ class Store {
   // Of a direct() store: the bytes of slots, to be read now by any thread instead of get(). nullptr: they
   // have to be got.
   virtual const std::byte* read_in_place(Slot, uint32_t) { return nullptr; }
+  // By a forked child, which shares no thread with the pager: the bytes of slots as they are, without a
+  // change to the store and without asking another process; also in a handler of a signal. False: they cannot
+  // be had. can_read_aside(): the store can do that at all.
+  virtual bool read_aside(Slot, uint32_t, std::byte*) const { return false; }
+  virtual bool can_read_aside() const { return false; }
   // Copies what those two left. The thread that called them, beside all calls of others: whoever has the turn
   // may hear of what is over already.
   virtual Status copy_left() { return {}; }

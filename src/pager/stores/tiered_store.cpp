@@ -40,6 +40,16 @@ Status TieredStore::put(Slot slot, uint32_t units, const std::byte* from, Ticket
   return tier.store->put(slot - tier.first, units, from, ticket);
 }
 
+bool TieredStore::read_aside(Slot slot, uint32_t units, std::byte* to) const {
+  const Tier& tier = of(slot);
+  return tier.store->read_aside(slot - tier.first, units, to);
+}
+
+bool TieredStore::can_read_aside() const {
+  return std::all_of(tiers_.begin(), tiers_.end(),
+                     [](const Tier& t) { return t.first == t.end || t.store->can_read_aside(); });
+}
+
 Status TieredStore::release(Slot slot, uint32_t units) {
   const Tier& tier = of(slot);
   return tier.store->release(slot - tier.first, units);

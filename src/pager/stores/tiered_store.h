@@ -23,6 +23,8 @@ class TieredStore final : public Store {
   uint64_t run_limit(Slot slot) const override;
   Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override;
   Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override;
+  bool read_aside(Slot slot, uint32_t units, std::byte* to) const override;
+  bool can_read_aside() const override;
   Status release(Slot slot, uint32_t units) override;
   Status progress(Tickets* completed) override;
   bool busy() const override;

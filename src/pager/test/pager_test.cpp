@@ -330,7 +330,7 @@ bool segfaulted(int status) {
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
 }
 
-TEST_P(Ways, AChildOfForkHasNoClusterMemory) {
+TEST_P(Ways, AChildOfWhichNobodySpokeHasNoClusterMemory) {
   Running pager(small(GetParam()), 4000);
   SKIP_IF_NOT_PERMITTED(pager);
   auto* words = pager.allocate(512 * kUnit);

@@ -1,0 +1,75 @@
+#include "cluster/wrappers/forks.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "base/log.h"
+#include "cluster/wrappers/faults.h"
+#include "cluster/wrappers/pinning.h"
+#include "generated/next.h"
+#include "pager/pager.h"
+
+namespace tasuki::cluster {
+namespace {
+
+constinit ForkHooks g_hooks = {[] {}, [] {}, [](bool) {}};
+
+// Of the thread that forks.
+thread_local pager::Pager* t_pager = nullptr;  // whose memory the child will have
+thread_local sigset_t t_signals;               // blocked before
+
+void mask(int how, const sigset_t& set, sigset_t* before = nullptr) {
+  next_pthread_sigmask()(how, &set, before);
+}
+
+void before() {
+  sigset_t all;
+  sigfillset(&all);
+  mask(SIG_SETMASK, all, &t_signals);
+  pager::Pager* const pager = t_internal == 0 ? attached_pager() : nullptr;  // the pager does not wait for itself
+  t_internal++;
+  t_pager = pager != nullptr && pager->before_fork() ? pager : nullptr;
+  g_hooks.before();
+}
+
+void in_parent() {
+  g_hooks.in_parent();
+  if (t_pager != nullptr) t_pager->after_fork();
+  t_internal--;
+  mask(SIG_SETMASK, t_signals);
+}
+
+void in_child() {
+  bool has_memory = t_pager != nullptr;
+  if (has_memory) {
+    before_pager_handler();
+    const Status status = t_pager->after_fork_in_child();
+    after_pager_handler();
+    has_memory = status.ok();
+    if (!has_memory)
+      log(LogLevel::warning, "a forked child has no cluster memory: %s", status.message().c_str());
+  }
+  if (has_memory)
+    guard_all();
+  else
+    detach_pager();
+  g_hooks.in_child(has_memory);
+  t_internal--;
+  sigset_t signals = t_signals;
+  if (has_memory) sigdelset(&signals, SIGBUS);
+  mask(SIG_SETMASK, signals);
+}
+
+// When this library is loaded: the handlers of others run before ours where ours stops the pager, and after
+// it where ours gives the child its memory. They may use cluster memory.
+[[gnu::constructor(101)]] void register_handlers() {
+  pthread_atfork(before, in_parent, in_child);
+}
+
+}  // namespace
+
+void set_fork_hooks(const ForkHooks& hooks) {
+  g_hooks = hooks;
+}
+
+}  // namespace tasuki::cluster

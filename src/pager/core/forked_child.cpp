@@ -1,0 +1,111 @@
+#include "pager/core/forked_child.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/log.h"
+#include "os/memory/mapping.h"
+#include "os/process/cpu.h"
+#include "os/process/self.h"
+#include "os/process/signals.h"
+#include "pager/mappers/fault_signal.h"
+
+namespace tasuki::pager {
+namespace {
+
+constexpr uint64_t kMostUnits = 64;  // that come at once, where the child reads one after the other
+
+std::atomic<ForkedChild*> g_child{nullptr};
+
+}  // namespace
+
+Status ForkedChild::start() {
+  Result<os::UserFault> faults = os::UserFault::open(true, os::FaultDelivery::signal);
+  if (!faults.ok()) return faults.status();
+  if (buffer_ == nullptr) buffer_ = static_cast<std::byte*>(os::map_memory(kMostUnits * kUnit));
+  if (buffer_ == nullptr) return Status::error(ENOMEM, "no memory for pages that come");
+  memory_.emplace(std::move(faults.value()));
+  for (const Region* region : regions_->all())
+    if (region->watched())
+      if (Status status = memory_->faults().add_missing(region->at(), region->units() * kUnit); !status.ok())
+        return status;
+  g_child.store(this);
+  return FaultSignal::serve_in_child(
+      SIGBUS, [](const os::FaultEvent& event, const sigset_t&) { return g_child.load()->serve(event); });
+}
+
+void ForkedChild::lock() {
+  while (busy_.exchange(true, std::memory_order_acquire)) os::cpu_yield();
+}
+
+// All signals wait.
+bool ForkedChild::serve(const os::FaultEvent& event) {
+  lock();
+  const auto* const at = reinterpret_cast<const std::byte*>(event.address);
+  const Region* region = regions_->of(at);
+  const bool ours = region != nullptr && region->watched();
+  const bool served = ours && fetch(*region, region->unit_of(at));
+  unlock();
+  if (ours && !served)
+    log(LogLevel::error,
+        "a page of cluster memory cannot be read in a forked child (pid %d), which ends; does it close "
+        "descriptors that it has not opened?",
+        os::pid_of_self());
+  return served;
+}
+
+// Of units that were away together, and the store has all of them or none.
+uint64_t ForkedChild::run_of_units(const Region& region, uint64_t unit, uint64_t most) const {
+  const bool stored = region.stored(unit);
+  const uint64_t end = std::min(region.units(), unit + most);
+  uint64_t last = unit;
+  while (last < end && region.page(last) == kNoPage && region.stored(last) == stored) last++;
+  return last - unit;
+}
+
+bool ForkedChild::fetch(const Region& region, uint64_t unit) {
+  std::byte* const at = region.address(unit);
+  window_ = at == next_ ? std::min(2 * window_, kMostUnits) : 1;
+  uint64_t units = 1;
+  bool stored = region.stored(unit);
+  if (const PageId id = region.page(unit); id == kNoPage) {
+    units = run_of_units(region, unit, window_);
+  } else {  // in limbo; one that was resident and is absent now is zeros, as the child discarded it
+    const PageState& state = residency_->page(id).state;
+    stored = !state.resident() && state.stored();
+  }
+  if (stored) {
+    Slot slot;
+    units = slots_->run(region, unit, units, &slot);
+    if (!store_->read_aside(slot, static_cast<uint32_t>(units), buffer_)) return false;
+    if (!memory_->copy_in(at, buffer_, static_cast<uint32_t>(units), false).ok()) return false;
+  } else {
+    if (memory_->faults().zero(at, units * kUnit) != 0) units = 1;  // some are there
+    const int error = units > 1 ? 0 : memory_->faults().zero(at, kUnit);
+    if (error != 0 && error != EEXIST) return false;
+  }
+  next_ = at + units * kUnit;
+  window_ = units;
+  return true;
+}
+
+void ForkedChild::bring(const void* p, size_t bytes) {
+  const os::SignalsBlocked alone;
+  lock();
+  const std::byte* const end = static_cast<const std::byte*>(p) + bytes;
+  for (const std::byte* at = static_cast<const std::byte*>(p); at < end;) {
+    const std::byte* to = end;
+    const Region* region = regions_->of(at, &to);
+    if (region == nullptr || !region->watched()) {
+      at = to;
+      continue;
+    }
+    const uint64_t unit = region->unit_of(at);
+    uint8_t there = 0;
+    if (os::present_page(region->address(unit), &there) && there == 0) (void)fetch(*region, unit);
+    at = region->address(unit + 1);
+  }
+  unlock();
+}
+
+}  // namespace tasuki::pager
