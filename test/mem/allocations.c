@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,6 +228,46 @@ static void descendants(void) {
   munmap(mapped, most);
 }
 
+/* Descriptors that it has not opened, as daemons close them, and puts others in their places. */
+static void close_others(int way) {
+  if (way == 0)
+    for (int fd = 3; fd < 1024; fd++) close(fd);
+  else if (way == 1)
+    CHECK(close_range(3, ~0U, 0) == 0);
+  else if (way == 2)
+    closefrom(3);
+  else if (way == 3)
+    for (int fd = 3; fd < 300; fd++) dup2(STDIN_FILENO, fd);
+  else
+    for (int fd = 3; fd < 1024; fd++) syscall(SYS_close, fd);
+  for (int i = 0; i < 20; i++) CHECK(open("/dev/zero", O_RDWR) >= 0);
+}
+
+static void closes(void) {
+  char* p = malloc(most);
+  fill(p, 0, most, 7);
+  fflush(stdout);
+  for (int way = 0; way < 5; way++) {
+    const pid_t child = fork();
+    if (child == 0) {
+      close_others(way);
+      CHECK(is_filled(p, most, 7));
+      fill(p, 0, most, 8);
+      _exit(is_filled(p, most, 8) ? 42 : 1);
+    }
+    CHECK(code_of(child) == 42);
+  }
+  for (int way = 0; way < 5; way++) {
+    close_others(way);
+    CHECK(is_filled(p, most, 7 + (unsigned)way));
+    fill(p, 0, most, 8 + (unsigned)way);
+  }
+  errno = 0;
+  CHECK(close(1000) == -1 && errno == EBADF);
+  const int own = open("/dev/null", O_RDWR);
+  CHECK(own > 2 && dup2(own, 1000) == 1000 && close(1000) == 0 && close(own) == 0);
+}
+
 /* A child may free what its parent had, allocate, and end; the parent's data are as before. */
 static void forks(void) {
   char* p = malloc(most);
@@ -379,6 +420,8 @@ int main(int argc, char** argv) {
     printf("%s: %d\n", strerror(errno), is_zero(late + 100, most - 100));
     fflush(stdout);
     execv("/bin/echo", list);
+  } else if (strcmp(what, "closes") == 0) {
+    closes();
   } else if (strcmp(what, "descendants") == 0) {
     descendants();
   } else if (strcmp(what, "child") == 0) { /* an end, not wrong data, where a child has no cluster memory */

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "cluster/transport/idle.h"
+#include "cluster/wrappers/descriptors.h"
 #include "cluster/wrappers/faults.h"
 #include "cluster/wrappers/pinning.h"
 #include "os/files/output_file.h"
@@ -80,6 +81,7 @@ void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter wr
     for (int i = 1; i < *argc; i++)
       if (strcmp((*argv)[i], "--") == 0) dashes = i;
   if (dashes > 0) arguments_.assign(*argv + dashes + 1, *argv + *argc);
+  const PagersDescriptors its;
   {
     const os::SignalsBlocked blocked;  // which the pager's thread inherits
     const InternalScope internal;      // which the thread inherits, and the MPI library's helpers from it

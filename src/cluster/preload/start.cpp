@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "cluster/api/entry.h"
 #include "cluster/preload/preload.h"
+#include "cluster/wrappers/descriptors.h"
 #include "cluster/wrappers/pinning.h"
 #include "generated/next.h"
 #include "os/files/descriptor.h"
@@ -120,6 +121,9 @@ void start() {
   const InternalScope internal;
   g_handlers = new std::vector<Handler>;
   g_stderr = os::out_of_the_way(STDERR_FILENO).release();
+  keep_descriptor(g_stderr);
+  // MPICH's way to its launcher, which ends the job when that is closed.
+  if (const char* launcher = getenv("PMI_FD")) keep_descriptor(atoi(launcher));
   g_starting = true;
   dlm_startup(nullptr, nullptr);  // a memory server ends in there, and so does a failure
   g_starting = false;

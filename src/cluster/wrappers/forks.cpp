@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "base/log.h"
+#include "cluster/wrappers/descriptors.h"
 #include "cluster/wrappers/faults.h"
 #include "cluster/wrappers/pinning.h"
 #include "generated/next.h"
@@ -26,7 +27,8 @@ void before() {
   sigset_t all;
   sigfillset(&all);
   mask(SIG_SETMASK, all, &t_signals);
-  pager::Pager* const pager = t_internal == 0 ? attached_pager() : nullptr;  // the pager does not wait for itself
+  pager::Pager* const pager =
+      t_internal == 0 ? attached_pager() : nullptr;  // the pager does not wait for itself
   t_internal++;
   t_pager = pager != nullptr && pager->before_fork() ? pager : nullptr;
   g_hooks.before();
@@ -43,7 +45,11 @@ void in_child() {
   bool has_memory = t_pager != nullptr;
   if (has_memory) {
     before_pager_handler();
-    const Status status = t_pager->after_fork_in_child();
+    Status status;
+    {
+      const PagersDescriptors its;
+      status = t_pager->after_fork_in_child();
+    }
     after_pager_handler();
     has_memory = status.ok();
     if (!has_memory)

@@ -17,6 +17,10 @@ extern "C" ssize_t tasuki_dlm_read(int, void*, size_t) __asm__("read");
 extern "C" ssize_t tasuki_dlm_write(int, const void*, size_t) __asm__("write");
 extern "C" ssize_t tasuki_dlm_pread(int, void*, size_t, off_t) __asm__("pread");
 extern "C" ssize_t tasuki_dlm_pwrite(int, const void*, size_t, off_t) __asm__("pwrite");
+extern "C" int tasuki_dlm_close(int) __asm__("close");
+extern "C" int tasuki_dlm_close_range(unsigned, unsigned, int) __asm__("close_range");
+extern "C" int tasuki_dlm_dup2(int, int) __asm__("dup2");
+extern "C" int tasuki_dlm_dup3(int, int, int) __asm__("dup3");
 extern "C" ssize_t tasuki_dlm_sendmsg(int, const msghdr*, int) __asm__("sendmsg");
 extern "C" ssize_t tasuki_dlm_recvmsg(int, msghdr*, int) __asm__("recvmsg");
 
@@ -187,6 +191,14 @@ TASUKI_WRAPPER(long, syscall, long number, long a, long b, long c, long d, long 
     case SYS_pwrite64:
       return tasuki_dlm_pwrite(static_cast<int>(a), reinterpret_cast<const void*>(b), static_cast<size_t>(c),
                                d);
+    case SYS_close:
+      return tasuki_dlm_close(static_cast<int>(a));
+    case SYS_close_range:
+      return tasuki_dlm_close_range(static_cast<unsigned>(a), static_cast<unsigned>(b), static_cast<int>(c));
+    case SYS_dup2:
+      return tasuki_dlm_dup2(static_cast<int>(a), static_cast<int>(b));
+    case SYS_dup3:
+      return tasuki_dlm_dup3(static_cast<int>(a), static_cast<int>(b), static_cast<int>(c));
     case SYS_io_submit:
     case SYS_io_getevents:
     case SYS_io_pgetevents:
