@@ -90,10 +90,6 @@ class RunSet {
     const auto at = runs_.upper_bound(first);
     return at == runs_.end() ? UINT64_MAX : at->first;
   }
-  void clear() {
-    runs_.clear();
-    total_ = 0;
-  }
 
   // Where the run begins that ends exactly there; `end` if none does.
   uint64_t begin_of_run_to(uint64_t end) const {

@@ -5,6 +5,8 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,6 +230,36 @@ static void descendants(void) {
   munmap(mapped, most);
 }
 
+/* Forks while one thread writes from memory that is away and another one flushes all streams: fork waits for the list of the streams, its
+ * owner for a stream, and that one's owner for a page. */
+static atomic_bool streams_end;
+static void* write_stream(void* memory) {
+  FILE* file = fopen("/dev/null", "w");
+  for (size_t at = 0; !atomic_load(&streams_end); at = (at + 40503 * 4096) % (most - 4096))
+    fwrite((char*)memory + at, 1, 3000, file);
+  fclose(file);
+  return NULL;
+}
+static void* flush_streams(void* nothing) {
+  while (!atomic_load(&streams_end)) fflush(NULL);
+  return nothing;
+}
+static void streams(void) {
+  char* p = malloc(most);
+  fill(p, 0, most, 7);
+  pthread_t threads[2];
+  CHECK(pthread_create(&threads[0], NULL, write_stream, p) == 0 &&
+        pthread_create(&threads[1], NULL, flush_streams, NULL) == 0);
+  for (int i = 0; i < 60; i++) {
+    const pid_t child = fork();
+    if (child == 0) _exit(42);
+    CHECK(code_of(child) == 42);
+  }
+  atomic_store(&streams_end, true);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  CHECK(is_filled(p, most, 7));
+}
+
 /* Descriptors that it has not opened, as daemons close them, and puts others in their places. */
 static void close_others(int way) {
   if (way == 0)
@@ -420,6 +452,8 @@ int main(int argc, char** argv) {
     printf("%s: %d\n", strerror(errno), is_zero(late + 100, most - 100));
     fflush(stdout);
     execv("/bin/echo", list);
+  } else if (strcmp(what, "streams") == 0) {
+    streams();
   } else if (strcmp(what, "closes") == 0) {
     closes();
   } else if (strcmp(what, "descendants") == 0) {

@@ -306,6 +306,7 @@ CASES.update({
     "full": allocations("full", memory=100, swaps=False, same=False, stdout="Cannot allocate memory after some: 1\nagain: 1\ndone full\n",
                         says=re.compile(r"(?s)^(?!.*no room.*no room).*no room for an allocation of \d+ MiB, which fails: \d+ MiB are in use")),
     "closes": allocations("closes"),
+    "streams": allocations("streams"),
     "descendants": allocations("descendants", settings=["--mmap", "on"]),
     # MPICH's launcher reports the signal of the rank, or the one with which it ended the others.
     "free": allocations("free", same=False, swaps=False, code={"double": [-6], "openmpi": [134], "mpich": [6, 9, 15, 134]},

@@ -87,7 +87,8 @@ TASUKI_WRAPPER(int, dup3, int fd, int number, int flags) {
 // Ours are closed by exec anyway: nothing is wrong with CLOSE_RANGE_CLOEXEC.
 TASUKI_WRAPPER(int, close_range, unsigned first, unsigned last, int flags) {
   if (first > last || flags == CLOSE_RANGE_CLOEXEC) return next_close_range()(first, last, flags);
-  return around_kept(first, last, [flags](unsigned from, unsigned to) { return next_close_range()(from, to, flags); });
+  return around_kept(first, last,
+                     [flags](unsigned from, unsigned to) { return next_close_range()(from, to, flags); });
 }
 TASUKI_WRAPPER(void, closefrom, int first) {
   around_kept(first > 0 ? static_cast<unsigned>(first) : 0, ~0U, [](unsigned from, unsigned to) {

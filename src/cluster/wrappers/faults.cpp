@@ -107,6 +107,7 @@ const sigset_t* never_blocked(const sigset_t* set, sigset_t* room) {
 }
 
 void before_pager_handler() {
+  g_busy.store(false);  // a forked child: by a thread that it does not have
   for (Caught& c : g_caught) {
     if (c.by_pager.load()) continue;  // in a forked child, from its parent
     struct sigaction action = {};

@@ -10,6 +10,11 @@
 #include "generated/next.h"
 #include "pager/pager.h"
 
+// glibc's, around the list of all streams. fork takes it when it has called the handlers, and who has it may
+// wait for a page: for the lock of a stream whose owner writes from there. In the child fork makes it new.
+extern "C" void _IO_list_lock();
+extern "C" void _IO_list_unlock();
+
 namespace tasuki::cluster {
 namespace {
 
@@ -30,6 +35,7 @@ void before() {
   pager::Pager* const pager =
       t_internal == 0 ? attached_pager() : nullptr;  // the pager does not wait for itself
   t_internal++;
+  _IO_list_lock();
   t_pager = pager != nullptr && pager->before_fork() ? pager : nullptr;
   g_hooks.before();
 }
@@ -37,6 +43,7 @@ void before() {
 void in_parent() {
   g_hooks.in_parent();
   if (t_pager != nullptr) t_pager->after_fork();
+  _IO_list_unlock();
   t_internal--;
   mask(SIG_SETMASK, t_signals);
 }

@@ -4,30 +4,29 @@
 
 #include <cstdint>
 
-#include "os/memory/mapping.h"
 #include "os/memory/userfault.h"
 
 namespace tasuki::os {
 
-Descendants::~Descendants() {
-  if (page_ != nullptr) unmap(page_, kPageSize);
+// Locked: of a page that the system swaps out by and by, each process may have it or not. Not writable: mlock
+// and mlockall, in whatever process, fill what is writable by a write, and each would have its own page.
+std::unique_ptr<Descendants> Descendants::expect() {
+  void* const page = map_memory(kPageSize);
+  if (page == nullptr) return nullptr;
+  std::unique_ptr<Descendants> made(new Descendants(page));
+  no_huge_pages(page, kPageSize);
+  *static_cast<volatile char*>(page) = 1;
+  if (!protect(page, kPageSize, PROT_READ) || mlock(page, kPageSize) != 0) return nullptr;
+  return made;
 }
 
-// Locked: of a page that the system swaps out by and by, each process may have it or not.
-bool Descendants::expect() {
-  if (page_ == nullptr) {
-    void* const page = map_memory(kPageSize);
-    if (page == nullptr) return false;
-    no_huge_pages(page, kPageSize);
-    page_ = static_cast<std::byte*>(page);
-    const_cast<volatile std::byte&>(*page_) = std::byte{1};
-  }
-  return mlock(page_, kPageSize) == 0;
+void Descendants::forked() const {
+  madvise(page_, kPageSize, MADV_DONTFORK);
 }
 
 bool Descendants::any() const {
   uint8_t alone = 0;
-  return page_ != nullptr && !(page_alone(page_, &alone) && alone != 0);
+  return !page_alone(page_, &alone) || alone == 0;
 }
 
 }  // namespace tasuki::os

@@ -207,6 +207,7 @@ void Engine::after_fork() {
 
 // The turn stays taken: nobody has one here any more.
 Status Engine::after_fork_in_child() {
+  Sleeper::end_sleep();
   regions_.unlock_names();
   if (child_ == nullptr)
     child_ = std::make_unique<ForkedChild>(&regions_, &residency_, &slots_, store_);

@@ -27,6 +27,8 @@ constexpr int kLooksAtCopy = 200, kPause = 50;
 // Where that is too short, the pager's thread does not get a core at once: so many faults are served without
 // it.
 constexpr int kAlone = 256;
+// How often a thread that forks lets faults that wait go first.
+constexpr int kPatience = 100;
 // What waits for something else than a transfer (a pinned page) is tried again so soon.
 constexpr int kLookAgainMilliseconds = 1;
 
@@ -209,6 +211,11 @@ void FaultLoop::copy_left() {
 }
 
 bool FaultLoop::hold() {
+  for (int i = 0; i < kPatience;
+       i++) {  // threads that fork again and again leave something to those that fault
+    const std::lock_guard turn(*roles_.turn);
+    if (deferred_.empty()) break;
+  }
   holders_.fetch_add(1, std::memory_order_relaxed);
   for (;; os::cpu_yield()) {
     roles_.turn->lock();

@@ -8,6 +8,7 @@
 #include "os/process/cpu.h"
 #include "os/process/self.h"
 #include "os/process/signals.h"
+#include "os/process/thread.h"
 #include "pager/mappers/fault_signal.h"
 
 namespace tasuki::pager {
@@ -20,6 +21,15 @@ std::atomic<ForkedChild*> g_child{nullptr};
 }  // namespace
 
 Status ForkedChild::start() {
+  const Status status = watch();
+  // What is absent would be zeros.
+  if (!status.ok())
+    for (const Region* region : regions_->all())
+      if (region->watched()) os::map_memory_over(region->at(), region->units() * kUnit, 0);
+  return status;
+}
+
+Status ForkedChild::watch() {
   Result<os::UserFault> faults = os::UserFault::open(true, os::FaultDelivery::signal);
   if (!faults.ok()) return faults.status();
   if (buffer_ == nullptr) buffer_ = static_cast<std::byte*>(os::map_memory(kMostUnits * kUnit));
@@ -40,6 +50,7 @@ void ForkedChild::lock() {
 
 // All signals wait.
 bool ForkedChild::serve(const os::FaultEvent& event) {
+  const os::NoCancellation whole;
   lock();
   const auto* const at = reinterpret_cast<const std::byte*>(event.address);
   const Region* region = regions_->of(at);
@@ -70,9 +81,8 @@ bool ForkedChild::fetch(const Region& region, uint64_t unit) {
   bool stored = region.stored(unit);
   if (const PageId id = region.page(unit); id == kNoPage) {
     units = run_of_units(region, unit, window_);
-  } else {  // in limbo; one that was resident and is absent now is zeros, as the child discarded it
-    const PageState& state = residency_->page(id).state;
-    stored = !state.resident() && state.stored();
+  } else if (residency_->page(id).state.resident()) {
+    stored = false;  // and absent now: the child discarded it
   }
   if (stored) {
     Slot slot;
@@ -90,6 +100,7 @@ bool ForkedChild::fetch(const Region& region, uint64_t unit) {
 }
 
 void ForkedChild::bring(const void* p, size_t bytes) {
+  const os::NoCancellation whole;
   const os::SignalsBlocked alone;
   lock();
   const std::byte* const end = static_cast<const std::byte*>(p) + bytes;
@@ -102,7 +113,8 @@ void ForkedChild::bring(const void* p, size_t bytes) {
     }
     const uint64_t unit = region->unit_of(at);
     uint8_t there = 0;
-    if (os::present_page(region->address(unit), &there) && there == 0) (void)fetch(*region, unit);
+    // Who changes its root or user may not know what is there any more.
+    if (!os::present_page(region->address(unit), &there) || there == 0) (void)fetch(*region, unit);
     at = region->address(unit + 1);
   }
   unlock();

@@ -33,6 +33,7 @@ class ForkedChild {
   void unlock() { busy_.store(false, std::memory_order_release); }
 
  private:
+  Status watch();
   bool serve(const os::FaultEvent& event);
   bool fetch(const Region& region, uint64_t unit);
   uint64_t run_of_units(const Region& region, uint64_t unit, uint64_t most) const;

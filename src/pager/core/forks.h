@@ -2,6 +2,9 @@
 // in use stay as they are as long as a descendant lives: pages that have changed since go to other slots.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "os/memory/descendants.h"
 #include "pager/mappers/mapper.h"
 #include "pager/pages/slots.h"
@@ -17,7 +20,7 @@ class Forks {
   bool begin();
   void end();
 
-  bool descendants() const { return slots_->any_frozen(); }
+  bool descendants() const { return !forks_.empty(); }
   // When nobody reads the old slots any more they are free. To be called every kLookSeconds while there are
   // descendants. False: nothing has changed.
   bool look(double now);
@@ -25,11 +28,15 @@ class Forks {
   static constexpr double kLookSeconds = .05;
 
  private:
+  struct Fork {  // in the order of Slots' snapshots
+    std::unique_ptr<os::Descendants> processes;
+    bool gone = false;  // when it was looked for last
+  };
+
   Mapper* mapper_;
   Slots* slots_;
-  os::Descendants descendants_;
+  std::vector<Fork> forks_;
   double looked_ = 0;
-  bool gone_ = false;  // when it was looked for last
 };
 
 }  // namespace tasuki::pager

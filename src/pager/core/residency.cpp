@@ -246,10 +246,10 @@ bool Residency::evict(PageId id) {
     return false;
   }
   Status status;
-  bool discarded = false;
+  bool changed = false;
   {
     const Timer timer(&map_seconds_);
-    status = mapper_->unmap(page.at(), page.units, &page.pieces, &discarded);
+    status = mapper_->unmap(page.at(), page.units, &page.pieces, &changed);
   }
   if (status.err() == EBUSY) {
     // A part of it may have left and come back, and is not protected any more.
@@ -264,7 +264,7 @@ bool Residency::evict(PageId id) {
     return true;
   }
   page.unmapped = true;
-  if (discarded && !page.state.dirty()) {  // zeros now, which the store does not have
+  if (changed && !page.state.dirty()) {
     page.state.forget_stored();
     if (!frozen && !give_slots(id)) {
       appear(id);

@@ -51,7 +51,7 @@ class CopyMapper final : public Mapper {
     return copied;
   }
 
-  Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* discarded) override {
+  Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) override {
     const int error = faults_.protect(at, units * kUnit, true);
     if (error != 0)
       return Status::error(error, std::string("userfaultfd: a page cannot be protected: ") + strerror(error));
@@ -65,7 +65,7 @@ class CopyMapper final : public Mapper {
       if (present_[i] != 0) continue;
       faults_.zero(at + i * kUnit, kUnit);
       faults_.protect(at + i * kUnit, kUnit, true);
-      *discarded = true;
+      *changed = true;
     }
     pieces->push_back({at, units, false});
     return {};

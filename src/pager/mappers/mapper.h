@@ -77,11 +77,12 @@ class Mapper {
 
   // The page at `at` appears with the bytes of the buffer, which is used up; wakes who waits for it.
   virtual Status map(std::byte* at, Pieces* pieces, bool writable) = 0;
-  // The page disappears; its bytes are in *pieces until remap or discard, and may be read there. *discarded
-  // becomes true if the program itself discarded a part of it (madvise), which is zeros now, although the
-  // page counted as clean. EBUSY: somebody outside of the program's code uses its physical memory (a device
-  // or a process that writes there, as the kernel counts pins), so it stays as it was; later it may go.
-  virtual Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* discarded) = 0;
+  // The page disappears; its bytes are in *pieces until remap or discard, and may be read there. *changed
+  // becomes true if they may not be the store's any more although the page counted as clean: the program
+  // itself discarded a part of it (madvise), which is zeros now, or could write to it for a moment. EBUSY:
+  // somebody outside of the program's code uses its physical memory (a device or a process that writes there,
+  // as the kernel counts pins), so it stays as it was; later it may go.
+  virtual Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) = 0;
   virtual Status remap(std::byte* at, Pieces* pieces, bool writable) = 0;
   virtual void discard(std::byte* at, uint32_t units, Pieces* pieces) = 0;
   virtual void unprotect(std::byte* at, uint32_t units) = 0;

@@ -6,7 +6,7 @@
 // region at the moment). Taking a buffer makes nothing hollow; mapping it does. As nobody ever touches a
 // hollow unit, the arena can be watched like the regions, which UFFDIO_MOVE asks of a destination.
 //
-// A small page is copied instead (sigbus): write-protected if it is only read, and discarded with others
+// A small page is copied instead (sigbus): write-protected if it is only read, and changed with others
 // while it is clean. Its physical page is not one of the arena's, so buffers become too many: trim().
 #include <sys/mman.h>
 
@@ -102,13 +102,13 @@ class UserfaultMapper : public Mapper {
     return {};
   }
 
-  Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* discarded) override {
+  Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) override {
     std::byte* from = at;
     while (units > 0) {
       if (hollow_.total() == 0 && !widen(units)) return Status::error(ENOMEM, "no address space for buffers");
       uint64_t first = 0;
       const auto count = static_cast<uint32_t>(hollow_.take(units, &first));
-      const uint32_t moved = move_out(address_of(first), from, count, discarded);
+      const uint32_t moved = move_out(address_of(first), from, count, changed);
       if (moved > 0) pieces->push_back({address_of(first), moved, false});
       if (moved < count) {  // one stays, so all of them do
         hollow_.add(first + moved, count - moved);
@@ -139,7 +139,7 @@ class UserfaultMapper : public Mapper {
       if (!pages[i].stays) extents_[going++] = {pages[i].at, pages[i].units * kUnit};
     }
     if (discard_together(going) == going) return {};
-    return Status::error(errno, error_text("a page cannot be discarded", errno));
+    return Status::error(errno, error_text("a page cannot be changed", errno));
   }
   void discard(std::byte*, uint32_t, Pieces* pieces) override { give(pieces); }
   void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
@@ -259,7 +259,7 @@ class UserfaultMapper : public Mapper {
   }
 
   // How many of the units moved before one that cannot.
-  uint32_t move_out(std::byte* to, std::byte* from, uint32_t units, bool* discarded) {
+  uint32_t move_out(std::byte* to, std::byte* from, uint32_t units, bool* changed) {
     const size_t bytes = units * kUnit;
     size_t done = 0;
     while (done < bytes) {
@@ -267,7 +267,7 @@ class UserfaultMapper : public Mapper {
       const int error = faults_.move(to + done, from + done, bytes - done, &moved);
       done += moved;
       if (error == 0) break;
-      if (!move_out_one(to + done, from + done, discarded)) return static_cast<uint32_t>(done / kUnit);
+      if (!move_out_one(to + done, from + done, changed)) return static_cast<uint32_t>(done / kUnit);
       done += kUnit;
     }
     return units;
@@ -276,15 +276,15 @@ class UserfaultMapper : public Mapper {
   // False: it stays. It is never copied instead: what a device writes to a pinned page (O_DIRECT, io_uring,
   // an MPI library's registered memory), or another process by process_vm_writev, would go to the page that
   // is thrown away.
-  bool move_out_one(std::byte* to, std::byte* from, bool* discarded) {
+  bool move_out_one(std::byte* to, std::byte* from, bool* changed) {
     for (int attempt = 0; attempt < 4; attempt++) {
       size_t moved = 0;
       int error = faults_.move(to, from, kUnit, &moved);
-      if (error == EBUSY && attempt == 0 && unshare(from)) continue;
-      // Nothing there: the program discarded it itself, so it reads as zeros.
+      if (error == EBUSY && attempt == 0 && unshare(from, changed)) continue;
+      // Nothing there: the program changed it itself, so it reads as zeros.
       if (error == ENOENT) {
         error = faults_.zero(to, kUnit);
-        *discarded = true;
+        *changed = true;
       }
       if (error == 0) return true;
       if (error == EEXIST)  // mlockall filled the place with zeros
@@ -298,11 +298,16 @@ class UserfaultMapper : public Mapper {
   }
 
   // A page that a forked child has or had as well counts as pinned until somebody writes to it. Populating it
-  // is such a write, and changes nothing. It must be there: nobody would serve a fault of ours.
-  bool unshare(std::byte* page) const {
+  // is such a write, and changes nothing; but the program may write then, too, where the page was protected.
+  // It must be there: nobody would serve a fault of ours.
+  bool unshare(std::byte* page, bool* changed) {
     uint8_t there = 0;
-    return forked_ && os::present_page(page, &there) && there != 0 &&
-           madvise(page, kUnit, MADV_POPULATE_WRITE) == 0;
+    if (!forked_ || !os::present_page(page, &there) || there == 0) return false;
+    if (scattered_) {
+      *changed = true;
+      faults_.protect(page, kUnit, false);
+    }
+    return madvise(page, kUnit, MADV_POPULATE_WRITE) == 0;
   }
 
   // Of extents_; how many are gone.

@@ -4,6 +4,8 @@
 
 namespace tasuki::pager {
 
+constinit thread_local Sleeper* Sleeper::t_sleeping = nullptr;
+
 PageId Pages::begin(Region* region, uint64_t first, uint32_t units) {
   PageId id;
   if (free_.empty()) {

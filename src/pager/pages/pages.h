@@ -28,8 +28,15 @@ class Sleeper {
   }
   // By the thread.
   bool served() const { return served_.load(std::memory_order_acquire) != 0; }
-  void sleep() const {
+  void sleep() {
+    t_sleeping = this;
     while (!served()) os::futex_wait(&served_, 0);
+    t_sleeping = nullptr;
+  }
+  // In a forked child: its thread has come here by a handler of a signal that has interrupted its sleep, and
+  // will try its access again.
+  static void end_sleep() {
+    if (t_sleeping != nullptr) t_sleeping->served_.store(1);
   }
   void let_go() {
     if (owners_.fetch_sub(1) == 1) give_own_memory(this, sizeof *this);
@@ -37,6 +44,7 @@ class Sleeper {
 
  private:
   Sleeper() = default;
+  static constinit thread_local Sleeper* t_sleeping __attribute__((tls_model("initial-exec")));
   std::atomic<uint32_t> served_{0}, owners_{2};
 };
 

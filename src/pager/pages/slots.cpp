@@ -87,7 +87,7 @@ bool Slots::give(Region* region, uint64_t first, uint64_t units) {
     if (count == 0) count = take_free(end - unit, &slot);
     if (count == 0 && reserve_more()) count = take_free(end - unit, &slot);
     if (count == 0) return false;
-    if (frozen_) fresh_.add(slot, count);
+    if (any_frozen()) snapshots_.back().born.add(slot, count);
     for (uint64_t i = 0; i < count; i++) slots[unit + i] = static_cast<uint32_t>(slot + i + 1);
     unit += count;
   }
@@ -103,14 +103,10 @@ void Slots::take(Region* region, uint64_t first, uint64_t units) {
     }
     uint64_t count = 1;
     while (unit + count < first + units && region->slot_[unit + count] == slot + count) count++;
-    for (Slot from = slot - 1; from < slot - 1 + count;) {
-      const uint64_t most = slot - 1 + count - from;
-      const uint64_t here = frozen_ ? fresh_.take_at(from, most) : most;
-      const uint64_t stays = here > 0 ? 0 : std::min(most, fresh_.next_from(from) - from);
-      left_.add(from, stays);
-      release(from, here);
-      from += here + stays;
-    }
+    if (any_frozen())
+      split(slot - 1, count, &snapshots_.back().born, &snapshots_.back().left);
+    else
+      release(slot - 1, count);
     std::fill_n(region->slot_.begin() + static_cast<ptrdiff_t>(unit), count, 0);
     unit += count;
   }
@@ -127,29 +123,47 @@ void Slots::release(Slot first, uint64_t count) {
   add_free(first, count);
 }
 
-void Slots::freeze() {
-  frozen_ = true;
-  fresh_.clear();
+// Those of the slots that are in `born` are released; the others go to `left`.
+void Slots::split(Slot first, uint64_t count, RunSet* born, RunSet* left) {
+  for (const Slot end = first + count; first < end;) {
+    const uint64_t free = born->take_at(first, end - first);
+    const uint64_t stays = free > 0 ? 0 : std::min(end - first, born->next_from(first) - first);
+    left->add(first, stays);
+    release(first, free);
+    first += free + stays;
+  }
 }
 
-void Slots::thaw() {
-  frozen_ = false;
-  fresh_.clear();
+void Slots::thaw(size_t snapshot) {
+  no_more_ = false;
+  Snapshot gone = std::move(snapshots_[snapshot]);
+  snapshots_.erase(snapshots_.begin() + static_cast<ptrdiff_t>(snapshot));
+  Snapshot* const older = snapshot > 0 ? &snapshots_[snapshot - 1] : nullptr;
   Slot first = 0;
-  while (const uint64_t count = left_.take(UINT64_MAX, &first)) release(first, count);
+  while (const uint64_t count = gone.left.take(UINT64_MAX, &first)) {
+    if (older != nullptr)
+      split(first, count, &older->born, &older->left);
+    else
+      release(first, count);
+  }
+  while (const uint64_t count = older != nullptr ? gone.born.take(UINT64_MAX, &first) : 0)
+    older->born.add(first, count);
 }
 
 bool Slots::frozen(const Region& region, uint64_t first, uint64_t units) const {
-  if (!frozen_) return false;
+  if (!any_frozen()) return false;
   const auto begin = region.slot_.begin() + static_cast<ptrdiff_t>(first);
-  return std::any_of(begin, begin + static_cast<ptrdiff_t>(units),
-                     [this](uint32_t slot) { return slot != 0 && fresh_.run_at(slot - 1) == 0; });
+  return std::any_of(begin, begin + static_cast<ptrdiff_t>(units), [this](uint32_t slot) {
+    return slot != 0 && snapshots_.back().born.run_at(slot - 1) == 0;
+  });
 }
 
 // Allocations have reserved a slot for each of their units, and those of a forked process come on top.
 bool Slots::reserve_more() {
   const uint64_t wanted = std::min(count_, reserved_ + kStep);
-  if (!frozen_ || wanted == reserved_ || !store_->reserve(wanted).ok()) return false;
+  if (!any_frozen() || no_more_ || wanted == reserved_) return false;
+  no_more_ = !store_->reserve(wanted).ok();
+  if (no_more_) return false;
   add_free(reserved_, wanted - reserved_);
   reserved_ = wanted;
   return true;

@@ -30,11 +30,11 @@ class Slots {
   void take(Region* region, uint64_t first, uint64_t units);
   static bool has_any(const Region& region, uint64_t first, uint64_t units);
 
-  // A process has been forked that reads what the slots in use have now: until thaw() nothing is put there
-  // any more, and those that are taken from their units wait for it.
-  void freeze();
-  void thaw();
-  bool any_frozen() const { return frozen_; }
+  // A process is forked that reads what the slots in use have now: they are not put any more, and what is
+  // taken from its unit waits, until thaw() of that snapshot. `snapshot`: its number, from the oldest on.
+  void freeze() { snapshots_.emplace_back(); }
+  void thaw(size_t snapshot);
+  bool any_frozen() const { return !snapshots_.empty(); }
   // Has one of these units a slot that must stay as it is?
   bool frozen(const Region& region, uint64_t first, uint64_t units) const;
 
@@ -52,15 +52,19 @@ class Slots {
   uint64_t take_free(uint64_t want, Slot* first);
   bool reserve_more();
   void release(Slot first, uint64_t count);
+  void split(Slot first, uint64_t count, RunSet* born, RunSet* left);
 
   Store* store_;
   Failure* failure_;
   uint64_t count_, reserved_ = 0, least_reserved_ = 0;
   std::vector<Part> parts_;
-  bool frozen_ = false;
-  RunSet fresh_;       // given since freeze()
-  RunSet left_;        // of no unit any more, and frozen
-  bool told_ = false;  // that the store has no room
+  struct Snapshot {
+    RunSet born;  // slots that were given between it and the next one
+    RunSet left;  // slots of no unit any more, of which this snapshot is the last that may be read from them
+  };
+  std::vector<Snapshot> snapshots_;
+  bool no_more_ = false;  // reserve_more() was refused since the last thaw()
+  bool told_ = false;     // that the store has no room
 };
 
 }  // namespace tasuki::pager

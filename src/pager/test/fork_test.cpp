@@ -1,4 +1,6 @@
 // Children of fork: they have cluster memory as it was, whatever their parent does meanwhile.
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -330,6 +332,62 @@ TEST_P(Forking, WhatIsOnlyReadLeaves) {
   EXPECT_LE(pager_->stats().resident_bytes, 140 * kUnit);
 }
 
+// Each child is counted by itself: neither one that ends soon after it nor memory that it locks ends what it
+// is to read.
+TEST_P(Forking, AnOldChildIsNotForgotten) {
+  constexpr uint64_t kUnits = 600;
+  start(6 * kUnits);
+  if (pager_ == nullptr) return;
+  uint64_t* const a = allocate(kUnits);
+  const auto write_all = [&](uint64_t version) {
+    for (uint64_t i = 0; i < kUnits; i++) fill(a + i * kWords, i, version);
+  };
+  const auto read_all = [&](uint64_t version) {
+    for (uint64_t i = 0; i < kUnits; i++)
+      if (!is_filled(a + i * kWords, i, version)) return 1;
+    return 0;
+  };
+  write_all(1);
+  const pid_t old = fork_with([&] {
+    mlockall(MCL_CURRENT);
+    usleep(600'000);
+    return read_all(1);
+  });
+  for (uint64_t version = 2; version < 10; version++) {
+    const pid_t young = fork_with([] { return 0; });
+    write_all(version);
+    EXPECT_EQ(ended(young), 0);
+    usleep(40'000);
+    EXPECT_LE(window_ != nullptr ? window_->in_use() : 0, 5 * kUnits) << version;
+  }
+  usleep(120'000);
+  write_all(10);
+  EXPECT_LE(window_ != nullptr ? window_->in_use() : 0, 3 * kUnits);  // what those in between had is free
+  EXPECT_EQ(ended(old), 0);
+  EXPECT_EQ(read_all(10), 0);
+}
+
+// A child that cannot have the memory has none, not zeros.
+TEST_P(Forking, NoDescriptorsNoMemory) {
+  constexpr uint64_t kUnits = 600;
+  start(4 * kUnits);
+  if (pager_ == nullptr) return;
+  uint64_t* const a = allocate(kUnits);
+  for (uint64_t i = 0; i < kUnits; i++) fill(a + i * kWords, i, 1);
+  ASSERT_TRUE(pager_->before_fork());
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit none = {0, 0};
+    setrlimit(RLIMIT_NOFILE, &none);
+    if (pager_->after_fork_in_child().ok()) _exit(1);
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < kUnits; i++) sum += const_cast<volatile uint64_t&>(a[i * kWords + 1]);
+    _exit(sum == 0 ? 2 : 3);
+  }
+  pager_->after_fork();
+  EXPECT_EQ(ended(child), 1000 + SIGSEGV);
+}
+
 // What the kernel is to be given is there.
 TEST_P(Forking, PinsInAChild) {
   constexpr uint64_t kUnits = 600;
@@ -338,6 +396,8 @@ TEST_P(Forking, PinsInAChild) {
   uint64_t* const a = allocate(kUnits);
   for (uint64_t i = 0; i < kUnits; i += 2) fill(a + i * kWords, i, 1);
   EXPECT_EQ(ended(fork_with([&] {
+              // Who changes its user may not read its own page tables any more.
+              if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) return 7;
               int ends[2];
               if (pipe(ends) != 0 || !pager_->needs_pin()) return 1;
               std::vector<uint64_t> got(kWords);
