@@ -10,10 +10,12 @@
 #include "generated/next.h"
 #include "pager/pager.h"
 
-// glibc's, around the list of all streams. fork takes it when it has called the handlers, and who has it may
-// wait for a page: for the lock of a stream whose owner writes from there. In the child fork makes it new.
+// glibc's, of the list of all streams. fork takes it when it has called the handlers, and who has it may wait
+// for a page: for the lock of a stream whose owner writes from there. In the child fork makes it new only if
+// there were several threads.
 extern "C" void _IO_list_lock();
 extern "C" void _IO_list_unlock();
+extern "C" void _IO_list_resetlock();
 
 namespace tasuki::cluster {
 namespace {
@@ -32,18 +34,24 @@ void before() {
   sigset_t all;
   sigfillset(&all);
   mask(SIG_SETMASK, all, &t_signals);
-  pager::Pager* const pager =
-      t_internal == 0 ? attached_pager() : nullptr;  // the pager does not wait for itself
+  t_pager = t_internal == 0 ? attached_pager() : nullptr;  // the pager does not wait for itself
   t_internal++;
-  _IO_list_lock();
-  t_pager = pager != nullptr && pager->before_fork() ? pager : nullptr;
+  if (t_pager != nullptr) {
+    _IO_list_lock();
+    if (!t_pager->before_fork()) {
+      _IO_list_unlock();
+      t_pager = nullptr;
+    }
+  }
   g_hooks.before();
 }
 
 void in_parent() {
   g_hooks.in_parent();
-  if (t_pager != nullptr) t_pager->after_fork();
-  _IO_list_unlock();
+  if (t_pager != nullptr) {
+    t_pager->after_fork();
+    _IO_list_unlock();
+  }
   t_internal--;
   mask(SIG_SETMASK, t_signals);
 }
@@ -51,6 +59,7 @@ void in_parent() {
 void in_child() {
   bool has_memory = t_pager != nullptr;
   if (has_memory) {
+    _IO_list_resetlock();
     before_pager_handler();
     Status status;
     {
