@@ -36,6 +36,7 @@ Result<std::unique_ptr<Pager>> Pager::create(const Options& options, Store* stor
 Engine::Engine(const Options& options, Store* store, std::unique_ptr<Mapper> mapper)
     : options_(options),
       mapper_(std::move(mapper)),
+      store_(store),
       commands_(&wakeup_, &turn_),
       regions_(mapper_.get()),
       slots_(store, &failure_),
@@ -47,8 +48,7 @@ Engine::Engine(const Options& options, Store* store, std::unique_ptr<Mapper> map
       loop_(options, {mapper_.get(), &regions_, &residency_, &transport_, &swaps_, &read_ahead_, &forks_,
                       &wait_times_, &commands_, &turn_, &wakeup_, &failure_}),
       pins_(&regions_, &residency_, &swaps_, &loop_, &commands_),
-      advisor_(&regions_, &residency_, &swaps_, &read_ahead_, &commands_),
-      store_(store) {}
+      advisor_(&regions_, &residency_, &swaps_, &read_ahead_, &commands_) {}
 
 Result<void*> Engine::allocate(size_t bytes, size_t alignment, size_t page_bytes) {
   if (child_ != nullptr) return Status::error(ENOMEM, "a forked child has only what its parent had");

@@ -58,6 +58,7 @@ class Engine final : public Pager {
 
   const Options options_;
   const std::unique_ptr<Mapper> mapper_;
+  const Store* const store_;
   Failure failure_;
   WaitTimes wait_times_;
   os::Wakeup wakeup_;
@@ -75,7 +76,6 @@ class Engine final : public Pager {
   Advisor advisor_;
   bool watching_ = false;               // from now on all regions are watched
   std::unique_ptr<ForkedChild> child_;  // this process is a forked child, without a pager
-  Store* const store_;
 };
 
 }  // namespace tasuki::pager

@@ -211,8 +211,8 @@ void FaultLoop::copy_left() {
 }
 
 bool FaultLoop::hold() {
-  for (int i = 0; i < kPatience;
-       i++) {  // threads that fork again and again leave something to those that fault
+  // Threads that fork again and again leave something to those that fault.
+  for (int i = 0; i < kPatience; i++) {
     const std::lock_guard turn(*roles_.turn);
     if (deferred_.empty()) break;
   }
