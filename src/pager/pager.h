@@ -105,6 +105,9 @@ class Pager {
   virtual bool touches(const void* p, size_t bytes) const = 0;
 
   virtual Status advise(void* p, size_t bytes, Advice advice) = 0;
+  // The bytes are zeros from now on. What was there neither comes nor goes, and has no slots any more.
+  // EINVAL: not a range of one allocation.
+  virtual Status discard(void* p, size_t bytes) = 0;
   // Makes the units of [p, p + bytes) resident, and writable if `write`, and keeps them until unpin: the
   // kernel may then access them where faults of the kernel cannot be served. Parts that are not in a region
   // are ignored. All pins together hold at most a quarter of the local memory: returns how many bytes from p

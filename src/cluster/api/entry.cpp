@@ -125,6 +125,14 @@ TASUKI_EXPORT int dlm_advise(void* p, size_t bytes, enum dlm_advice advice) {
   return -1;
 }
 
+TASUKI_EXPORT int dlm_discard(void* p, size_t bytes) {
+  pager::Pager* pager = running();
+  const Status status = pager == nullptr ? Status::error(EINVAL, "no pager") : pager->discard(p, bytes);
+  if (status.ok()) return 0;
+  errno = status.err();
+  return -1;
+}
+
 TASUKI_EXPORT int dlm_stats(struct dlm_counters* counters, size_t bytes) {
   static_assert(sizeof(struct dlm_counters) == sizeof(pager::Stats), "the same fields in the same order");
   pager::Pager* pager = running();

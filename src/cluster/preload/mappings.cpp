@@ -62,15 +62,25 @@ int find_place(const void* at, size_t length, Place* place) {
   return touches(at, length) ? -1 : 0;
 }
 
+// Zeros in a part of a block, whole pages as a rule.
+void clear(void* at, size_t length) {
+  const int error = errno;
+  const InternalScope internal;
+  if (dlm_discard(at, length) != 0) memset(at, 0, length);  // a forked child
+  errno = error;
+}
+
 void* map(MapFunction next_map, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
   if (goes_to_cluster(length, protection, flags, fd)) return map_cluster(length);
   Place place;
-  if ((flags & MAP_FIXED) == 0 || find_place(at, length, &place) == 0)
-    return next_map(at, length, protection, flags, fd, offset);
+  const int found = (flags & MAP_FIXED) != 0 ? find_place(at, length, &place) : 0;
+  if (found == 0) return next_map(at, length, protection, flags, fd, offset);
   // Fresh memory in place of a block's: the same as clearing it.
-  if (place.begin != 0 && protection == (PROT_READ | PROT_WRITE) && (flags & MAP_ANONYMOUS) != 0 &&
-      (flags & MAP_PRIVATE) != 0)
-    return memset(at, 0, length);
+  if (found > 0 && protection == (PROT_READ | PROT_WRITE) && (flags & MAP_ANONYMOUS) != 0 &&
+      (flags & MAP_PRIVATE) != 0) {
+    clear(at, os::page_ceil(length));
+    return at;
+  }
   refuse("mmap with MAP_FIXED");
   errno = ENOMEM;
   return MAP_FAILED;
@@ -86,7 +96,13 @@ int advise(void* at, size_t length, int advice, bool posix) {
     case MADV_DONTNEED:
       // POSIX's only says that the contents are not needed now; Linux' own promises zeros.
       if (posix) return tell(DLM_DONE_WITH);
-      memset(at, 0, length);
+      [[fallthrough]];
+    case MADV_FREE:
+      if (reinterpret_cast<uintptr_t>(at) % os::kPageSize != 0) {
+        errno = EINVAL;
+        return -1;
+      }
+      clear(at, os::page_ceil(length));
       return 0;
     case MADV_NORMAL:
       return tell(DLM_NORMAL);
@@ -99,7 +115,6 @@ int advise(void* at, size_t length, int advice, bool posix) {
     case MADV_COLD:
     case MADV_PAGEOUT:
       return tell(DLM_DONE_WITH);
-    case MADV_FREE:
     case MADV_HUGEPAGE:
     case MADV_NOHUGEPAGE:
     case MADV_DONTDUMP:
@@ -138,7 +153,8 @@ TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
     errno = EINVAL;
     return -1;
   }
-  // A piece is gone for the program, and for the cluster when the last one goes.
+  // A piece is gone for the program, and the block when the last one goes.
+  if (length < place.block.bytes) clear(at, os::page_ceil(length));
   unmapped(place.begin, os::page_ceil(length));
   return 0;
 }

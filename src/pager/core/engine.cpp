@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "os/memory/memory_file.h"
 #include "pager/mappers/ways.h"
 
 namespace tasuki::pager {
@@ -172,6 +173,39 @@ Result<void*> Engine::reallocate(void* p, size_t bytes) {
   const Status freed = free(p);
   if (!freed.ok()) return freed;
   return fresh;
+}
+
+Status Engine::discard(void* p, size_t bytes) {
+  std::byte* const begin = static_cast<std::byte*>(p);
+  if (child_ != nullptr) {
+    memset(p, 0, bytes);
+    return {};
+  }
+  Status status;
+  std::vector<std::pair<std::byte*, std::byte*>> left;  // to be cleared by hand
+  commands_.run([&] {
+    left.clear();
+    Region* const region = regions_.of(p);
+    if (region == nullptr || bytes > static_cast<size_t>(region->end() - begin)) {
+      status = Status::error(EINVAL, "not a range of one allocation in cluster memory");
+      return true;
+    }
+    const uint64_t first = region->unit_of(begin + kUnit - 1), end = region->unit_of(begin + bytes);
+    if (first >= end) {
+      left.emplace_back(begin, begin + bytes);
+      return true;
+    }
+    left.emplace_back(begin, region->address(first));
+    left.emplace_back(region->address(end), begin + bytes);
+    if (region->watched())
+      return residency_.clear(region, first, end, [&](uint64_t from, uint64_t to) {
+        left.emplace_back(region->address(from), region->address(to));
+      });
+    os::discard(region->address(first), (end - first) * kUnit);
+    return true;
+  });
+  for (const auto& [from, to] : left) memset(from, 0, static_cast<size_t>(to - from));
+  return status;
 }
 
 size_t Engine::pin(const void* p, size_t bytes, bool write) {

@@ -35,6 +35,7 @@ class Engine final : public Pager {
   Status advise(void* p, size_t bytes, Advice advice) override {
     return child_ == nullptr ? advisor_.advise(p, bytes, advice) : Status();
   }
+  Status discard(void* p, size_t bytes) override;
   size_t pin(const void* p, size_t bytes, bool write) override;
   void unpin(const void* p, size_t bytes) override;
   bool needs_pin() const override { return child_ != nullptr || !mapper_->serves_kernel(); }

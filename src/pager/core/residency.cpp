@@ -88,6 +88,50 @@ bool Residency::abandon(Region* region) {
   return true;
 }
 
+bool Residency::clear(Region* region, uint64_t first, uint64_t end,
+                      const std::function<void(uint64_t, uint64_t)>& left) {
+  for (uint64_t unit = first, next = first; unit < end; unit = next) {
+    const PageId id = region->page(unit);
+    if (id == kNoPage) {
+      while (next < end && region->page(next) == kNoPage) next++;
+      slots_->take(region, unit, next - unit);
+      continue;
+    }
+    const Page& page = pages_[id];
+    if (page.state.under_way()) return false;
+    next = std::min(end, page.end());
+    const bool whole = page.first >= first && page.end() <= end;
+    if (!whole || !drop(id)) left(unit, next);
+  }
+  return true;
+}
+
+// A page that is resident or in limbo is gone with its bytes. False: it stays, as somebody holds or uses it.
+bool Residency::drop(PageId id) {
+  Page& page = pages_[id];
+  if (page.state.resident()) {
+    if (victims_.held(id) || victims_.busy(id)) return false;
+    bool changed = false;
+    const Status status = mapper_->unmap(page.at(), page.units, &page.pieces, &changed);
+    if (!status.ok()) {
+      if (!page.state.dirty()) page.state.forget_stored();
+      if (status.err() != EBUSY) failure_->report(status);
+      return false;
+    }
+    budget_.disappear(page.units);
+  } else {
+    limbo_.remove(id);
+    budget_.leave_limbo(page.units);
+  }
+  mapper_->discard(page.at(), page.units, &page.pieces);
+  budget_.give_back(page.units);
+  Region* const region = page.region;
+  const uint64_t first = page.first, units = page.units;
+  end_page(id);
+  slots_->take(region, first, units);
+  return true;
+}
+
 PageId Residency::begin(Region* region, uint64_t first, uint32_t units, bool predicted_write) {
   const PageId id = new_page(region, first, units);
   Page& page = pages_[id];

@@ -4,6 +4,8 @@
 // (Swaps).
 #pragma once
 
+#include <functional>
+
 #include "pager/core/transport.h"
 #include "pager/failure.h"
 #include "pager/pages/budget.h"
@@ -33,6 +35,11 @@ class Residency {
   // Takes the pages and slots of a region away. False: transfers of its pages are under way, and nothing
   // happens.
   bool abandon(Region* region);
+
+  // The units are as if nobody had touched them yet. Not those of pages that reach beyond them, are held or
+  // used by somebody outside: left(first, end) for these. False: transfers are under way; to be called again.
+  bool clear(Region* region, uint64_t first, uint64_t end,
+             const std::function<void(uint64_t, uint64_t)>& left);
 
   // A page for units that have none, all in the store or none of them, with a buffer. kNoPage: the system has
   // no memory.
@@ -82,6 +89,7 @@ class Residency {
   void report(Stats* stats) const;
 
  private:
+  bool drop(PageId id);
   PageId new_page(Region* region, uint64_t first, uint32_t units);
   void end_page(PageId id);
   Action act(PageId id, Action action);

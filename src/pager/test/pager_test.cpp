@@ -330,6 +330,77 @@ bool segfaulted(int status) {
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
 }
 
+// Random pieces are discarded while others are read and written: zeros there, and nowhere else.
+TEST_P(Ways, WhatIsDiscardedIsZero) {
+  constexpr uint64_t kUnits = 1500;
+  Running pager(small(GetParam()), 3000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* const bytes = pager.allocate<uint8_t>(kUnits * kUnit);
+  std::vector<uint8_t> model(kUnits * kUnit, 0);
+  std::mt19937_64 random(3);
+  EXPECT_EQ(pager->discard(bytes, kUnits * kUnit + 1).err(), EINVAL);
+  for (int round = 0; round < 300; round++) {
+    const size_t at = random() % model.size(), most = round % 10 == 0 ? 400 * kUnit : 20 * kUnit;
+    const size_t length = std::min(random() % most, model.size() - at);
+    if (round % 3 == 0) {
+      ASSERT_TRUE(pager->discard(bytes + at, length).ok());
+      std::fill_n(model.begin() + static_cast<ptrdiff_t>(at), length, 0);
+    } else if (round % 3 == 1) {
+      for (size_t i = at; i < at + length; i++) bytes[i] = model[i] = static_cast<uint8_t>(random() | 1);
+    } else {
+      ASSERT_EQ(memcmp(bytes + at, model.data() + at, length), 0) << round;
+    }
+  }
+  ASSERT_EQ(memcmp(bytes, model.data(), model.size()), 0);
+  EXPECT_TRUE(pager->free(bytes).ok());
+}
+
+TEST_P(Ways, DiscardingMovesNothing) {
+  constexpr uint64_t kUnits = 1000;
+  Running pager(small(GetParam()), kUnits);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* const words = pager.allocate(kUnits * kUnit);
+  for (int round = 0; round < 5; round++) {
+    number_units(words, kUnits);
+    const Stats before = pager->stats();
+    ASSERT_TRUE(pager->discard(words, kUnits * kUnit).ok());
+    const Stats after = pager->stats();
+    EXPECT_EQ(after.bytes_in, before.bytes_in);
+    EXPECT_LE(after.bytes_out, before.bytes_out + 64 * kUnit);  // what was on its way
+    EXPECT_EQ(after.resident_bytes, 0u);
+    for (uint64_t u = 0; u < kUnits; u++) ASSERT_EQ(words[u * 512], 0u);
+  }
+  // Everything that it took is free again.
+  ASSERT_TRUE(pager->free(words).ok());
+  number_units(pager.allocate(kUnits * kUnit), kUnits);
+}
+
+// Other threads fault in their parts of the same pages meanwhile.
+TEST_P(Ways, DiscardingBesideOtherThreads) {
+  constexpr uint64_t kUnits = 800;
+  Running pager(small(GetParam()), 2000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* const words = pager.allocate(kUnits * kUnit);
+  std::atomic<bool> end{false};
+  std::thread other([&] {
+    std::mt19937_64 random(1);
+    std::vector<uint64_t> mine(kUnits, 0);
+    while (!end) {
+      const uint64_t unit = random() % kUnits / 2 * 2;
+      ASSERT_EQ(std::atomic_ref(words[unit * 512 + 7]).fetch_add(1), mine[unit]++);
+    }
+  });
+  std::mt19937_64 random(2);
+  for (int round = 0; round < 3000; round++) {
+    const uint64_t unit = random() % kUnits / 2 * 2 + 1;
+    words[unit * 512 + 9] = unit;
+    ASSERT_TRUE(pager->discard(words + unit * 512, kUnit).ok());
+    ASSERT_EQ(words[unit * 512 + 9], 0u);
+  }
+  end = true;
+  other.join();
+}
+
 TEST_P(Ways, AChildOfWhichNobodySpokeHasNoClusterMemory) {
   Running pager(small(GetParam()), 4000);
   SKIP_IF_NOT_PERMITTED(pager);

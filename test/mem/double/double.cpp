@@ -143,6 +143,10 @@ class Double final : public tasuki::pager::Pager {
     const char* at = static_cast<const char*>(p);
     return at < memory_ + capacity_ && at + bytes > memory_;
   }
+  Status discard(void* p, size_t bytes) override {
+    memset(p, 0, bytes);
+    return Status();
+  }
   Status advise(void*, size_t, tasuki::pager::Advice) override { return Status(); }
   size_t pin(const void* p, size_t bytes, bool) override {
     const char* at = static_cast<const char*>(p);
@@ -285,6 +289,10 @@ EXPORT void* dlm_realloc(void* old, size_t bytes) {
   dlm_free(old);
   return p;
 }
+EXPORT int dlm_discard(void* p, size_t bytes) {
+  return g_double->discard(p, bytes).ok() ? 0 : -1;
+}
+
 EXPORT int dlm_advise(void*, size_t, enum dlm_advice) {
   return 0;
 }
