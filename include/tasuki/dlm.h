@@ -98,8 +98,8 @@ enum dlm_advice {
  *        than half of the local memory) */
 int dlm_advise(void* p, size_t bytes, enum dlm_advice advice);
 
-/** [p, p + bytes) reads as zeros from now on, and what was there takes no memory any more. Nothing travels for
- * it. Any thread may call it; others must not use the range meanwhile.
+/** [p, p + bytes) reads as zeros from now on, and what was there takes no memory any more. Nothing travels
+ * for it. Any thread may call it; others must not use the range meanwhile.
  *
  * @return 0, or -1 with errno: EINVAL (not a range of one allocation in cluster memory) */
 int dlm_discard(void* p, size_t bytes);
