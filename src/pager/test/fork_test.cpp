@@ -85,7 +85,9 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 class Forking : public testing::TestWithParam<Case> {
  protected:
   // 128 units are local.
-  void start(uint64_t slots) {
+  void start(uint64_t slots) { start(slots, small(GetParam().way)); }
+  void start(uint64_t slots, const Options& options) {
+    cache_.reset();
     if (GetParam().kind == Kind::window) {
       auto window = std::make_unique<SharedStore>(slots);
       window_ = window.get();
@@ -102,7 +104,7 @@ class Forking : public testing::TestWithParam<Case> {
       cache_ = std::move(cache.value());
       store = cache_.get();
     }
-    Result<std::unique_ptr<Pager>> made = Pager::create(small(GetParam().way), store);
+    Result<std::unique_ptr<Pager>> made = Pager::create(options, store);
     if (!made.ok()) GTEST_SKIP() << "not permitted here: " << made.status().message();
     pager_ = std::move(made.value());
     const os::SignalsBlocked blocked;
@@ -389,6 +391,41 @@ TEST_P(Forking, NoDescriptorsNoMemory) {
   }
   pager_->after_fork();
   EXPECT_EQ(ended(child), 1000 + SIGSEGV);
+}
+
+// However swaps are ordered, nothing is on its way when a child begins.
+TEST_P(Forking, InEveryProtocol) {
+  constexpr uint64_t kUnits = 500;
+  for (const Copies copies : {Copies::cache, Copies::exclusive})
+    for (const Protocol protocol :
+         {Protocol::ahead, Protocol::cs, Protocol::cross, Protocol::as1, Protocol::as2}) {
+      Options options = small(GetParam().way);
+      options.protocol = protocol;
+      options.copies = copies;
+      start(3 * kUnits, options);
+      if (pager_ == nullptr) return;
+      uint64_t* const a = allocate(kUnits);
+      std::atomic<bool> stop{false};
+      std::thread other([&] {
+        std::mt19937_64 random(5);
+        while (!stop.load()) std::atomic_ref(a[(random() % kUnits) * kWords + 9]).fetch_add(0);
+      });
+      for (uint64_t version = 1; version < 5; version++) {
+        for (uint64_t i = 0; i < kUnits; i++) a[i * kWords] = i + version;
+        const pid_t child = fork_with([&] {
+          usleep(20'000);
+          for (uint64_t i = 0; i < kUnits; i++)
+            if (a[i * kWords] != i + version) return 1;
+          return 0;
+        });
+        for (uint64_t i = 0; i < kUnits; i += 2) a[i * kWords] = i + version + 1;
+        EXPECT_EQ(ended(child), 0) << static_cast<int>(protocol);
+      }
+      stop.store(true);
+      other.join();
+      TearDown();
+      pager_.reset();
+    }
 }
 
 // What the kernel is to be given is there.
