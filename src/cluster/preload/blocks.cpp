@@ -18,6 +18,7 @@
 #include "cluster/wrappers/pinning.h"
 #include "elf/loaded.h"
 #include "os/memory/mapping.h"
+#include "pager/run_set.h"
 #include "tasuki/dlm.h"
 
 namespace tasuki::cluster::preload {
@@ -99,7 +100,7 @@ void* allocate(size_t bytes, size_t alignment, bool mapped) {
   }
   if (p == nullptr) return no_room(bytes);
   const Locked locked;
-  (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = {bytes, mapped, 0};
+  (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = {bytes, mapped, nullptr};
   return p;
 }
 
@@ -124,7 +125,10 @@ bool find_block_around(const void* p, uintptr_t* begin, Block* block) {
 bool release(void* p) {
   {
     const Locked locked;
-    if (g_blocks->erase(reinterpret_cast<uintptr_t>(p)) == 0) return false;
+    const auto found = g_blocks->find(reinterpret_cast<uintptr_t>(p));
+    if (found == g_blocks->end()) return false;
+    delete found->second.holes;
+    g_blocks->erase(found);
   }
   give_back(p);
   return true;
@@ -152,20 +156,41 @@ void* resize(void* p, size_t bytes) {
     return no_room(bytes);
   }
   const Locked locked;
-  (*g_blocks)[reinterpret_cast<uintptr_t>(moved)] = {bytes, block.mapped, 0};
+  (*g_blocks)[reinterpret_cast<uintptr_t>(moved)] = {bytes, block.mapped, nullptr};
   return moved;
 }
 
-void unmapped(uintptr_t begin, size_t bytes) {
+void unmapped(uintptr_t begin, const void* piece, size_t bytes) {
   {
     const Locked locked;
     const auto found = g_blocks->find(begin);
     if (found == g_blocks->end()) return;
-    found->second.unmapped += bytes;
-    if (found->second.unmapped < found->second.bytes) return;
+    Block& block = found->second;
+    if (block.holes == nullptr) block.holes = new pager::RunSet;
+    uint64_t page = reinterpret_cast<uintptr_t>(piece) / os::kPageSize;
+    for (const uint64_t end = page + bytes / os::kPageSize; page < end;) {
+      const uint64_t there = block.holes->run_at(page);
+      const uint64_t next = there > 0 ? page + there : std::min(end, block.holes->next_from(page));
+      if (there == 0) block.holes->add(page, next - page);
+      page = next;
+    }
+    if (block.holes->total() < os::page_ceil(block.bytes) / os::kPageSize) return;
+    delete block.holes;
     g_blocks->erase(found);
   }
   give_back(reinterpret_cast<void*>(begin));
+}
+
+void mapped_again(uintptr_t begin, const void* piece, size_t bytes) {
+  const Locked locked;
+  const auto found = g_blocks->find(begin);
+  if (found == g_blocks->end() || found->second.holes == nullptr) return;
+  pager::RunSet& holes = *found->second.holes;
+  uint64_t page = reinterpret_cast<uintptr_t>(piece) / os::kPageSize;
+  for (const uint64_t end = page + bytes / os::kPageSize; page < end;) {
+    const uint64_t taken = holes.take_at(page, end - page);
+    page = taken > 0 ? page + taken : std::min(end, holes.next_from(page));
+  }
 }
 
 bool is_cluster(const void* p) {

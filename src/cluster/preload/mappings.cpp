@@ -79,6 +79,7 @@ void* map(MapFunction next_map, void* at, size_t length, int protection, int fla
   if (found > 0 && protection == (PROT_READ | PROT_WRITE) && (flags & MAP_ANONYMOUS) != 0 &&
       (flags & MAP_PRIVATE) != 0) {
     clear(at, os::page_ceil(length));
+    mapped_again(place.begin, at, os::page_ceil(length));
     return at;
   }
   refuse("mmap with MAP_FIXED");
@@ -155,7 +156,7 @@ TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
   }
   // A piece is gone for the program, and the block when the last one goes.
   if (length < place.block.bytes) clear(at, os::page_ceil(length));
-  unmapped(place.begin, os::page_ceil(length));
+  unmapped(place.begin, at, os::page_ceil(length));
   return 0;
 }
 
@@ -178,7 +179,7 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
   old_length = os::page_ceil(old_length);
   length = os::page_ceil(length);
   const bool all = reinterpret_cast<uintptr_t>(at) == place.begin && old_length == place.block.bytes &&
-                   place.block.unmapped == 0;
+                   place.block.holes == nullptr;
   if (found < 0 || !place.block.mapped || target != nullptr || (flags & MREMAP_DONTUNMAP) != 0 ||
       length == 0) {
     refuse("this mremap");
@@ -186,7 +187,11 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
     return MAP_FAILED;
   }
   if (length <= old_length) {
-    if (length < old_length) unmapped(place.begin, old_length - length);
+    if (length < old_length) {
+      void* const rest = static_cast<char*>(at) + length;
+      clear(rest, old_length - length);
+      unmapped(place.begin, rest, old_length - length);
+    }
     return at;
   }
   if ((flags & MREMAP_MAYMOVE) == 0) {
@@ -202,7 +207,7 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
                     : map_cluster(length);
   if (moved == MAP_FAILED) return moved;
   memcpy(moved, at, old_length);
-  unmapped(place.begin, old_length);
+  unmapped(place.begin, at, old_length);
   return moved;
 }
 

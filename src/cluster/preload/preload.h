@@ -16,6 +16,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace tasuki::pager {
+class RunSet;
+}
+
 namespace tasuki::cluster::preload {
 
 // From this size on an allocation goes to cluster memory; SIZE_MAX: none does.
@@ -24,8 +28,8 @@ extern std::atomic<size_t> g_map_threshold;  // of mmap
 
 struct Block {
   size_t bytes;
-  bool mapped;      // by mmap: may be unmapped in pieces
-  size_t unmapped;  // bytes of it that are
+  bool mapped;           // by mmap: may be unmapped in pieces
+  pager::RunSet* holes;  // pages of it that are; nullptr: none has been yet
 };
 
 // nullptr with ENOMEM: the cluster has no room. alignment: a power of two.
@@ -37,8 +41,9 @@ bool find_block_around(const void* p, uintptr_t* begin, Block* block);
 // False: there is no block that begins at p.
 bool release(void* p);
 void* resize(void* p, size_t bytes);  // nullptr with ENOMEM: the block stays
-// Bytes of a mapped block were unmapped; with the last of them the block is released.
-void unmapped(uintptr_t begin, size_t bytes);
+// A piece of a mapped block was unmapped; with the last of them the block is released. Or it is mapped again.
+void unmapped(uintptr_t begin, const void* piece, size_t bytes);
+void mapped_again(uintptr_t begin, const void* piece, size_t bytes);
 
 // Is p inside a block? Two compares if it is not near; else a look into a table.
 bool is_cluster(const void* p);

@@ -230,12 +230,26 @@ struct Copied {
   std::vector<char*> pointers;
 };
 
+// In a child the kernel meets no absent page: reading brings it.
+void bring_texts(const char* path, Strings argv, Strings environment) {
+  const auto bring = [](const char* text) {
+    for (const volatile char* at = text; at != nullptr && *at != 0; at++) {
+    }
+  };
+  if (path != nullptr && guarded(path)) bring(path);
+  for (Strings list : {argv, environment})
+    for (Strings s = list; s != nullptr && *s != nullptr; s++)
+      if (guarded(*s)) bring(*s);
+}
+
 // The body of every exec function: call(argv, environment) is libc's.
 template <typename Call>
 int replace(const char* path, bool is_path, Strings argv, Strings environment, Call call) {
   const State state = g_state.load();
-  if ((state != State::active && state != State::deferred) || !is_own_process())
+  if ((state != State::active && state != State::deferred) || !is_own_process()) {
+    bring_texts(path, argv, environment);
     return call(path, argv, environment);
+  }
   if (state == State::deferred) {
     std::vector<std::string> storage;
     const std::vector<char*> list = with_preload(environment, &storage);

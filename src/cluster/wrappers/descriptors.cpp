@@ -29,6 +29,8 @@ void let_go(unsigned fd) {
   if (kept(fd)) g_kept[fd / 64].fetch_and(~bit(fd));
 }
 
+bool g_in_child = false;
+
 // Is it the program that asks, and is what it asks for not its own? errno is set.
 bool is_not_open(int fd) {
   if (t_internal != 0) {
@@ -38,6 +40,14 @@ bool is_not_open(int fd) {
   if (!kept(static_cast<unsigned>(fd))) return false;
   errno = EBADF;
   return true;
+}
+
+// A child may have any number for what it hands to a program that it executes. What it needs itself is out of
+// the way; the others are MPI's.
+bool may_not_replace(int number) {
+  if (!g_in_child || number >= os::kOutOfTheWay) return is_not_open(number);
+  let_go(static_cast<unsigned>(number));
+  return false;
 }
 
 // By call(first, last), a negative result of which ends it.
@@ -64,6 +74,10 @@ PagersDescriptors::~PagersDescriptors() {
     if (!std::binary_search(before_.begin(), before_.end(), fd)) keep_descriptor(fd);
 }
 
+void in_forked_child() {
+  g_in_child = true;
+}
+
 void keep_descriptor(int fd) {
   const auto number = static_cast<unsigned>(fd);
   if (fd >= 0 && number < kMost) g_kept[number / 64].fetch_or(bit(number));
@@ -78,10 +92,10 @@ TASUKI_WRAPPER(int, close, int fd) {
 }
 
 TASUKI_WRAPPER(int, dup2, int fd, int number) {
-  return is_not_open(number) ? -1 : next_dup2()(fd, number);
+  return may_not_replace(number) ? -1 : next_dup2()(fd, number);
 }
 TASUKI_WRAPPER(int, dup3, int fd, int number, int flags) {
-  return is_not_open(number) ? -1 : next_dup3()(fd, number, flags);
+  return may_not_replace(number) ? -1 : next_dup3()(fd, number, flags);
 }
 
 // Ours are closed by exec anyway: nothing is wrong with CLOSE_RANGE_CLOEXEC.

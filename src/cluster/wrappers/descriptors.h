@@ -20,5 +20,7 @@ class PagersDescriptors {
 };
 
 void keep_descriptor(int fd);
+// This process has been forked.
+void in_forked_child();
 
 }  // namespace tasuki::cluster

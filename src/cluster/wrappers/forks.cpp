@@ -8,6 +8,7 @@
 #include "cluster/wrappers/faults.h"
 #include "cluster/wrappers/pinning.h"
 #include "generated/next.h"
+#include "os/memory/mapping.h"
 #include "pager/pager.h"
 
 // glibc's, of the list of all streams. fork takes it when it has called the handlers, and who has it may wait
@@ -56,6 +57,23 @@ void in_parent() {
   mask(SIG_SETMASK, t_signals);
 }
 
+// SIGBUS is the pager's from now on, which the parent may not have known: no handler of another signal blocks
+// it, and there is a stack for it although the thread's own may be cluster memory.
+void let_faults_through() {
+  for (int number = 1; number < NSIG; number++) {
+    struct sigaction action;
+    if (next_sigaction()(number, nullptr, &action) != 0 || sigismember(&action.sa_mask, SIGBUS) != 1)
+      continue;
+    sigdelset(&action.sa_mask, SIGBUS);
+    next_sigaction()(number, &action, nullptr);
+  }
+  constexpr size_t kStack = 64 << 10;
+  stack_t stack;
+  if (sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0) return;
+  stack = {.ss_sp = os::map_memory(kStack), .ss_flags = 0, .ss_size = kStack};
+  if (stack.ss_sp != nullptr) sigaltstack(&stack, nullptr);
+}
+
 void in_child() {
   bool has_memory = t_pager != nullptr;
   if (has_memory) {
@@ -71,9 +89,11 @@ void in_child() {
     if (!has_memory)
       log(LogLevel::warning, "a forked child has no cluster memory: %s", status.message().c_str());
   }
-  if (has_memory)
+  in_forked_child();
+  if (has_memory) {
     guard_all();
-  else
+    let_faults_through();
+  } else
     detach_pager();
   g_hooks.in_child(has_memory);
   t_internal--;

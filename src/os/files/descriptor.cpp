@@ -36,8 +36,12 @@ void Fd::reset(int fd) {
 }
 
 Fd out_of_the_way(int fd) {
-  constexpr int kLeast = 200;
-  return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kLeast));
+  return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kOutOfTheWay));
+}
+
+Fd moved_out_of_the_way(Fd fd) {
+  Fd moved = out_of_the_way(fd.get());
+  return moved.valid() ? std::move(moved) : std::move(fd);
 }
 
 Result<Fd> listen_abstract(std::string_view name) {

@@ -40,6 +40,9 @@ class Fd {
 // Another descriptor of the same file, with a number that programs which expect low ones do not meet: they
 // close such that they think nobody uses, and reuse them. Invalid, with errno: there is none.
 Fd out_of_the_way(int fd);
+inline constexpr int kOutOfTheWay = 200;  // or above
+// That one, and the first is closed; the first where there is no other.
+Fd moved_out_of_the_way(Fd fd);
 
 // A listening socket of the abstract name space: no file, gone with its last descriptor. Messages keep their
 // boundaries. EADDRINUSE when the name is taken.

@@ -26,11 +26,6 @@ void write_in_place(int fd) {
   ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-Fd moved_out_of_the_way(Fd file) {
-  Fd moved = out_of_the_way(file.get());
-  return moved.valid() ? std::move(moved) : std::move(file);
-}
-
 }  // namespace
 
 Result<Fd> unnamed_file(const char* directory) {

@@ -1,12 +1,15 @@
 #include "os/files/transfer_ring.h"
 
 #include <liburing.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
+
+#include "os/files/descriptor.h"
 
 namespace tasuki::os {
 
@@ -51,6 +54,10 @@ Result<TransferRing> TransferRing::open(unsigned room) {
   if (!transfers) {
     io_uring_queue_exit(&made);
     return Status::error(ENOSYS, "io_uring: this kernel cannot read and write by it (Linux 5.6)");
+  }
+  if (const int moved = out_of_the_way(made.ring_fd).release(); moved >= 0) {
+    close(made.ring_fd);
+    made.ring_fd = made.enter_ring_fd = moved;
   }
   io_uring_ring_dontfork(&made);  // a child of the program must not touch it
   auto ring = std::make_unique<Ring>();

@@ -7,7 +7,7 @@
 
 namespace tasuki::os {
 
-Wakeup::Wakeup() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+Wakeup::Wakeup() : event_(moved_out_of_the_way(Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)))) {}
 
 void Wakeup::wake() const {
   const uint64_t one = 1;

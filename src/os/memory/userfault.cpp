@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "os/files/descriptor.h"
 #include "os/memory/mapping.h"
 
 // What the headers of Debian 12 (Linux 6.1) do not know yet.
@@ -116,7 +117,7 @@ Result<UserFault> UserFault::open(bool user_mode_only, FaultDelivery delivery) {
     return Status::error(error,
                          std::string("userfaultfd: the kernel refused its own features: ") + strerror(error));
   }
-  return UserFault(fd, features, api.ioctls);
+  return UserFault(moved_out_of_the_way(Fd(fd)).release(), features, api.ioctls);
 }
 
 Status UserFault::add(void* at, size_t length) {

@@ -201,7 +201,9 @@ Status Engine::discard(void* p, size_t bytes) {
       return residency_.clear(region, first, end, [&](uint64_t from, uint64_t to) {
         left.emplace_back(region->address(from), region->address(to));
       });
-    os::discard(region->address(first), (end - first) * kUnit);
+    // Locked memory, which the kernel leaves as it is, is cleared by writing.
+    if (!os::discard(region->address(first), (end - first) * kUnit))
+      left.emplace_back(region->address(first), region->address(end));
     return true;
   });
   for (const auto& [from, to] : left) memset(from, 0, static_cast<size_t>(to - from));
@@ -222,8 +224,10 @@ bool Engine::before_fork() {
   if (child_ != nullptr) {
     child_->lock();
   } else {
-    if (!store_->can_read_aside() || !loop_.hold()) return false;
-    if (!watching_ || !forks_.begin()) {
+    if (!loop_.hold()) return false;
+    // What nobody watches is ordinary memory, and must not be watched before the fork is over.
+    inherits_ = watching_ && store_->can_read_aside() && forks_.begin();
+    if (watching_ && !inherits_) {
       loop_.release();
       return false;
     }
@@ -235,7 +239,7 @@ bool Engine::before_fork() {
 void Engine::after_fork() {
   regions_.unlock_names();
   if (child_ != nullptr) return child_->unlock();
-  forks_.end();
+  if (inherits_) forks_.end();
   loop_.release();
 }
 
@@ -247,7 +251,7 @@ Status Engine::after_fork_in_child() {
     child_ = std::make_unique<ForkedChild>(&regions_, &residency_, &slots_, store_);
   else
     child_->unlock();
-  return child_->start();
+  return watching_ ? child_->start() : Status();
 }
 
 Stats Engine::stats() const {

@@ -76,6 +76,7 @@ class Engine final : public Pager {
   Pins pins_;
   Advisor advisor_;
   bool watching_ = false;               // from now on all regions are watched
+  bool inherits_ = false;               // the child of the fork under way has what is watched
   std::unique_ptr<ForkedChild> child_;  // this process is a forked child, without a pager
 };
 
