@@ -166,6 +166,8 @@ static void on_bus_error(int number) {
 /* What a child does with memory that it has from its parent, whatever that does meanwhile. Each its own. */
 static int with_inherited(char* p, char* mapped, int depth) {
   CHECK(is_filled(p, most, 7) && is_filled(mapped, most, 8));
+  for (int number = 3; number < 9; number++)
+    CHECK(dup2(STDOUT_FILENO, number) == number && close(number) == 0);
   FILE* file = tmpfile(); /* the kernel reads and writes it */
   CHECK(file != NULL && write(fileno(file), p, most) == (ssize_t)most);
   fill(p, 0, most, 9);
@@ -197,7 +199,21 @@ static int with_inherited(char* p, char* mapped, int depth) {
   return 42;
 }
 
+/* A piece may be unmapped twice, and mapped again: the rest stays. */
+static void pieces(void) {
+  char* p = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  fill(p, 0, most, 5);
+  for (int i = 0; i < 3; i++) CHECK(munmap(p, most / 2) == 0);
+  CHECK(byte_of(most - 1, 5) == (unsigned char)p[most - 1]);
+  CHECK(mmap(p, most / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == p);
+  CHECK(is_zero(p, most / 2));
+  fill(p, 0, most / 2, 6);
+  CHECK(munmap(p + most / 2, most / 2) == 0 && is_filled(p, most / 2, 6));
+  CHECK(munmap(p, most / 2) == 0);
+}
+
 static void descendants(void) {
+  pieces();
   char* p = malloc(most);
   char* mapped = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(p != NULL && mapped != MAP_FAILED);
