@@ -277,7 +277,7 @@ function(tasuki_unit_test part)
   add_executable(${part}_test ${T_SOURCES})
   target_link_libraries(${part}_test PRIVATE tasuki_${part} ${T_DEPENDS} tasuki_options GTest::gtest GTest::gtest_main
                                              Threads::Threads)
-  # What is compiled once need not run as fast as what users run often; the headers of code under test come with it, its objects don't.
+  # A test runs once for each time it is compiled. (The code under test is compiled as users have it.)
   target_compile_options(${part}_test PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   get_property(first GLOBAL PROPERTY TASUKI_FIRST_UNIT_TEST)
   if(first)

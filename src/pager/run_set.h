@@ -76,19 +76,19 @@ class RunSet {
     return got;
   }
 
-  // How many units from `first` on are in it.
-  uint64_t run_at(uint64_t first) const {
-    auto at = runs_.upper_bound(first);
-    if (at == runs_.begin()) return 0;
-    --at;
-    const uint64_t end = at->first + at->second;
-    return first < end ? end - first : 0;
-  }
-  // The first unit from `first` on that is in it; UINT64_MAX: none is.
-  uint64_t next_from(uint64_t first) const {
-    if (run_at(first) > 0) return first;
-    const auto at = runs_.upper_bound(first);
-    return at == runs_.end() ? UINT64_MAX : at->first;
+  bool has(uint64_t unit) const { return run_at(unit) > 0; }
+  // For each stretch of the range that is in the set as a whole, or not at all: part(first, count, in). That
+  // may add or take the stretch.
+  template <class Part>
+  void in_parts(uint64_t first, uint64_t count, const Part& part) {
+    for (const uint64_t end = first + count; first < end;) {
+      const uint64_t run = run_at(first);
+      const auto next = runs_.upper_bound(first);
+      const uint64_t limit = run > 0 ? first + run : next == runs_.end() ? end : next->first;
+      const uint64_t here = (limit < end ? limit : end) - first;
+      part(first, here, run > 0);
+      first += here;
+    }
   }
 
   // Where the run begins that ends exactly there; `end` if none does.
@@ -100,6 +100,15 @@ class RunSet {
   }
 
  private:
+  // How many units from `first` on are in it.
+  uint64_t run_at(uint64_t first) const {
+    auto at = runs_.upper_bound(first);
+    if (at == runs_.begin()) return 0;
+    --at;
+    const uint64_t end = at->first + at->second;
+    return first < end ? end - first : 0;
+  }
+
   OwnMap<uint64_t, uint64_t> runs_;  // first -> count
   uint64_t total_ = 0, next_ = 0;
 };

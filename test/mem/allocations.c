@@ -246,8 +246,8 @@ static void descendants(void) {
   munmap(mapped, most);
 }
 
-/* Forks while one thread writes from memory that is away and another one flushes all streams: fork waits for the list of the streams, its
- * owner for a stream, and that one's owner for a page. */
+/* Forks while one thread writes from memory that is away and another one flushes all streams: fork waits for
+ * the list of the streams, its owner for a stream, and that one's owner for a page. */
 static atomic_bool streams_end;
 static void* write_stream(void* memory) {
   FILE* file = fopen("/dev/null", "w");

@@ -49,6 +49,12 @@ void* allocate(const char* function, size_t bytes, size_t alignment, size_t page
   return handed_out(pager->allocate(bytes, alignment, page_bytes), bytes);
 }
 
+int answer(const Status& status) {
+  if (status.ok()) return 0;
+  errno = status.err();
+  return -1;
+}
+
 [[noreturn]] void foreign(const char* function, const void* p) {
   log(LogLevel::error, "%s: %p is not the beginning of cluster memory that is in use", function, p);
   abort();
@@ -119,17 +125,13 @@ TASUKI_EXPORT int dlm_advise(void* p, size_t bytes, enum dlm_advice advice) {
     errno = EINVAL;
     return -1;
   }
-  const Status status = pager->advise(p, bytes, static_cast<pager::Advice>(advice));
-  if (status.ok()) return 0;
-  errno = status.err();
-  return -1;
+  return answer(pager->advise(p, bytes, static_cast<pager::Advice>(advice)));
 }
 
 TASUKI_EXPORT int dlm_discard(void* p, size_t bytes) {
   pager::Pager* pager = running();
-  const Status status = pager == nullptr ? Status::error(EINVAL, "no pager") : pager->discard(p, bytes);
-  if (status.ok()) return 0;
-  errno = status.err();
+  if (pager != nullptr) return answer(pager->discard(p, bytes));
+  errno = EINVAL;
   return -1;
 }
 

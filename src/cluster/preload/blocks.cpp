@@ -167,14 +167,12 @@ void unmapped(uintptr_t begin, const void* piece, size_t bytes) {
     if (found == g_blocks->end()) return;
     Block& block = found->second;
     if (block.holes == nullptr) block.holes = new pager::RunSet;
-    uint64_t page = reinterpret_cast<uintptr_t>(piece) / os::kPageSize;
-    for (const uint64_t end = page + bytes / os::kPageSize; page < end;) {
-      const uint64_t there = block.holes->run_at(page);
-      const uint64_t next = there > 0 ? page + there : std::min(end, block.holes->next_from(page));
-      if (there == 0) block.holes->add(page, next - page);
-      page = next;
-    }
-    if (block.holes->total() < os::page_ceil(block.bytes) / os::kPageSize) return;
+    pager::RunSet& holes = *block.holes;
+    holes.in_parts(reinterpret_cast<uintptr_t>(piece) / os::kPageSize, bytes / os::kPageSize,
+                   [&holes](uint64_t page, uint64_t pages, bool in) {
+                     if (!in) holes.add(page, pages);
+                   });
+    if (holes.total() < os::page_ceil(block.bytes) / os::kPageSize) return;
     delete block.holes;
     g_blocks->erase(found);
   }
@@ -186,11 +184,10 @@ void mapped_again(uintptr_t begin, const void* piece, size_t bytes) {
   const auto found = g_blocks->find(begin);
   if (found == g_blocks->end() || found->second.holes == nullptr) return;
   pager::RunSet& holes = *found->second.holes;
-  uint64_t page = reinterpret_cast<uintptr_t>(piece) / os::kPageSize;
-  for (const uint64_t end = page + bytes / os::kPageSize; page < end;) {
-    const uint64_t taken = holes.take_at(page, end - page);
-    page = taken > 0 ? page + taken : std::min(end, holes.next_from(page));
-  }
+  holes.in_parts(reinterpret_cast<uintptr_t>(piece) / os::kPageSize, bytes / os::kPageSize,
+                 [&holes](uint64_t page, uint64_t pages, bool in) {
+                   if (in) holes.take_at(page, pages);
+                 });
 }
 
 bool is_cluster(const void* p) {

@@ -93,8 +93,9 @@ void in_child() {
   if (has_memory) {
     guard_all();
     let_faults_through();
-  } else
+  } else {
     detach_pager();
+  }
   g_hooks.in_child(has_memory);
   t_internal--;
   sigset_t signals = t_signals;

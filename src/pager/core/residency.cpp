@@ -73,14 +73,12 @@ bool Residency::abandon(Region* region) {
   for (uint64_t unit = 0; unit < region->units(); unit++) {
     const PageId id = region->page(unit);
     if (id == kNoPage) continue;
-    Page& page = pages_[id];
-    if (page.state.resident()) {
-      budget_.disappear(page.units);
-    } else {  // limbo
-      limbo_.remove(id);
-      budget_.leave_limbo(page.units);
-      mapper_->discard(page.at(), page.units, &page.pieces);
+    const Page& page = pages_[id];
+    if (!page.state.resident()) {  // limbo
+      drop(id);
+      continue;
     }
+    budget_.disappear(page.units);  // its memory goes with the region's
     budget_.give_back(page.units);
     end_page(id);
   }

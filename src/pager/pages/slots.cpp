@@ -125,13 +125,14 @@ void Slots::release(Slot first, uint64_t count) {
 
 // Those of the slots that are in `born` are released; the others go to `left`.
 void Slots::split(Slot first, uint64_t count, RunSet* born, RunSet* left) {
-  for (const Slot end = first + count; first < end;) {
-    const uint64_t free = born->take_at(first, end - first);
-    const uint64_t stays = free > 0 ? 0 : std::min(end - first, born->next_from(first) - first);
-    left->add(first, stays);
-    release(first, free);
-    first += free + stays;
-  }
+  born->in_parts(first, count, [&](Slot from, uint64_t slots, bool in) {
+    if (in) {
+      born->take_at(from, slots);
+      release(from, slots);
+    } else {
+      left->add(from, slots);
+    }
+  });
 }
 
 void Slots::thaw(size_t snapshot) {
@@ -153,9 +154,8 @@ void Slots::thaw(size_t snapshot) {
 bool Slots::frozen(const Region& region, uint64_t first, uint64_t units) const {
   if (!any_frozen()) return false;
   const auto begin = region.slot_.begin() + static_cast<ptrdiff_t>(first);
-  return std::any_of(begin, begin + static_cast<ptrdiff_t>(units), [this](uint32_t slot) {
-    return slot != 0 && snapshots_.back().born.run_at(slot - 1) == 0;
-  });
+  return std::any_of(begin, begin + static_cast<ptrdiff_t>(units),
+                     [this](uint32_t slot) { return slot != 0 && !snapshots_.back().born.has(slot - 1); });
 }
 
 // Allocations have reserved a slot for each of their units, and those of a forked process come on top.

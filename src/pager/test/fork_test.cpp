@@ -16,7 +16,8 @@
 namespace tasuki::pager {
 namespace {
 
-// As the window of a server on the same host: what the parent puts there changes what a child sees. Counts the slots in use.
+// As the window of a server on the same host: what the parent puts there changes what a child sees. Counts
+// the slots in use.
 class SharedStore final : public Store {
  public:
   explicit SharedStore(uint64_t slots)
@@ -168,6 +169,15 @@ bool is_filled(const uint64_t* unit, uint64_t number, uint64_t version) {
   return true;
 }
 
+void fill_all(uint64_t* memory, uint64_t units, uint64_t version) {
+  for (uint64_t i = 0; i < units; i++) fill(memory + i * kWords, i, version);
+}
+bool all_filled(const uint64_t* memory, uint64_t units, uint64_t version) {
+  for (uint64_t i = 0; i < units; i++)
+    if (!is_filled(memory + i * kWords, i, version)) return false;
+  return true;
+}
+
 // Random writes of the parent while children, and children of these, read and write theirs.
 TEST_P(Forking, ChildrenReadWhatWasThere) {
   constexpr uint64_t kUnits = 700;
@@ -219,7 +229,7 @@ TEST_P(Forking, ChildrenReadWhatWasThere) {
       EXPECT_TRUE(check(true));
       // Slots of what is freed are not given to others as long as children read them.
       uint64_t* const b = allocate(200);
-      for (uint64_t i = 0; i < 200; i++) fill(b + i * kWords, i, round);
+      fill_all(b, 200, round);
       EXPECT_TRUE(pager_->free(b).ok());
     }
     if (children.size() == 3) {
@@ -231,7 +241,8 @@ TEST_P(Forking, ChildrenReadWhatWasThere) {
   EXPECT_TRUE(check(false));
 }
 
-// Forks while other threads fault: a word is written before its neighbour, and in no child the other way round.
+// Forks while other threads fault: a word is written before its neighbour, and in no child the other way
+// round.
 TEST_P(Forking, WhileThreadsFault) {
   constexpr uint64_t kUnits = 400;
   start(4 * kUnits);
@@ -273,14 +284,12 @@ TEST_P(Forking, WithoutASlotToSpare) {
   start(kUnits);
   if (pager_ == nullptr) return;
   uint64_t* const a = allocate(kUnits);
-  for (uint64_t i = 0; i < kUnits; i++) fill(a + i * kWords, i, 1);
+  fill_all(a, kUnits, 1);
   const pid_t child = fork_with([&] {
     usleep(200'000);
-    for (uint64_t i = 0; i < kUnits; i++)
-      if (!is_filled(a + i * kWords, i, 1)) return 1;
-    return 0;
+    return all_filled(a, kUnits, 1) ? 0 : 1;
   });
-  for (uint64_t i = 0; i < kUnits; i++) fill(a + i * kWords, i, 2);
+  fill_all(a, kUnits, 2);
   EXPECT_EQ(ended(child), 0);
   for (uint64_t version = 3; version < 5; version++) {
     for (uint64_t i = 0; i < kUnits; i++) {
@@ -303,17 +312,14 @@ TEST_P(Forking, NothingIsKeptForOthers) {
   start(4 * kUnits);
   if (pager_ == nullptr || window_ == nullptr) return;
   uint64_t* const a = allocate(kUnits);
-  const auto write_all = [&](uint64_t version) {
-    for (uint64_t i = 0; i < kUnits; i++) fill(a + i * kWords, i, version);
-  };
-  write_all(1);
+  fill_all(a, kUnits, 1);
   const pid_t child = fork_with([] { return execl("/bin/sleep", "sleep", "60", nullptr); });
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  write_all(2);
+  fill_all(a, kUnits, 2);
   uint64_t version = 3;
   do {
     usleep(60'000);
-    write_all(version++);
+    fill_all(a, kUnits, version++);
   } while (window_->in_use() > kUnits && std::chrono::steady_clock::now() < deadline);
   EXPECT_LE(window_->in_use(), kUnits);
   EXPECT_LE(pager_->stats().resident_bytes, 140 * kUnit);
@@ -327,7 +333,7 @@ TEST_P(Forking, WhatIsOnlyReadLeaves) {
   start(4 * kUnits);
   if (pager_ == nullptr) return;
   uint64_t* const a = allocate(kUnits);
-  for (uint64_t i = 0; i < kUnits; i++) fill(a + i * kWords, i, 1);
+  fill_all(a, kUnits, 1);
   for (int round = 0; round < 4; round++) {
     for (uint64_t i = 0; i < kUnits; i++) EXPECT_TRUE(is_filled(a + i * kWords, i, 1));
     EXPECT_EQ(ended(fork_with([&] { return is_filled(a, 0, 1) ? 0 : 1; })), 0);
@@ -344,32 +350,24 @@ TEST_P(Forking, AnOldChildIsNotForgotten) {
   start(6 * kUnits);
   if (pager_ == nullptr) return;
   uint64_t* const a = allocate(kUnits);
-  const auto write_all = [&](uint64_t version) {
-    for (uint64_t i = 0; i < kUnits; i++) fill(a + i * kWords, i, version);
-  };
-  const auto read_all = [&](uint64_t version) {
-    for (uint64_t i = 0; i < kUnits; i++)
-      if (!is_filled(a + i * kWords, i, version)) return 1;
-    return 0;
-  };
-  write_all(1);
+  fill_all(a, kUnits, 1);
   const pid_t old = fork_with([&] {
     mlockall(MCL_CURRENT);
     usleep(600'000);
-    return read_all(1);
+    return all_filled(a, kUnits, 1) ? 0 : 1;
   });
   for (uint64_t version = 2; version < 10; version++) {
     const pid_t young = fork_with([] { return 0; });
-    write_all(version);
+    fill_all(a, kUnits, version);
     EXPECT_EQ(ended(young), 0);
     usleep(40'000);
     EXPECT_LE(window_ != nullptr ? window_->in_use() : 0, 5 * kUnits) << version;
   }
   usleep(120'000);
-  write_all(10);
+  fill_all(a, kUnits, 10);
   EXPECT_LE(window_ != nullptr ? window_->in_use() : 0, 3 * kUnits);  // what those in between had is free
   EXPECT_EQ(ended(old), 0);
-  EXPECT_EQ(read_all(10), 0);
+  EXPECT_TRUE(all_filled(a, kUnits, 10));
 }
 
 // A child that cannot have the memory has none, not zeros.
@@ -378,7 +376,7 @@ TEST_P(Forking, NoDescriptorsNoMemory) {
   start(4 * kUnits);
   if (pager_ == nullptr) return;
   uint64_t* const a = allocate(kUnits);
-  for (uint64_t i = 0; i < kUnits; i++) fill(a + i * kWords, i, 1);
+  fill_all(a, kUnits, 1);
   ASSERT_TRUE(pager_->before_fork());
   const pid_t child = fork();
   if (child == 0) {

@@ -146,5 +146,35 @@ TEST(RunSet, TheRunThatEndsSomewhere) {
   EXPECT_EQ(set.begin_of_run_to(10), 2u);
 }
 
+TEST(RunSetInParts, EveryUnitOnceAndAsItIs) {
+  std::mt19937_64 random(4);
+  RunSet set;
+  std::set<uint64_t> model;
+  for (int round = 0; round < 2000; round++) {
+    const uint64_t first = random() % kUnits, count = random() % 40;
+    const bool fills = round % 2 == 0;  // the range is in it afterwards, or not
+    uint64_t expected = first;
+    set.in_parts(first, count, [&](uint64_t from, uint64_t units, bool in) {
+      EXPECT_EQ(from, expected);
+      EXPECT_GT(units, 0u);
+      for (uint64_t u = from; u < from + units; u++) EXPECT_EQ(in, model.contains(u));
+      if (fills && !in) set.add(from, units);
+      if (!fills && in) {
+        EXPECT_EQ(set.take_at(from, units), units);
+      }
+      expected = from + units;
+    });
+    EXPECT_EQ(expected, first + count);
+    for (uint64_t u = first; u < first + count; u++) {
+      if (fills)
+        model.insert(u);
+      else
+        model.erase(u);
+    }
+    ASSERT_EQ(set.total(), model.size());
+    ASSERT_EQ(set.has(first), model.contains(first));
+  }
+}
+
 }  // namespace
 }  // namespace tasuki::pager
