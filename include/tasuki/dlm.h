@@ -104,6 +104,16 @@ int dlm_advise(void* p, size_t bytes, enum dlm_advice advice);
  * @return 0, or -1 with errno: EINVAL (not a range of one allocation in cluster memory) */
 int dlm_discard(void* p, size_t bytes);
 
+/** What the program may do with the pages of [p, p + bytes) from now on, as mprotect() says it; of a call of
+ * mprotect() itself the pager hears only under `tasuki mem`. The contents stay, and leave local memory and
+ * come back as others do. Any thread may call it.
+ *
+ * @param p the beginning of a page of 4096 bytes
+ * @param protection PROT_NONE, or a union of PROT_READ, PROT_WRITE and PROT_EXEC (sys/mman.h)
+ * @return 0, or -1 with errno: EINVAL (not a range of one allocation in cluster memory, unknown
+ *         protection), or that of mprotect() */
+int dlm_protect(void* p, size_t bytes, int protection);
+
 /** Counters since dlm_startup(), for dlm_stats(). Times are in seconds, summed over the faults. */
 struct dlm_counters {
   uint64_t page_bytes;      /**< the unit of the counters below */

@@ -108,6 +108,9 @@ class Pager {
   // The bytes are zeros from now on. What was there neither comes nor goes, and has no slots any more.
   // EINVAL: not a range of one allocation.
   virtual Status discard(void* p, size_t bytes) = 0;
+  // mprotect of [p, p + bytes), where p is the beginning of a page: `protection` is a union of PROT_READ,
+  // PROT_WRITE and PROT_EXEC. Errors: EINVAL (not a range of one allocation), and those of mprotect.
+  virtual Status protect(void* p, size_t bytes, int protection) = 0;
   // Makes the units of [p, p + bytes) resident, and writable if `write`, and keeps them until unpin: the
   // kernel may then access them where faults of the kernel cannot be served. Parts that are not in a region
   // are ignored. All pins together hold at most a quarter of the local memory: returns how many bytes from p

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -384,6 +385,128 @@ static void maps(void) {
         errno == EINVAL);
 }
 
+/* Accesses that are refused come back here. */
+static sigjmp_buf refused;
+static void on_refusal(int number) {
+  (void)number;
+  siglongjmp(refused, 1);
+}
+static bool can_read(const volatile char* p) {
+  if (sigsetjmp(refused, 1) != 0) return false;
+  (void)*p;
+  return true;
+}
+static bool can_write(volatile char* p) {
+  if (sigsetjmp(refused, 1) != 0) return false;
+  *p = *p;
+  return true;
+}
+static bool can_call(const unsigned char* code, int x) {
+  if (sigsetjmp(refused, 1) != 0) return false;
+  int (*function)(int);
+  memcpy(&function, &code, sizeof function);
+  CHECK(function(x) == 3 * x);
+  return true;
+}
+
+static void* fresh(size_t bytes) {
+  void* p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(p != MAP_FAILED);
+  return p;
+}
+
+/* What the kernel says of memory that may not be accessed. */
+static void protected_from_kernel(char* none, char* constant) {
+  int ends[2];
+  CHECK(pipe(ends) == 0);
+  errno = 0;
+  CHECK(write(ends[1], none, 100) == -1 && errno == EFAULT);
+  CHECK(write(ends[1], constant, 100) == 100);
+  errno = 0;
+  CHECK(read(ends[0], none, 100) == -1 && errno == EFAULT);
+  errno = 0;
+  CHECK(read(ends[0], constant, 100) == -1 && errno == EFAULT);
+  close(ends[0]);
+  close(ends[1]);
+  FILE* file = tmpfile();
+  CHECK(file != NULL && write(fileno(file), constant, MIB) == (ssize_t)MIB);
+  errno = 0;
+  CHECK(pread(fileno(file), constant, MIB, 0) == -1 && errno == EFAULT);
+  fclose(file);
+}
+
+static void with_code(void) {
+  static const unsigned char triple[] = {0x8d, 0x04, 0x7f, 0xc3}; /* lea eax, [rdi + 2 * rdi]; ret */
+  unsigned char* code = fresh(2 * MIB);
+  for (size_t i = 0; i < 2 * MIB; i += 4096) memcpy(code + i, triple, sizeof triple);
+  CHECK(!can_call(code + 4096, 3));
+  CHECK(mprotect(code, 2 * MIB, PROT_READ | PROT_EXEC) == 0);
+  char* others = malloc(most);
+  for (int round = 0; round < 2; round++) {
+    for (size_t i = 0; i < 2 * MIB; i += 4096) CHECK(can_call(code + i, (int)i));
+    fill(others, 0, most, 3);
+  }
+  free(others);
+  CHECK(!can_write((char*)code) && munmap(code, 2 * MIB) == 0);
+}
+
+static void protects(bool children) {
+  const size_t page = 4096, begin = 5 * MIB + 3 * page;
+  struct sigaction action = {.sa_handler = on_refusal};
+  CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
+  char* p = fresh(most);
+  CHECK(mprotect(p, page, PROT_NONE) == 0 && mprotect(p + most - page, page, PROT_NONE) == 0);
+  fill(p, page, most - page, 5);
+  CHECK(!can_read(p) && !can_write(p + page - 1) && can_write(p + page) && !can_read(p + most - page));
+  CHECK(mprotect(p + begin, 6 * MIB, PROT_READ) == 0);
+  CHECK(mprotect(p + 12 * MIB, 3 * MIB, PROT_NONE) == 0);
+  char* others = malloc(most);
+  for (int round = 0; round < 2; round++) {
+    fill(others, 0, most, 6);
+    CHECK(can_write(p + begin - 1) && !can_write(p + begin) && can_read(p + begin) &&
+          !can_write(p + begin + 6 * MIB - 1) && can_write(p + begin + 6 * MIB));
+    CHECK(!can_read(p + 12 * MIB) && !can_write(p + 15 * MIB - 1));
+    for (size_t i = page; i < 12 * MIB; i++) CHECK((unsigned char)p[i] == byte_of(i, 5));
+  }
+  protected_from_kernel(p + 13 * MIB, p + 7 * MIB);
+  fflush(stdout);
+  const pid_t child = children ? fork() : -1;
+  if (child == 0) {
+    for (size_t i = page; i < 12 * MIB; i++) CHECK((unsigned char)p[i] == byte_of(i, 5));
+    CHECK(!can_read(p + 13 * MIB) && !can_write(p + 7 * MIB));
+    CHECK(mprotect(p + 12 * MIB, 3 * MIB, PROT_READ | PROT_WRITE) == 0);
+    CHECK(munmap(p + 2 * MIB, MIB) == 0 && munmap(p + 2 * MIB, MIB) == 0 && !can_read(p + 2 * MIB));
+    for (size_t i = 12 * MIB; i < 15 * MIB; i++) CHECK((unsigned char)p[i] == byte_of(i, 5));
+    _exit(42);
+  }
+  CHECK(mprotect(p, most, PROT_READ | PROT_WRITE) == 0);
+  CHECK(!children || code_of(child) == 42);
+  for (size_t i = page; i < most - page; i++) CHECK((unsigned char)p[i] == byte_of(i, 5));
+  CHECK(is_zero(p, page) && is_zero(p + most - page, page));
+  /* what is unmapped is gone, and comes back as it is asked for */
+  CHECK(munmap(p + 2 * MIB, 2 * MIB) == 0 && !can_read(p + 2 * MIB) && !can_read(p + 4 * MIB - 1));
+  CHECK(mmap(p + 3 * MIB, MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == p + 3 * MIB);
+  CHECK(is_zero(p + 3 * MIB, MIB) && !can_write(p + 3 * MIB) && !can_read(p + 3 * MIB - 1));
+  CHECK(mmap(p + 6 * MIB, MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == p + 6 * MIB);
+  CHECK(!can_read(p + 6 * MIB) && mprotect(p + 6 * MIB, page, PROT_READ | PROT_WRITE) == 0);
+  CHECK(is_zero(p + 6 * MIB, page) && can_write(p + 6 * MIB) && !can_read(p + 6 * MIB + page));
+  CHECK(madvise(p + 7 * MIB, MIB, MADV_DONTNEED) == 0 && is_zero(p + 7 * MIB, MIB));
+  CHECK(mprotect(p + 8 * MIB, 2 * MIB, PROT_READ) == 0);
+  CHECK(madvise(p + 8 * MIB, MIB, MADV_DONTNEED) == 0 && is_zero(p + 8 * MIB, MIB));
+  CHECK((unsigned char)p[9 * MIB] == byte_of(9 * MIB, 5) && !can_write(p + 8 * MIB));
+  CHECK(munmap(p, most) == 0);
+  free(others);
+  /* of malloc's memory, and by the other name */
+  CHECK(posix_memalign((void**)&p, page, most) == 0);
+  fill(p, 0, most, 8);
+  CHECK(mprotect(p, most, PROT_READ) == 0 && !can_write(p + most / 2) && is_filled(p, most, 8));
+  CHECK(pkey_mprotect(p, most, PROT_READ | PROT_WRITE, -1) == 0 && can_write(p + most / 2));
+  errno = 0;
+  CHECK(mprotect(p + 1, page, PROT_READ) == -1 && errno == EINVAL);
+  free(p);
+  with_code();
+}
+
 static void input_and_output(void) {
   char* p = malloc(most);
   char* q = malloc(most);
@@ -425,6 +548,10 @@ int main(int argc, char** argv) {
     forks();
   } else if (strcmp(what, "maps") == 0) {
     maps();
+  } else if (strcmp(what, "protects") == 0) {
+    protects(true);
+  } else if (strcmp(what, "protects_alone") == 0) {
+    protects(false);
   } else if (strcmp(what, "io") == 0) {
     input_and_output();
   } else if (strcmp(what, "exit") == 0) {

@@ -295,6 +295,8 @@ CASES.update({
     "concurrent": allocations("threads"),
     "forks": allocations("forks"),
     "maps": allocations("maps", settings=["--mmap", "on"]),
+    "protects": allocations("protects", settings=["--mmap", "on"]),
+    "protects_alone": allocations("protects_alone", settings=["--mmap", "on"]),
     "maps_off": allocations("maps", settings=["--mmap", "off"], swaps=False),
     "threshold": allocations("io", settings=["--threshold", "1GiB"], swaps=False),
     "io": allocations("io"),

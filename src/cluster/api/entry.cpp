@@ -135,6 +135,13 @@ TASUKI_EXPORT int dlm_discard(void* p, size_t bytes) {
   return -1;
 }
 
+TASUKI_EXPORT int dlm_protect(void* p, size_t bytes, int protection) {
+  pager::Pager* pager = running();
+  if (pager != nullptr) return answer(pager->protect(p, bytes, protection));
+  errno = EINVAL;
+  return -1;
+}
+
 TASUKI_EXPORT int dlm_stats(struct dlm_counters* counters, size_t bytes) {
   static_assert(sizeof(struct dlm_counters) == sizeof(pager::Stats), "the same fields in the same order");
   pager::Pager* pager = running();

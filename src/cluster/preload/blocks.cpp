@@ -153,7 +153,7 @@ void* resize(void* p, size_t bytes) {
       const Locked locked;
       (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = block;
     }
-    return no_room(bytes);
+    return errno == ENOMEM ? no_room(bytes) : nullptr;
   }
   const Locked locked;
   (*g_blocks)[reinterpret_cast<uintptr_t>(moved)] = {bytes, block.mapped, nullptr};

@@ -70,18 +70,41 @@ void clear(void* at, size_t length) {
   errno = error;
 }
 
+// What the program may do there from now on. 0, or -1 with errno.
+int protect(void* at, size_t length, int protection) {
+  const InternalScope internal;
+  return is_alone() ? next_mprotect()(at, length, protection) : dlm_protect(at, length, protection);
+}
+
+// A part of a mapped block is not the program's any more.
+void take_away(uintptr_t begin, void* at, size_t length) {
+  if (is_alone()) (void)protect(at, length, PROT_READ | PROT_WRITE);  // to be cleared by writing
+  clear(at, length);
+  const int error = errno;
+  // Before the block can be given back. Where there are too many mappings the program could still access it.
+  (void)protect(at, length, PROT_NONE);
+  errno = error;
+  unmapped(begin, at, length);
+}
+
+// Fresh memory in place of a block's.
+void* map_over(uintptr_t begin, void* at, size_t length, int protection) {
+  // What cannot be written to cannot be cleared everywhere (in a child).
+  if (protect(at, length, PROT_READ | PROT_WRITE) != 0) return MAP_FAILED;
+  clear(at, length);
+  if (protection != (PROT_READ | PROT_WRITE) && protect(at, length, protection) != 0) return MAP_FAILED;
+  mapped_again(begin, at, length);
+  return at;
+}
+
 void* map(MapFunction next_map, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
   if (goes_to_cluster(length, protection, flags, fd)) return map_cluster(length);
   Place place;
   const int found = (flags & MAP_FIXED) != 0 ? find_place(at, length, &place) : 0;
   if (found == 0) return next_map(at, length, protection, flags, fd, offset);
-  // Fresh memory in place of a block's: the same as clearing it.
-  if (found > 0 && protection == (PROT_READ | PROT_WRITE) && (flags & MAP_ANONYMOUS) != 0 &&
-      (flags & MAP_PRIVATE) != 0) {
-    clear(at, os::page_ceil(length));
-    mapped_again(place.begin, at, os::page_ceil(length));
-    return at;
-  }
+  constexpr int kFresh = MAP_ANONYMOUS | MAP_PRIVATE;
+  if (found > 0 && (flags & kFresh) == kFresh)
+    return map_over(place.begin, at, os::page_ceil(length), protection);
   refuse("mmap with MAP_FIXED");
   errno = ENOMEM;
   return MAP_FAILED;
@@ -154,9 +177,11 @@ TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
     errno = EINVAL;
     return -1;
   }
-  // A piece is gone for the program, and the block when the last one goes.
-  if (length < place.block.bytes) clear(at, os::page_ceil(length));
-  unmapped(place.begin, at, os::page_ceil(length));
+  // The block is gone when the last piece of it goes.
+  if (length < place.block.bytes)
+    take_away(place.begin, at, os::page_ceil(length));
+  else
+    unmapped(place.begin, at, os::page_ceil(length));
   return 0;
 }
 
@@ -187,11 +212,7 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
     return MAP_FAILED;
   }
   if (length <= old_length) {
-    if (length < old_length) {
-      void* const rest = static_cast<char*>(at) + length;
-      clear(rest, old_length - length);
-      unmapped(place.begin, rest, old_length - length);
-    }
+    if (length < old_length) take_away(place.begin, static_cast<char*>(at) + length, old_length - length);
     return at;
   }
   if ((flags & MREMAP_MAYMOVE) == 0) {
@@ -207,17 +228,28 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
                     : map_cluster(length);
   if (moved == MAP_FAILED) return moved;
   memcpy(moved, at, old_length);
-  unmapped(place.begin, at, old_length);
+  take_away(place.begin, at, old_length);
   return moved;
 }
 
 TASUKI_WRAPPER(int, mprotect, void* at, size_t length, int protection) {
   Place place;
-  if (find_place(at, length, &place) == 0) [[likely]]
+  const int found = find_place(at, length, &place);
+  if (found == 0) [[likely]]
     return next_mprotect()(at, length, protection);
-  if (protection == (PROT_READ | PROT_WRITE)) return 0;
-  refuse("mprotect other than to read and write");
+  if (found > 0) return protect(at, length, protection);
+  refuse("mprotect of a part of it together with other memory");
   errno = ENOMEM;
+  return -1;
+}
+
+TASUKI_WRAPPER(int, pkey_mprotect, void* at, size_t length, int protection, int key) {
+  Place place;
+  if (find_place(at, length, &place) == 0) [[likely]]
+    return next_pkey_mprotect()(at, length, protection, key);
+  if (key == -1) return tasuki_dlm_mprotect(at, length, protection);
+  refuse("pkey_mprotect");
+  errno = EINVAL;
   return -1;
 }
 

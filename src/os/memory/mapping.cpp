@@ -63,6 +63,16 @@ bool protect(void* at, size_t length, int protection) {
   return mprotect(at, length, protection) == 0;
 }
 
+void* take_pages(void* at, size_t length) {
+  // libc and the kernel look at an address with this flag, too.
+  void* const away = mremap(at, length, length, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, nullptr);
+  return away != MAP_FAILED ? away : nullptr;
+}
+
+bool remap_over(void* from, size_t length, void* to) {
+  return mremap(from, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
+}
+
 void no_huge_pages(void* at, size_t length) {
   madvise(at, length, MADV_NOHUGEPAGE);
 }

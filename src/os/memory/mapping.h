@@ -39,6 +39,13 @@ bool map_stack_over(void* at, size_t length);
 bool unmap(void* at, size_t length);
 bool protect(void* at, size_t length, int protection);
 
+// The pages of a range of private memory are at the address that is returned from now on, and the range is
+// mapped as before, but empty: a userfaultfd that watches it hears of accesses. nullptr: Linux before 5.7,
+// too many mappings.
+void* take_pages(void* at, size_t length);
+// What is mapped at `from` is at `to` from now on, in place of what is there.
+bool remap_over(void* from, size_t length, void* to);
+
 // Keeps the kernel from backing the range with huge pages.
 void no_huge_pages(void* at, size_t length);
 

@@ -14,6 +14,7 @@ namespace tasuki::os {
 struct FaultEvent {
   uintptr_t address = 0;  // of the access, to the byte where the kernel says
   bool write = false;
+  bool execute = false;     // of code, where a signal says so
   bool protection = false;  // a write to a present page that is write-protected
   int thread = 0;           // kernel thread id, 0: not said
 };

@@ -57,6 +57,10 @@ void Advisor::evict(const Region& region, uint64_t first, uint64_t end) {
 }
 
 bool Advisor::keep(Region* region, uint64_t first, uint64_t end, uint64_t* promised, Status* status) {
+  if (residency_->any_inaccessible(*region, first, end)) {
+    *status = Status::error(ENOMEM, "memory that may not be accessed cannot be kept local");
+    return true;
+  }
   uint64_t more = 0;
   for (uint64_t unit = first; unit < end; unit++)
     more += region->page(unit) == kNoPage || !victims_->kept(region->page(unit));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
 #include "pager/mappers/ways.h"
 
@@ -49,7 +50,8 @@ Engine::Engine(const Options& options, Store* store, std::unique_ptr<Mapper> map
       loop_(options, {mapper_.get(), &regions_, &residency_, &transport_, &swaps_, &read_ahead_, &forks_,
                       &wait_times_, &commands_, &turn_, &wakeup_, &failure_}),
       pins_(&regions_, &residency_, &swaps_, &loop_, &commands_),
-      advisor_(&regions_, &residency_, &swaps_, &read_ahead_, &commands_) {}
+      advisor_(&regions_, &residency_, &swaps_, &read_ahead_, &commands_),
+      protector_(&regions_, mapper_.get(), &residency_, &commands_) {}
 
 Result<void*> Engine::allocate(size_t bytes, size_t alignment, size_t page_bytes) {
   if (child_ != nullptr) return Status::error(ENOMEM, "a forked child has only what its parent had");
@@ -147,12 +149,13 @@ Result<void*> Engine::reallocate(void* p, size_t bytes) {
   if (child_ != nullptr) return Status::error(ENOMEM, "a forked child has only what its parent had");
   const size_t old = size_of(p);
   size_t page_bytes = 0;
-  bool found = false, in_place = false;
+  bool found = false, in_place = false, readable = true;
   commands_.run([&] {
     Region* region = regions_.at(p);
     found = region != nullptr;
     if (!found) return true;
     page_bytes = region->fixed_page() * kUnit;
+    readable = !residency_.any_inaccessible(*region, 0, region->units());
     in_place = bytes <= region->units() * kUnit && bytes > region->units() * kUnit / 2;
     if (in_place) regions_.resize(region, bytes);
     return true;
@@ -160,6 +163,7 @@ Result<void*> Engine::reallocate(void* p, size_t bytes) {
   if (!found) return Status::error(EINVAL, "not the address of an allocation in cluster memory");
   // What realloc shrinks and grows again inside the last unit is not promised to be zero, as with malloc.
   if (in_place) return p;
+  if (!readable) return Status::error(EFAULT, "memory that may not be accessed cannot be copied");
   Result<void*> fresh = allocate(bytes, 1, page_bytes);
   if (!fresh.ok() && bytes > 0 && bytes <= old) {  // no room for a copy: it stays where it is
     commands_.run([&] {
@@ -199,7 +203,10 @@ Status Engine::discard(void* p, size_t bytes) {
     left.emplace_back(region->address(end), begin + bytes);
     if (region->watched())
       return residency_.clear(region, first, end, [&](uint64_t from, uint64_t to) {
-        left.emplace_back(region->address(from), region->address(to));
+        if ((residency_.protection(*region, from) & Protections::kWrite) != 0)
+          left.emplace_back(region->address(from), region->address(to));
+        else
+          os::discard(region->address(from), (to - from) * kUnit);
       });
     // Locked memory, which the kernel leaves as it is, is cleared by writing.
     if (!os::discard(region->address(first), (end - first) * kUnit))
@@ -208,6 +215,12 @@ Status Engine::discard(void* p, size_t bytes) {
   });
   for (const auto& [from, to] : left) memset(from, 0, static_cast<size_t>(to - from));
   return status;
+}
+
+Status Engine::protect(void* p, size_t bytes, int protection) {
+  if (child_ == nullptr) return protector_.protect(p, bytes, protection);
+  if (os::protect(p, os::page_ceil(bytes), protection)) return {};
+  return Status::error(errno, "mprotect");
 }
 
 size_t Engine::pin(const void* p, size_t bytes, bool write) {

@@ -9,7 +9,7 @@
 //   ReadAhead    what comes while nobody waits
 //   Forks        children of fork, and ForkedChild, what they have instead of all this
 //   FaultLoop    the pager's thread: faults, and all of the above
-//   Pins, Advisor  what the program asks for by name
+//   Pins, Advisor, Protector  what the program asks for by name
 //
 // Everything but the entry points of Pager, Commands and the names of regions runs by turns (threads/turn.h),
 // in the thread of serve() and in threads that serve their own faults, so nothing else needs a lock.
@@ -19,6 +19,7 @@
 #include "pager/core/fault_loop.h"
 #include "pager/core/forked_child.h"
 #include "pager/core/pins.h"
+#include "pager/core/protector.h"
 
 namespace tasuki::pager {
 
@@ -36,6 +37,7 @@ class Engine final : public Pager {
     return child_ == nullptr ? advisor_.advise(p, bytes, advice) : Status();
   }
   Status discard(void* p, size_t bytes) override;
+  Status protect(void* p, size_t bytes, int protection) override;
   size_t pin(const void* p, size_t bytes, bool write) override;
   void unpin(const void* p, size_t bytes) override;
   bool needs_pin() const override { return child_ != nullptr || !mapper_->serves_kernel(); }
@@ -75,6 +77,7 @@ class Engine final : public Pager {
   FaultLoop loop_;
   Pins pins_;
   Advisor advisor_;
+  Protector protector_;
   bool watching_ = false;               // from now on all regions are watched
   bool inherits_ = false;               // the child of the fork under way has what is watched
   std::unique_ptr<ForkedChild> child_;  // this process is a forked child, without a pager

@@ -56,6 +56,11 @@ bool FaultLoop::serve(Fault* fault) {
     return true;
   }
   const uint64_t unit = region->unit_of(address);
+  if (!permitted(*region, unit, event)) {
+    roles_.mapper->refuse(region->address(unit));
+    if (fault->sleeper != nullptr) fault->sleeper->wake();
+    return true;
+  }
   if (fault->waited) {
     const double now = os::monotonic_seconds();
     roles_.wait_times->waited_for_previous(now - fault->since);
@@ -78,6 +83,16 @@ bool FaultLoop::serve(Fault* fault) {
   if (!roles_.swaps->bring(region, unit, fault->plan, event.write, &wait)) return false;
   if (alone_ == 0) roles_.read_ahead->follow(*region, fault->plan);
   return true;
+}
+
+// The program may have changed that since. Who may execute or write may read, as on the processor, which
+// looks whether it may execute only when the page is there.
+bool FaultLoop::permitted(const Region& region, uint64_t unit, const os::FaultEvent& event) const {
+  const int protection = roles_.residency->protection(region, unit);
+  const PageId id = region.page(unit);
+  if (event.execute && id != kNoPage && roles_.residency->page(id).state.resident())
+    return (protection & Protections::kExecute) != 0;
+  return event.write ? (protection & Protections::kWrite) != 0 : protection != Protections::kNone;
 }
 
 void FaultLoop::forget(const Region& region) {

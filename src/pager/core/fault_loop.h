@@ -58,6 +58,7 @@ class FaultLoop final : public FaultServer {
   void forget(const Region& region);
 
  private:
+  bool permitted(const Region& region, uint64_t unit, const os::FaultEvent& event) const;
   size_t next_faults(os::FaultEvent* events, size_t max);
   bool serve_faults();
   enum class Here { not_a_region, served, waits, under_way, places };

@@ -31,11 +31,17 @@ bool Pins::go_on(Pinning* p) {
       continue;
     }
     const uint64_t unit = region->unit_of(p->next);
+    const int protection = residency_->protection(*region, unit);
+    if (protection == Protections::kNone) {  // EFAULT is the kernel's to say
+      p->next = std::min<const std::byte*>(region->address(unit + 1), to);
+      continue;
+    }
+    const bool write = p->write && (protection & Protections::kWrite) != 0;
     const PageId id = region->page(unit);
     const bool ready = id != kNoPage && residency_->page(id).state.resident() &&
-                       (!p->write || residency_->page(id).state.writable());
+                       (!write || residency_->page(id).state.writable());
     if (!ready) {
-      if (!fault(*region, p)) return false;
+      if (!fault(*region, write, p)) return false;
       continue;
     }
     if (!victims_->held(id)) {
@@ -56,16 +62,16 @@ bool Pins::go_on(Pinning* p) {
   return true;
 }
 
-bool Pins::fault(const Region& region, Pinning* p) {
+bool Pins::fault(const Region& region, bool write, Pinning* p) {
   const PageId id = region.page(region.unit_of(p->next));
   if (id != kNoPage && residency_->page(id).state.under_way()) {
-    residency_->want(id, p->write);
+    residency_->want(id, write);
     return false;
   }
   const auto address = reinterpret_cast<uintptr_t>(p->next);
   if (p->fault.event.address != address) p->fault = Fault();
   p->fault.event.address = address;
-  p->fault.event.write = p->write;
+  p->fault.event.write = write;
   p->fault.since = os::monotonic_seconds();
   return loop_->serve(&p->fault);
 }

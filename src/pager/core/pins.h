@@ -42,7 +42,7 @@ class Pins {
   // False: it must wait.
   bool go_on(Pinning* p);
   // The fault that the program's access would be. False: it must wait.
-  bool fault(const Region& region, Pinning* p);
+  bool fault(const Region& region, bool write, Pinning* p);
   void pin_unwatched(const Region& region, const std::byte* from, const std::byte* to);
   void unpin_piece(const Region& region, const std::byte* from, const std::byte* to);
 

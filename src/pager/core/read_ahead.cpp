@@ -59,6 +59,10 @@ bool ReadAhead::step() {
   // What lies between units that are here already comes piece by piece.
   const uint64_t end = std::min(region->units(), plan.first + plan.units);
   for (uint64_t unit = plan.first; unit < end;) {
+    if (residency_.protection(*region, unit) == Protections::kNone) {
+      unit++;
+      continue;
+    }
     if (region->page(unit) == kNoPage && !swaps_->bring(region, unit, plan, false, nullptr)) {
       // It was only a guess; where memory is on its way, it is still a good one.
       if (transport_.pages() == 0) ahead_.pop_front();

@@ -50,7 +50,7 @@ void Residency::adopt(Region* region, const std::vector<uint8_t>& present) {
   for (uint64_t first = 0; first < region->units();) {
     const uint64_t limit = std::min(region->units(), first - first % size + size);
     uint64_t end = first;
-    while (end < limit && present[end] != 0) end++;
+    while (end < limit && present[end] != 0 && protection(*region, end) == protection(*region, first)) end++;
     if (end == first) {
       first++;
       continue;
@@ -86,8 +86,38 @@ bool Residency::abandon(Region* region) {
   return true;
 }
 
+bool Residency::cut(Region* region, uint64_t unit) {
+  if (unit == 0 || unit >= region->units()) return true;
+  const PageId id = region->page(unit);
+  if (id == kNoPage || pages_[id].first == unit) return true;
+  if (pages_[id].state.under_way()) return false;
+  if (state(id) == State::limbo) {
+    reclaim(id);
+    return true;
+  }
+  mapper_->split(region->address(unit));
+  victims_.split(id, pages_.split(id, unit));
+  budget_.split();
+  return true;
+}
+
+bool Residency::any_sent_from_place(const Region& region, uint64_t first, uint64_t end) const {
+  for (uint64_t unit = first; unit < end && mapper_->leaves_in_place(); unit++)
+    if (const PageId id = region.page(unit); id != kNoPage && state(id) == State::leaving) return true;
+  return false;
+}
+
+bool Residency::any_inaccessible(const Region& region, uint64_t first, uint64_t end) const {
+  if (!mapper_->protections().any_in(unit_of(region.address(first)), end - first)) return false;
+  while (first < end && protection(region, first) != Protections::kNone) first++;
+  return first < end;
+}
+
 bool Residency::clear(Region* region, uint64_t first, uint64_t end,
                       const std::function<void(uint64_t, uint64_t)>& left) {
+  if (mapper_->protections().any_in(unit_of(region->address(first)), end - first) &&
+      !(cut(region, first) && cut(region, end)))
+    return false;
   for (uint64_t unit = first, next = first; unit < end; unit = next) {
     const PageId id = region->page(unit);
     if (id == kNoPage) {
@@ -344,6 +374,7 @@ void Residency::join_neighbours(PageId id, double now) {
     if (!other.state.resident() || !victims_.may_leave(next, now) || page.units + other.units > most) return;
     // If it cannot leave after all, a write to a part of it that is protected must be known as such.
     if (page.state.writable() != other.state.writable() || !joins(page) || !joins(other)) return;
+    if (protection(*page.region, page.first) != protection(*page.region, other.first)) return;
     // Those that came about when it did will leave about when it does.
     const uint64_t apart = victims_.apart(id, next);
     if (apart > kSameTime || apart > budget_.resident_pages() / 4) return;
@@ -358,6 +389,12 @@ void Residency::join_neighbours(PageId id, double now) {
 bool Residency::reclaim_one() {
   const PageId id = limbo_.front();
   if (id == kNoPage) return false;
+  reclaim(id);
+  return true;
+}
+
+// In limbo.
+void Residency::reclaim(PageId id) {
   Page& page = pages_[id];
   limbo_.remove(id);
   budget_.leave_limbo(page.units);
@@ -367,7 +404,6 @@ bool Residency::reclaim_one() {
   // What went beyond the limit while pages were busy goes back to the system.
   if (budget_.full()) mapper_->trim(page.units);
   end_page(id);
-  return true;
 }
 
 bool Residency::drop_clean(double now) {

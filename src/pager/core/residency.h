@@ -36,8 +36,19 @@ class Residency {
   // happens.
   bool abandon(Region* region);
 
-  // The units are as if nobody had touched them yet. Not those of pages that reach beyond them, are held or
-  // used by somebody outside: left(first, end) for these. False: transfers are under way; to be called again.
+  // No page reaches across the beginning of the unit any more. False: it is on its way; to be called again.
+  bool cut(Region* region, uint64_t unit);
+  // Are the bytes of one of these units read where the program has them, to be sent?
+  bool any_sent_from_place(const Region& region, uint64_t first, uint64_t end) const;
+  // What the program may do with a unit. Pages are of units with the same protection.
+  int protection(const Region& region, uint64_t unit) const {
+    return mapper_->protections().of(unit_of(region.address(unit)));
+  }
+  bool any_inaccessible(const Region& region, uint64_t first, uint64_t end) const;
+
+  // The units are as if nobody had touched them yet. Not those of pages that are held or used by somebody
+  // outside, or that reach beyond them and can be written to: left(first, end) for these. False: transfers
+  // are under way; to be called again.
   bool clear(Region* region, uint64_t first, uint64_t end,
              const std::function<void(uint64_t, uint64_t)>& left);
 
@@ -90,6 +101,7 @@ class Residency {
 
  private:
   bool drop(PageId id);
+  void reclaim(PageId id);
   PageId new_page(Region* region, uint64_t first, uint32_t units);
   void end_page(PageId id);
   Action act(PageId id, Action action);

@@ -21,7 +21,11 @@ bool Swaps::bring(Region* region, uint64_t unit, const FetchPlan& plan, bool wri
   uint64_t first = unit, end = unit + 1;
   const uint64_t low = std::min(plan.first, unit),
                  high = std::min(region->units(), std::max(plan.first + plan.units, unit + 1));
-  const auto joins = [&](uint64_t u) { return region->page(u) == kNoPage && region->stored(u) == stored; };
+  const int protection = residency_->protection(*region, unit);
+  const auto joins = [&](uint64_t u) {
+    return region->page(u) == kNoPage && region->stored(u) == stored &&
+           residency_->protection(*region, u) == protection;
+  };
   while (first > low && joins(first - 1)) first--;
   while (end < high && joins(end)) end++;
   if (end - first > budget.largest_page()) {  // a page for a larger memory

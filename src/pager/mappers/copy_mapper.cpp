@@ -4,6 +4,7 @@
 // meanwhile waits, and its fault brings the page back (rescue) or, after the discard, fetches it.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -27,9 +28,12 @@ class CopyMapper final : public Mapper {
 
   std::byte* reserve(size_t bytes, size_t alignment) override { return map_region(bytes, alignment); }
   Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
-    return regions_.watch(at, bytes, present);
+    return regions_.watch(at, bytes, protections_, present);
   }
-  void release(std::byte* at, size_t bytes, bool) override { regions_.release(at, bytes); }
+  void release(std::byte* at, size_t bytes, bool) override {
+    regions_.release(at, bytes);
+    protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
+  }
 
   // Buffers are used again and again: only as many exist as are under way at once.
   bool take(uint32_t units, uint64_t, Pieces* pieces) override {
@@ -52,6 +56,8 @@ class CopyMapper final : public Mapper {
   }
 
   Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) override {
+    if ((protections_.of(unit_of(at)) & Protections::kRead) == 0)
+      return unmap_unreadable(at, units, pieces, changed);
     const int error = faults_.protect(at, units * kUnit, true);
     if (error != 0)
       return Status::error(error, std::string("userfaultfd: a page cannot be protected: ") + strerror(error));
@@ -71,6 +77,7 @@ class CopyMapper final : public Mapper {
     return {};
   }
   Status remap(std::byte* at, Pieces* pieces, bool writable) override {
+    if (pieces->front().at != at) return map(at, pieces, writable);
     const size_t bytes = units_of(*pieces) * kUnit;
     pieces->clear();
     if (writable)
@@ -80,6 +87,7 @@ class CopyMapper final : public Mapper {
     return {};
   }
   void discard(std::byte* at, uint32_t units, Pieces* pieces) override {
+    if (!pieces->empty() && pieces->front().at != at) return give(pieces);
     pieces->clear();
     if (madvise(at, units * kUnit, MADV_DONTNEED) != 0) {
       // The program locked it: all at once, as every change in the middle of a mapping makes two of it.
@@ -90,6 +98,11 @@ class CopyMapper final : public Mapper {
   }
   void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
   bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
+  Status protect(std::byte* at, size_t bytes, int protection) override {
+    return protect_region(at, bytes, protection, &protections_);
+  }
+  bool leaves_in_place() const override { return true; }
+  void refuse(std::byte* at) override { faults_.wake(at, kUnit); }
 
   bool let_inherit(bool on) override { return regions_.let_inherit(on); }
 
@@ -102,6 +115,29 @@ class CopyMapper final : public Mapper {
   int descriptor() const override { return faults_.descriptor(); }
 
  private:
+  // Nobody can read it where it is: its pages go elsewhere, and from there into buffers.
+  Status unmap_unreadable(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) {
+    const size_t bytes = units * kUnit;
+    present_.resize(units);
+    if (!take(units, 0, pieces)) return Status::error(ENOMEM, "no memory for a page that leaves");
+    auto* const away = static_cast<std::byte*>(os::take_pages(at, bytes));
+    if (away == nullptr || !os::protect(away, bytes, PROT_READ | PROT_WRITE)) {
+      if (away != nullptr && !(os::remap_over(away, bytes, at) && faults_.add(at, bytes).ok()))
+        return Status::error(EIO, "a protected page cannot be put back");
+      give(pieces);
+      return Status::error(EBUSY, "too many mappings");
+    }
+    const bool known = os::present_pages(away, bytes, present_.data());
+    const std::byte* from = away;
+    for (const Piece& p : *pieces) {
+      memcpy(p.at, from, p.units * kUnit);
+      from += p.units * kUnit;
+    }
+    os::unmap(away, bytes);
+    *changed = *changed || std::count(present_.begin(), present_.end(), 0) > 0;
+    return known ? Status() : Status::error(EIO, "cannot read /proc/self/pagemap");
+  }
+
   UserfaultRegions regions_;
   os::UserFault& faults_ = regions_.faults();
   bool user_mode_only_;

@@ -53,8 +53,9 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   const bool of_access = info->si_code > 0 && (signal != SIGBUS || info->si_code == BUS_ADRERR);
   if (!of_access || shared.serving->load() == 0) return not_ours();
   const int error = errno;
-  static constexpr greg_t kWrite = 2;  // of the processor's page fault error code
+  static constexpr greg_t kWrite = 2, kExecute = 16;  // of the processor's page fault error code
   event.write = (interrupted->uc_mcontext.gregs[REG_ERR] & kWrite) != 0;
+  event.execute = (interrupted->uc_mcontext.gregs[REG_ERR] & kExecute) != 0;
   event.thread = static_cast<int>(gettid());
   const bool served = shared.serve(event, interrupted->uc_sigmask);
   errno = error;

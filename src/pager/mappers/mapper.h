@@ -1,9 +1,12 @@
 // How pages appear and disappear under a running program, free of races with its threads: a page that has
 // disappeared can be neither read nor written, and a page that appears is complete.
 //
-//   move   userfaultfd and UFFDIO_MOVE (Linux 6.8): physical pages change their address; nothing is copied or cleared
-//   copy   userfaultfd with write protection (Linux 5.7): UFFDIO_COPY in; protect, send from where it is, then discard
-//   sigbus as move, but the thread that faults serves itself, in the handler of SIGBUS; small pages come as with copy,
+//   move   userfaultfd and UFFDIO_MOVE (Linux 6.8): physical pages change their address; nothing is copied or
+// cleared
+//   copy   userfaultfd with write protection (Linux 5.7): UFFDIO_COPY in; protect, send from where it is,
+// then discard
+//   sigbus as move, but the thread that faults serves itself, in the handler of SIGBUS; small pages come as
+// with copy,
 //          and leave many at once while they are clean
 //   signal SIGSEGV and a memory file mapped twice: where userfaultfd is not permitted
 //
@@ -20,11 +23,19 @@
 
 #include "base/status.h"
 #include "os/memory/userfault.h"
+#include "pager/mappers/protections.h"
 #include "pager/own_memory.h"
 
 namespace tasuki::pager {
 
 inline constexpr size_t kUnit = 4096;
+// Units of the address space by number.
+inline uint64_t unit_of(const std::byte* p) {
+  return reinterpret_cast<uintptr_t>(p) / kUnit;
+}
+inline std::byte* address_of(uint64_t unit) {
+  return reinterpret_cast<std::byte*>(unit * kUnit);
+}
 
 struct Piece {  // of a buffer
   std::byte* at = nullptr;
@@ -103,6 +114,17 @@ class Mapper {
   // absent is zeros to them, which nobody notices. False: they never have any.
   virtual bool let_inherit(bool) { return false; }
 
+  // What the program may do with units, whether they are there or not. Pages of which only a part is meant
+  // must be split before. Errors: of mprotect.
+  virtual Status protect(std::byte* at, size_t bytes, int protection) = 0;
+  const Protections& protections() const { return protections_; }
+  // The page there has become two, of which one ends where the other begins.
+  virtual void split(std::byte*) {}
+  // Are the bytes of a page that leaves where the program has them, until discard()?
+  virtual bool leaves_in_place() const { return false; }
+  // A fault that the protection does not permit: the thread gets the signal that it would get plainly.
+  virtual void refuse(std::byte* at) = 0;
+
   // Can map() make a page of so many units appear read-only? If not, every mapped page counts as written.
   virtual bool maps_protected(uint32_t units) const = 0;
   // Can a region that the program has used be watched from now on? If not, it is watched from its beginning.
@@ -114,6 +136,9 @@ class Mapper {
   // Faults that wait; 0: none now.
   virtual size_t faults(os::FaultEvent* events, size_t max) = 0;
   virtual int descriptor() const = 0;  // readable when there are faults; negative: there never are
+
+ protected:
+  Protections protections_;
 };
 
 Result<std::unique_ptr<Mapper>> make_userfault_mapper(bool user_mode_only);

@@ -37,6 +37,15 @@ void prepare_region(std::byte* at, size_t bytes) {
   madvise(at, bytes, MADV_DONTFORK);
 }
 
+Status protect_region(std::byte* at, size_t bytes, int protection, Protections* protections) {
+  static_assert(Protections::kRead == PROT_READ && Protections::kWrite == PROT_WRITE &&
+                Protections::kExecute == PROT_EXEC);
+  if (!os::protect(at, bytes, protection))
+    return Status::error(errno, std::string("mprotect: ") + strerror(errno));
+  protections->set(unit_of(at), bytes / kUnit, protection);
+  return {};
+}
+
 uint32_t take_units(RunSet* free, uint32_t units, bool zero, Pieces* pieces) {
   while (units > 0 && free->total() > 0) {
     uint64_t first = 0;
@@ -52,12 +61,14 @@ void give_units(Pieces* pieces, RunSet* free) {
   pieces->clear();
 }
 
-Status UserfaultRegions::watch(std::byte* at, size_t bytes, uint8_t* present) {
+Status UserfaultRegions::watch(std::byte* at, size_t bytes, const Protections& protections,
+                               uint8_t* present) {
   const auto unreadable = [] { return Status::error(EIO, "cannot read /proc/self/pagemap"); };
   prepare_region(at, bytes);
   if (!os::present_pages(at, bytes, present)) return unreadable();
   for (size_t i = 0; i < bytes / 4096; i++)
-    if (present[i] != 0) std::atomic_ref(reinterpret_cast<uint8_t&>(at[i * 4096])).fetch_or(0);
+    if (present[i] != 0 && (protections.of(unit_of(at) + i) & Protections::kWrite) != 0)
+      std::atomic_ref(reinterpret_cast<uint8_t&>(at[i * 4096])).fetch_or(0);
   const Status added = faults_.add(at, bytes);
   if (!added.ok()) return added;
   if (!os::present_pages(at, bytes, present)) {

@@ -25,6 +25,9 @@ void prepare_region(std::byte* at, size_t bytes);
 // more.
 void unlock_pages(std::byte* at, size_t bytes);
 
+// mprotect of a range, as Mapper says.
+Status protect_region(std::byte* at, size_t bytes, int protection, Protections* protections);
+
 // Appends free units as buffers, until there are as many or none is left; how many are missing. And back.
 uint32_t take_units(RunSet* free, uint32_t units, bool zero, Pieces* pieces);
 void give_units(Pieces* pieces, RunSet* free);
@@ -36,8 +39,9 @@ class UserfaultRegions {
   explicit UserfaultRegions(os::UserFault faults) : faults_(std::move(faults)) {}
   os::UserFault& faults() { return faults_; }
 
-  // Pages that this process and a child of an earlier fork share become its own: shared ones could not move.
-  Status watch(std::byte* at, size_t bytes, uint8_t* present);
+  // Pages that this process and a child of an earlier fork share become its own, where the program may write:
+  // shared ones could not move.
+  Status watch(std::byte* at, size_t bytes, const Protections& protections, uint8_t* present);
   void release(std::byte* at, size_t bytes);
   // A page appears with these bytes. What the program has put there itself stays. Any thread.
   Status copy_in(std::byte* at, const std::byte* from, uint32_t units, bool protect) const;
@@ -50,12 +54,5 @@ class UserfaultRegions {
   os::UserFault faults_;
   std::map<std::byte*, size_t> watched_;
 };
-
-inline uint64_t unit_of(const std::byte* p) {
-  return reinterpret_cast<uintptr_t>(p) / 4096;
-}
-inline std::byte* address_of(uint64_t unit) {
-  return reinterpret_cast<std::byte*>(unit * 4096);
-}
 
 }  // namespace tasuki::pager

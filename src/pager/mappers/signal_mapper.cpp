@@ -33,14 +33,14 @@ namespace {
 // A thread in the handler. free -> claimed -> posted -> taken -> free; the last step wakes it. Another thread
 // may claim the place before the first has seen that, so the state counts its uses in the upper bits, and a
 // thread that finds another use than its own goes on. (The thread itself could free its place only when it
-// runs: in the handler of another signal, on top, it may need one more first.)
+// runs: in the handler of another signal, on top, it may need one more first. A refused one does.)
 struct Waiter {
-  enum : uint32_t { kFree, kClaimed, kPosted, kTaken, kPhase = 3, kUse = 4 };
+  enum : uint32_t { kFree, kClaimed, kPosted, kTaken, kRefused, kPhase = 7, kUse = 8 };
   std::atomic<uint32_t> state{kFree};
   bool is(uint32_t phase) const { return (state.load() & kPhase) == phase; }
   void set(uint32_t phase) { state.store((state.load() & ~uint32_t{kPhase}) | phase); }
   uintptr_t address = 0;
-  bool write = false;
+  bool write = false, execute = false;
   int thread = 0;
 };
 
@@ -81,14 +81,20 @@ bool wait_in_handler(const os::FaultEvent& event, const sigset_t&) {
   }
   mine->address = event.address;
   mine->write = event.write;
+  mine->execute = event.execute;
   mine->thread = event.thread;
   const uint32_t use = mine->state.load() & ~uint32_t{Waiter::kPhase};
   mine->set(Waiter::kPosted);
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(shared.event, &one, sizeof one);
   // A signal whose handler faults uses a waiter of its own, above this one on the stack.
-  for (uint32_t s = mine->state.load(); (s & ~uint32_t{Waiter::kPhase}) == use; s = mine->state.load())
+  for (uint32_t s = mine->state.load(); (s & ~uint32_t{Waiter::kPhase}) == use; s = mine->state.load()) {
+    if ((s & Waiter::kPhase) == Waiter::kRefused) {
+      mine->state.store(use + Waiter::kUse);  // free
+      return false;
+    }
     os::futex_wait(&mine->state, s);
+  }
   return true;
 }
 
@@ -129,13 +135,14 @@ class SignalMapper final : public Mapper {
   void release(std::byte* at, size_t bytes, bool) override {
     for (auto page = mapped_.lower_bound(at); page != mapped_.end() && page->first < at + bytes;
          page = mapped_.erase(page))
-      give(&page->second);
+      give(&page->second.pieces);
     for (auto& range : shared.ranges)
       if (range.first.load() == reinterpret_cast<uintptr_t>(at)) {
         range.end.store(0);
         range.first.store(0);
       }
     os::unmap(at, bytes);
+    protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
     wake_range(at, bytes);  // whoever waits there, by a mistake of the program's, gets its SIGSEGV
   }
 
@@ -150,16 +157,15 @@ class SignalMapper final : public Mapper {
   Status map(std::byte* at, Pieces* pieces, bool writable) override {
     std::byte* to = at;
     for (const Piece& p : *pieces) {
-      const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
-      if (mmap(to, p.units * kUnit, protection, MAP_SHARED | MAP_FIXED | MAP_POPULATE, memory_.get(),
-               offset_of(p.at)) == MAP_FAILED)
+      if (mmap(to, p.units * kUnit, permitted(at, writable), MAP_SHARED | MAP_FIXED | MAP_POPULATE,
+               memory_.get(), offset_of(p.at)) == MAP_FAILED)
         return Status::error(
             errno, std::string("a page cannot be put in place: ") + strerror(errno) +
                        (errno == ENOMEM ? " (vm.max_map_count: larger pages need fewer mappings)" : ""));
       madvise(to, p.units * kUnit, MADV_DONTFORK);
       to += p.units * kUnit;
     }
-    mapped_[at] = std::move(*pieces);
+    mapped_[at] = {std::move(*pieces), writable};
     pieces->clear();
     wake_range(at, static_cast<size_t>(to - at));
     return {};
@@ -170,15 +176,15 @@ class SignalMapper final : public Mapper {
     // Pages that were mapped one by one may leave together.
     for (auto page = mapped_.find(at); page != mapped_.end() && page->first < at + units * kUnit;
          page = mapped_.erase(page))
-      pieces->insert(pieces->end(), page->second.begin(), page->second.end());
+      pieces->insert(pieces->end(), page->second.pieces.begin(), page->second.pieces.end());
     return {};
   }
   Status remap(std::byte* at, Pieces* pieces, bool writable) override {
     size_t bytes = 0;
     for (const Piece& p : *pieces) bytes += p.units * kUnit;
-    if (!os::protect(at, bytes, PROT_READ | (writable ? PROT_WRITE : 0)))
+    if (!os::protect(at, bytes, permitted(at, writable)))
       return Status::error(errno, std::string("a page cannot be put back: ") + strerror(errno));
-    mapped_[at] = std::move(*pieces);
+    mapped_[at] = {std::move(*pieces), writable};
     pieces->clear();
     wake_range(at, bytes);
     return {};
@@ -192,8 +198,42 @@ class SignalMapper final : public Mapper {
     wake_range(at, units * kUnit);
   }
   void unprotect(std::byte* at, uint32_t units) override {
-    os::protect(at, units * kUnit, PROT_READ | PROT_WRITE);
+    os::protect(at, units * kUnit, permitted(at, true));
+    for (auto page = mapped_.lower_bound(at); page != mapped_.end() && page->first < at + units * kUnit;
+         page++)
+      page->second.writable = true;
     wake_range(at, units * kUnit);
+  }
+  // What is not there stays inaccessible.
+  Status protect(std::byte* at, size_t bytes, int protection) override {
+    protections_.set(unit_of(at), bytes / kUnit, protection);
+    for (auto page = mapped_.lower_bound(at); page != mapped_.end() && page->first < at + bytes; page++) {
+      const auto& [pieces, writable] = page->second;
+      if (!os::protect(page->first, units_of(pieces) * kUnit, permitted(page->first, writable)))
+        return Status::error(errno, std::string("mprotect: ") + strerror(errno));
+    }
+    return {};
+  }
+  void split(std::byte* at) override {
+    auto page = mapped_.upper_bound(at);
+    if (page == mapped_.begin()) return;
+    page = std::prev(page);
+    auto before = static_cast<uint32_t>(static_cast<size_t>(at - page->first) / kUnit);
+    Mapped& whole = page->second;
+    if (before == 0 || before >= units_of(whole.pieces)) return;
+    Mapped rest{{}, whole.writable};
+    size_t i = 0;
+    while (before >= whole.pieces[i].units) before -= whole.pieces[i++].units;
+    const Piece& torn = whole.pieces[i];
+    rest.pieces.push_back({torn.at + before * kUnit, torn.units - before, torn.zero});
+    rest.pieces.insert(rest.pieces.end(), whole.pieces.begin() + static_cast<ptrdiff_t>(i) + 1,
+                       whole.pieces.end());
+    whole.pieces.resize(before > 0 ? i + 1 : i);
+    if (before > 0) whole.pieces[i].units = before;
+    mapped_.emplace(at, std::move(rest));
+  }
+  void refuse(std::byte* at) override {
+    each_waiter(at, kUnit, [](Waiter& w, uint32_t use) { w.state.store(use | Waiter::kRefused); });
   }
   bool wake(std::byte* at, uint32_t units) override {
     wake_range(at, units * kUnit);
@@ -220,6 +260,7 @@ class SignalMapper final : public Mapper {
       }
       events[n].address = w.address;
       events[n].write = w.write;
+      events[n].execute = w.execute;
       events[n].thread = w.thread;
       w.set(Waiter::kTaken);
       n++;
@@ -229,6 +270,16 @@ class SignalMapper final : public Mapper {
   int descriptor() const override { return event_.get(); }
 
  private:
+  struct Mapped {
+    Pieces pieces;
+    bool writable;
+  };
+
+  // Of what the program may do there, that by which the pager does not have to hear of it.
+  int permitted(const std::byte* at, bool writable) const {
+    const int protection = protections_.of(unit_of(at));
+    return writable ? protection : protection & ~Protections::kWrite;
+  }
   bool grow(uint32_t units) {
     const size_t bytes = (units > 512 ? units : 512) * kUnit;
     if (ftruncate(memory_.get(), static_cast<off_t>(size_ + bytes)) != 0) return false;
@@ -250,10 +301,15 @@ class SignalMapper final : public Mapper {
   }
   // All of those that wait there; who still may not go on faults again.
   static void wake_range(const std::byte* at, size_t bytes) {
+    each_waiter(at, bytes, [](Waiter& w, uint32_t use) { w.state.store(use + Waiter::kUse); });  // free
+  }
+  // Changes the state, whatever it is used for, of those that wait there, and wakes them.
+  template <class Change>
+  static void each_waiter(const std::byte* at, size_t bytes, const Change& change) {
     const auto first = reinterpret_cast<uintptr_t>(at);
     for (Waiter& w : shared.waiters) {
       if (!w.is(Waiter::kTaken) || w.address < first || w.address >= first + bytes) continue;
-      w.state.store((w.state.load() & ~uint32_t{Waiter::kPhase}) + Waiter::kUse);  // free
+      change(w, w.state.load() & ~uint32_t{Waiter::kPhase});
       os::futex_wake(&w.state, INT_MAX);  // one that claimed it meanwhile may wait there too
     }
   }
@@ -262,7 +318,7 @@ class SignalMapper final : public Mapper {
   size_t size_ = 0;
   RunSet free_;
   std::map<std::byte*, size_t> pool_, offsets_;
-  std::map<std::byte*, Pieces> mapped_;
+  std::map<std::byte*, Mapped> mapped_;
   FaultSignal signal_;
 };
 

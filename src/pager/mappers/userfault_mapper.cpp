@@ -8,6 +8,10 @@
 //
 // A small page is copied instead (sigbus): write-protected if it is only read, and changed with others
 // while it is clean. Its physical page is not one of the arena's, so buffers become too many: trim().
+//
+// UFFDIO_MOVE takes no page to or from memory with another protection than the arena's. What the program has
+// protected is therefore copied in; to leave, its pages change their address by mremap, are made writable
+// there, where nobody knows of them, and move on.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -55,9 +59,12 @@ class UserfaultMapper : public Mapper {
 
   std::byte* reserve(size_t bytes, size_t alignment) override { return map_region(bytes, alignment); }
   Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
-    return regions_.watch(at, bytes, present);
+    return regions_.watch(at, bytes, protections_, present);
   }
-  void release(std::byte* at, size_t bytes, bool) override { regions_.release(at, bytes); }
+  void release(std::byte* at, size_t bytes, bool) override {
+    regions_.release(at, bytes);
+    protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
+  }
 
   bool take(uint32_t units, uint64_t in_use, Pieces* pieces) override {
     // Units that are hollow although no page has theirs, since buffers were trimmed or a region was freed,
@@ -88,37 +95,19 @@ class UserfaultMapper : public Mapper {
   }
 
   Status map(std::byte* at, Pieces* pieces, bool writable) override {
-    if (copies(units_of(*pieces))) {  // the buffers stay as they are
-      const Status copied = regions_.copy_in(at, *pieces, !writable);
-      give(pieces);
-      return copied;
-    }
-    for (const Piece& p : *pieces) {
-      const Status moved = move_in(at, p);
-      if (!moved.ok()) return moved;
-      at += p.units * kUnit;
-    }
-    pieces->clear();
-    return {};
+    const bool small = copies(units_of(*pieces));
+    if (!small && protections_.usual(unit_of(at))) return move_in(at, pieces);
+    const Status copied = regions_.copy_in(at, *pieces, small && !writable);
+    give(pieces);  // the buffers stay as they are
+    return copied;
   }
 
   Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) override {
-    std::byte* from = at;
-    while (units > 0) {
-      if (hollow_.total() == 0 && !widen(units)) return Status::error(ENOMEM, "no address space for buffers");
-      uint64_t first = 0;
-      const auto count = static_cast<uint32_t>(hollow_.take(units, &first));
-      const uint32_t moved = move_out(address_of(first), from, count, changed);
-      if (moved > 0) pieces->push_back({address_of(first), moved, false});
-      if (moved < count) {  // one stays, so all of them do
-        hollow_.add(first + moved, count - moved);
-        const Status back = map(at, pieces, true);
-        return back.ok() ? Status::error(EBUSY, "pinned") : back;
-      }
-      from += count * kUnit;
-      units -= count;
-    }
-    return {};
+    if (!protections_.usual(unit_of(at))) return unmap_protected(at, units, pieces, changed);
+    const Status left = move_out(at, units, pieces, changed);
+    if (left.err() != EBUSY) return left;
+    const Status back = map(at, pieces, true);
+    return back.ok() ? left : back;
   }
   Status remap(std::byte* at, Pieces* pieces, bool writable) override { return map(at, pieces, writable); }
 
@@ -145,6 +134,11 @@ class UserfaultMapper : public Mapper {
   void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
 
   bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
+  Status protect(std::byte* at, size_t bytes, int protection) override {
+    forked_ = true;  // what cannot be written to was not made this process's own
+    return protect_region(at, bytes, protection, &protections_);
+  }
+  void refuse(std::byte* at) override { faults_.wake(at, kUnit); }
   bool let_inherit(bool on) override {
     forked_ = true;
     return regions_.let_inherit(on);
@@ -218,6 +212,16 @@ class UserfaultMapper : public Mapper {
     return true;
   }
 
+  Status move_in(std::byte* at, Pieces* pieces) {
+    for (const Piece& p : *pieces) {
+      const Status moved = move_in(at, p);
+      if (!moved.ok()) return moved;
+      at += p.units * kUnit;
+    }
+    pieces->clear();
+    return {};
+  }
+
   Status move_in(std::byte* at, const Piece& p) {
     const size_t bytes = p.units * kUnit;
     size_t done = 0;
@@ -256,6 +260,48 @@ class UserfaultMapper : public Mapper {
     else
       hollow_.add(unit_of(from), 1);
     return {};
+  }
+
+  // EBUSY: one of them stays; *pieces are those before it.
+  Status move_out(std::byte* from, uint32_t units, Pieces* pieces, bool* changed) {
+    while (units > 0) {
+      if (hollow_.total() == 0 && !widen(units)) return Status::error(ENOMEM, "no address space for buffers");
+      uint64_t first = 0;
+      const auto count = static_cast<uint32_t>(hollow_.take(units, &first));
+      const uint32_t moved = move_out(address_of(first), from, count, changed);
+      if (moved > 0) pieces->push_back({address_of(first), moved, false});
+      if (moved < count) {
+        hollow_.add(first + moved, count - moved);
+        return Status::error(EBUSY, "pinned");
+      }
+      from += count * kUnit;
+      units -= count;
+    }
+    return {};
+  }
+
+  Status unmap_protected(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) {
+    const size_t bytes = units * kUnit;
+    auto* const away = static_cast<std::byte*>(os::take_pages(at, bytes));
+    if (away == nullptr) return Status::error(EBUSY, "too many mappings");
+    unlock_pages(away, bytes);
+    const Status left = os::protect(away, bytes, PROT_READ | PROT_WRITE)
+                            ? move_out(away, units, pieces, changed)
+                            : Status::error(EBUSY, "too many mappings");
+    if (left.err() == EBUSY) return put_back(away, bytes, at, pieces);
+    os::unmap(away, bytes);
+    return left;
+  }
+
+  // What unmap_protected() has begun, when one of the units stays. EBUSY if nothing is lost.
+  Status put_back(std::byte* away, size_t bytes, std::byte* at, Pieces* pieces) {
+    Status back = pieces->empty() ? Status() : faults_.add_missing(away, bytes);
+    if (back.ok()) back = move_in(away, pieces);
+    if (back.ok() &&
+        !(os::protect(away, bytes, protections_.of(unit_of(at))) && os::remap_over(away, bytes, at)))
+      back = Status::error(EIO, error_text("a protected page cannot be put back", errno));
+    if (back.ok()) back = faults_.add(at, bytes);
+    return back.ok() ? Status::error(EBUSY, "pinned") : back;
   }
 
   // How many of the units moved before one that cannot.

@@ -55,7 +55,8 @@ class Budget {
     resident_ -= units;
     resident_pages_--;
   }
-  void join() { resident_pages_--; }  // two resident pages are one
+  void join() { resident_pages_--; }   // two resident pages are one
+  void split() { resident_pages_++; }  // or one is two
   void begin_send(uint64_t units) { leaving_ += units; }
   void end_send(uint64_t units) { leaving_ -= units; }
   void enter_limbo(uint64_t units) { limbo_ += units; }

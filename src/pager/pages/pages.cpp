@@ -44,4 +44,14 @@ void Pages::join(PageId id, PageId next) {
   page.units += units;
 }
 
+PageId Pages::split(PageId id, uint64_t unit) {
+  const auto units = static_cast<uint32_t>(unit - pages_[id].first);
+  const PageId rest = begin(pages_[id].region, unit, pages_[id].units - units);
+  Page& page = pages_[id];
+  page.units = units;
+  page.sent.forget();  // of the page as a whole
+  pages_[rest].state = page.state;
+  return rest;
+}
+
 }  // namespace tasuki::pager

@@ -83,6 +83,8 @@ class Pages {
   void end(PageId id);
   // The units of the page that follows this one become this one's; the other page ends.
   void join(PageId id, PageId next);
+  // The units of a resident page from this one on become a page of their own, in the same state.
+  PageId split(PageId id, uint64_t unit);
 
   Page& operator[](PageId id) { return pages_[id]; }
   const Page& operator[](PageId id) const { return pages_[id]; }

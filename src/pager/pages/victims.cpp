@@ -43,6 +43,20 @@ void Victims::end(PageId id) {
   unlist(id);
 }
 
+void Victims::split(PageId id, PageId rest) {
+  begin(rest);
+  const Standing whole = standing_[id];
+  Standing& s = standing_[rest];
+  s.born = whole.born;
+  s.woke = whole.woke;
+  s.kept = whole.kept;
+  s.pins = whole.pins;
+  if (busy(id))
+    make_busy(rest, whole.busy);
+  else
+    list(rest);
+}
+
 // Pages that are kept are not with the policy; pinned ones are, as they are few and soon let go.
 void Victims::list(PageId id) {
   Standing& s = standing_[id];
@@ -68,9 +82,13 @@ void Victims::skip(PageId id) {
 void Victims::set_busy(PageId id, double now) {
   if (busy(id)) return;
   unlist(id);
-  standing_[id].busy = now;
-  busy_.push_back(id);
+  make_busy(id, now);
   busy_units_ += pages_[id].units;
+}
+
+void Victims::make_busy(PageId id, double since) {
+  standing_[id].busy = since;
+  busy_.push_back(id);
 }
 
 void Victims::clear_busy(PageId id) {

@@ -19,6 +19,8 @@ class Victims {
   void found(PageId id) { list(id); }    // it has been resident since before anybody watched
   void leave(PageId id) { unlist(id); }  // it is not resident any more
   void end(PageId id);
+  // The second is new, and what the first lost: what is said of one holds for both.
+  void split(PageId id, PageId rest);
 
   // The page that leaves next as the policy says; kNoPage: none may.
   PageId next() { return policy_->next(); }
@@ -58,6 +60,7 @@ class Victims {
   };
   void list(PageId id);
   void unlist(PageId id);
+  void make_busy(PageId id, double since);
   void clear_busy(PageId id);
 
   const Pages& pages_;

@@ -72,14 +72,19 @@ void FakeMapper::wake_range(const std::byte* at, uint32_t units) {
   woken_.notify_all();
 }
 
-void FakeMapper::access(std::byte* at, bool write, int thread,
+bool FakeMapper::access(std::byte* at, bool write, int thread,
                         const std::function<void(std::byte*)>& access) {
   std::unique_lock lock(mutex_);
   while (true) {
     uint64_t unit;
     Area* area = area_of(at, &unit);
     if (area == nullptr) give_up("the test accesses memory that is not there");
-    if (!area->watched || area->rights[unit] >= (write ? kWrite : kRead)) return access(at);
+    const int protection = protections_.of(number(at));
+    if (write ? (protection & Protections::kWrite) == 0 : protection == Protections::kNone) return false;
+    if (!area->watched || area->rights[unit] >= (write ? kWrite : kRead)) {
+      access(at);
+      return true;
+    }
     Waiter waiter{number(at)};
     waiters_.insert(&waiter);
     os::FaultEvent event;
@@ -325,6 +330,12 @@ bool FakeMapper::wake(std::byte* at, uint32_t units) {
   const std::lock_guard lock(mutex_);
   wake_range(at, units);
   return false;
+}
+
+Status FakeMapper::protect(std::byte* at, size_t bytes, int protection) {
+  const std::lock_guard lock(mutex_);
+  protections_.set(number(at), bytes / kUnit, protection);
+  return {};
 }
 
 size_t FakeMapper::faults(os::FaultEvent* events, size_t max) {

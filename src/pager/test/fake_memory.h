@@ -22,8 +22,8 @@
 namespace tasuki::pager {
 
 // Like the real mappers: pages that leave are absent and mappings always writable (move), can still be read
-// (copy), are absent and mappings may be read-only (protect), or that only of small pages, which can be dropped
-// together (drop).
+// (copy), are absent and mappings may be read-only (protect), or that only of small pages, which can be
+// dropped together (drop).
 enum class Style { move, copy, protect, drop };
 
 class FakeMapper final : public Mapper {
@@ -32,8 +32,8 @@ class FakeMapper final : public Mapper {
   ~FakeMapper() override;
 
   // The program: runs `access` with the bytes at `at` as an instruction would, after faults if need be.
-  // Thread-safe.
-  void access(std::byte* at, bool write, int thread, const std::function<void(std::byte*)>& access);
+  // False: the protection forbids it. Thread-safe.
+  bool access(std::byte* at, bool write, int thread, const std::function<void(std::byte*)>& access);
   // The kernel, where it must not fault: true if every unit of the range is there now.
   bool accessible(const std::byte* at, size_t bytes, bool write);
   // The kernel writes there, if it can.
@@ -58,6 +58,8 @@ class FakeMapper final : public Mapper {
   void discard(std::byte* at, uint32_t units, Pieces* pieces) override;
   void unprotect(std::byte* at, uint32_t units) override;
   bool wake(std::byte* at, uint32_t units) override;
+  Status protect(std::byte* at, size_t bytes, int protection) override;
+  void refuse(std::byte* at) override { wake(at, 1); }
   bool maps_protected(uint32_t units) const override {
     return style_ == Style::drop ? units <= 2 : style_ != Style::move;
   }

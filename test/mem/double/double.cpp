@@ -1,6 +1,6 @@
-// A double of the pager and of libdlmmpi for tests without MPI: one process, memory that is never sent anywhere. What is
-// "away" is inaccessible, comes back in a SIGSEGV handler page by page, and system calls fail on it with EFAULT: as with
-// the mechanisms of the pager that cannot serve the kernel's faults.
+// A double of the pager and of libdlmmpi for tests without MPI: one process, memory that is never sent
+// anywhere. What is "away" is inaccessible, comes back in a SIGSEGV handler page by page, and system calls
+// fail on it with EFAULT: as with the mechanisms of the pager that cannot serve the kernel's faults.
 //
 //   MEM_DOUBLE_CAPACITY  bytes in all, 1 GiB     MEM_DOUBLE_LOCAL  bytes that are present at once, 4 MiB
 //   MEM_DOUBLE_KERNEL=1  nothing is ever away, and the kernel needs no pin
@@ -147,6 +147,9 @@ class Double final : public tasuki::pager::Pager {
     memset(p, 0, bytes);
     return Status();
   }
+  Status protect(void*, size_t, int) override {
+    return Status();
+  }  // its pages' protection is for their absence
   Status advise(void*, size_t, tasuki::pager::Advice) override { return Status(); }
   size_t pin(const void* p, size_t bytes, bool) override {
     const char* at = static_cast<const char*>(p);
@@ -291,6 +294,10 @@ EXPORT void* dlm_realloc(void* old, size_t bytes) {
 }
 EXPORT int dlm_discard(void* p, size_t bytes) {
   return g_double->discard(p, bytes).ok() ? 0 : -1;
+}
+
+EXPORT int dlm_protect(void* p, size_t bytes, int protection) {
+  return g_double->protect(p, bytes, protection).ok() ? 0 : -1;
 }
 
 EXPORT int dlm_advise(void*, size_t, enum dlm_advice) {
