@@ -63,7 +63,8 @@ class _Stats(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in (
         "page_bytes", "local_bytes", "server_bytes", "allocated_bytes", "resident_bytes", "faults", "first_touches", "rescues",
         "write_faults", "swaps_in", "bytes_in", "swaps_out", "bytes_out", "drops", "prefetched")] + [
-            (name, ctypes.c_double) for name in ("wait_previous", "wait_page", "in_seconds", "out_seconds", "map_seconds")]
+            (name, ctypes.c_double) for name in ("wait_previous", "wait_page", "in_seconds", "out_seconds", "map_seconds")] + [
+                ("beside_bytes", ctypes.c_uint64)]
 
 
 def _library_path():

@@ -65,6 +65,7 @@ struct Stats {  // the fields of struct dlm_counters, same order and meaning
   uint64_t faults = 0, first_touches = 0, rescues = 0, write_faults = 0;
   uint64_t swaps_in = 0, bytes_in = 0, swaps_out = 0, bytes_out = 0, drops = 0, prefetched = 0;
   double wait_previous = 0, wait_page = 0, in_seconds = 0, out_seconds = 0, map_seconds = 0;
+  uint64_t beside_bytes = 0;  // the pager's owner knows
 };
 
 struct ThreadStats {
@@ -111,6 +112,8 @@ class Pager {
   // mprotect of [p, p + bytes), where p is the beginning of a page: `protection` is a union of PROT_READ,
   // PROT_WRITE and PROT_EXEC. Errors: EINVAL (not a range of one allocation), and those of mprotect.
   virtual Status protect(void* p, size_t bytes, int protection) = 0;
+  // What protect() has made of a range; -1: not the same everywhere.
+  virtual int protection(const void* p, size_t bytes) const = 0;
   // Makes the units of [p, p + bytes) resident, and writable if `write`, and keeps them until unpin: the
   // kernel may then access them where faults of the kernel cannot be served. Parts that are not in a region
   // are ignored. All pins together hold at most a quarter of the local memory: returns how many bytes from p

@@ -447,7 +447,9 @@ static void with_code(void) {
     fill(others, 0, most, 3);
   }
   free(others);
-  CHECK(!can_write((char*)code) && munmap(code, 2 * MIB) == 0);
+  code = mremap(code, 2 * MIB, 3 * MIB, MREMAP_MAYMOVE);
+  CHECK(code != MAP_FAILED && can_call(code + MIB, 7) && is_zero(code + 2 * MIB, MIB));
+  CHECK(!can_write((char*)code) && munmap(code, 3 * MIB) == 0);
 }
 
 static void protects(bool children) {
@@ -474,6 +476,7 @@ static void protects(bool children) {
   if (child == 0) {
     for (size_t i = page; i < 12 * MIB; i++) CHECK((unsigned char)p[i] == byte_of(i, 5));
     CHECK(!can_read(p + 13 * MIB) && !can_write(p + 7 * MIB));
+    CHECK(madvise(p + 8 * MIB, page, MADV_DONTNEED) == 0 && is_zero(p + 8 * MIB, page));
     CHECK(mprotect(p + 12 * MIB, 3 * MIB, PROT_READ | PROT_WRITE) == 0);
     CHECK(munmap(p + 2 * MIB, MIB) == 0 && munmap(p + 2 * MIB, MIB) == 0 && !can_read(p + 2 * MIB));
     for (size_t i = 12 * MIB; i < 15 * MIB; i++) CHECK((unsigned char)p[i] == byte_of(i, 5));
@@ -494,8 +497,17 @@ static void protects(bool children) {
   CHECK(mprotect(p + 8 * MIB, 2 * MIB, PROT_READ) == 0);
   CHECK(madvise(p + 8 * MIB, MIB, MADV_DONTNEED) == 0 && is_zero(p + 8 * MIB, MIB));
   CHECK((unsigned char)p[9 * MIB] == byte_of(9 * MIB, 5) && !can_write(p + 8 * MIB));
+  errno = 0;
+  CHECK(mremap(p, most, most + MIB, MREMAP_MAYMOVE) == MAP_FAILED && errno == EFAULT);
   CHECK(munmap(p, most) == 0);
   free(others);
+  p = fresh(2 * MIB);
+  CHECK(mprotect(p, 2 * MIB, PROT_NONE) == 0);
+  p = mremap(p, 2 * MIB, 4 * MIB, MREMAP_MAYMOVE);
+  CHECK(p != MAP_FAILED && !can_read(p + 3 * MIB) && mprotect(p, 4 * MIB, PROT_READ) == 0);
+  const bool locked = mlock(p, 4 * MIB) == 0;
+  CHECK(munmap(p, MIB) == 0 && !can_read(p) && is_zero(p + MIB, MIB));
+  CHECK((!locked || munlock(p + MIB, 3 * MIB) == 0) && munmap(p + MIB, 3 * MIB) == 0);
   /* of malloc's memory, and by the other name */
   CHECK(posix_memalign((void**)&p, page, most) == 0);
   fill(p, 0, most, 8);

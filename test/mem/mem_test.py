@@ -132,6 +132,62 @@ def multiprocessing(options):
     return Case([need("python3"), "children.py"], local=16, files={"children.py": MULTIPROCESSING}, settings=["--mmap", "on"])
 
 
+def own_allocator(library):
+    """its memory is asked for without the promise that there is any (MAP_NORESERVE), and MPI's threads would have theirs from it too"""
+    def case(options):
+        found = glob.glob(f"/usr/lib/*/{library}")
+        if not found:
+            raise Skip(f"{library} is not installed")
+        return Case(["env", f"LD_PRELOAD={found[0]}", f"{options.programs}/mem_nodes"], local=12, memory=2000, settings=["--mmap", "on"])
+    return case
+
+
+NODE = b"""const count = 300000, table = new Map();
+const key = i => i * 2654435761 % 4294967296;
+for (let i = 0; i < count; i++) table.set(key(i), "value " + i);
+let length = 0;
+for (let i = 0; i < count; i++) length += table.get(key(i)).length;
+const bytes = Buffer.alloc(30 << 20, 7);
+let sum = 0;
+for (let i = 0; i < bytes.length; i += 4096) sum += bytes[i];
+console.log([length, table.size, sum].join(" "));
+"""
+
+
+def node(options):
+    """V8 reserves half a MiB of addresses for each 256 KiB of its heap, and protects what it compiles"""
+    return Case([need("node"), "table.js"], local=32, memory=2000, settings=["--mmap", "on", "--threshold", "256KiB"], files={"table.js": NODE})
+
+
+JAVA = b"""import java.util.*;
+public class Table {
+  public static void main(String[] arguments) {
+    Map<Long, String> table = new HashMap<>();
+    Random random = new Random(1);
+    for (int i = 0; i < 200000; i++) table.put(random.nextLong(), "value " + i);
+    random.setSeed(1);
+    long length = 0, sum = 0;
+    for (int i = 0; i < 200000; i++) length += table.get(random.nextLong()).length();
+    int[] numbers = new int[8000000];
+    for (int i = 0; i < numbers.length; i++) numbers[i] = i;
+    for (int number : numbers) sum += number;
+    System.out.println(length + " " + table.size() + " " + sum);
+  }
+}
+"""
+
+
+def java(options):
+    """the heap is reserved first, a file mapped into it, and a page of it guarded"""
+    return Case([need("java"), "-Xmx256m", "Table.java"], local=48, memory=12000, settings=["--mmap", "on"], files={"Table.java": JAVA})
+
+
+def small(options):
+    """what the limit does not hold for is told"""
+    return Case([f"{options.programs}/mem_nodes", "300000"], swaps=False,
+                says=re.compile(r"mem_nodes had \d\d+ MiB of local memory beside the 8 MiB of --local"))
+
+
 # --- starts, ends and mistakes
 
 def missing(options):
@@ -288,13 +344,15 @@ def file_limit(options):
                 stdout="Cannot allocate memory after some: 0\nagain: 0\ndone full\n", says="the limit of file sizes (ulimit -f) is below")
 
 
-CASES = {f.__name__: f for f in (sort, xz, zstd, bzip2, numpy, multiprocessing, missing, incomplete, static, child, child_far, mpi_program, each_rank, each_rank_faults, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
+CASES = {f.__name__: f for f in (small, node, java, sort, xz, zstd, bzip2, numpy, multiprocessing, missing, incomplete, static, child, child_far, mpi_program, each_rank, each_rank_faults, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
                                  script_exec, threads, handlers, loading, plugin, preload, file_limit)}
 CASES.update({
     "sizes": allocations("sizes"),
     "concurrent": allocations("threads"),
     "forks": allocations("forks"),
     "maps": allocations("maps", settings=["--mmap", "on"]),
+    "jemalloc": own_allocator("libjemalloc.so.2"),
+    "mimalloc": own_allocator("libmimalloc.so.2.0"),
     "protects": allocations("protects", settings=["--mmap", "on"]),
     "protects_alone": allocations("protects_alone", settings=["--mmap", "on"]),
     "maps_off": allocations("maps", settings=["--mmap", "off"], swaps=False),

@@ -39,6 +39,7 @@ void* handed_out(const Result<void*>& p, size_t bytes) {
     return nullptr;
   }
   note_allocation(p.value(), bytes);
+  Runtime::instance().beside().look();
   return p.value();
 }
 
@@ -99,6 +100,7 @@ TASUKI_EXPORT void dlm_free(void* p) {
   const int saved = errno;
   const size_t bytes = pager != nullptr ? pager->size_of(p) : 0;
   if (bytes == 0) foreign("dlm_free", p);
+  Runtime::instance().beside().look();
   forget_allocation(p, bytes);
   if (!pager->free(p).ok()) foreign("dlm_free", p);
   errno = saved;
@@ -149,7 +151,7 @@ TASUKI_EXPORT int dlm_stats(struct dlm_counters* counters, size_t bytes) {
     errno = EINVAL;
     return -1;
   }
-  const pager::Stats now = pager->stats();
+  const pager::Stats now = Runtime::instance().stats();
   const size_t known = std::min(bytes, sizeof now);
   memcpy(counters, &now, known);
   memset(reinterpret_cast<char*>(counters) + known, 0, bytes - known);

@@ -38,6 +38,8 @@ std::string report_text(const Report& r) {
             mib(s.local_bytes).c_str(), mib(s.server_bytes).c_str(), r.servers.size(),
             r.disk.directory.empty() ? "" : " and a disk", mib(s.allocated_bytes).c_str(),
             mib(s.resident_bytes).c_str());
+  if (s.beside_bytes > 0)
+    t += text("tasuki:   beside    %s were local that are not cluster memory\n", mib(s.beside_bytes).c_str());
   t += text("tasuki:   faults    %" PRIu64 " (first touches %" PRIu64 ", rescues %" PRIu64
             ", first writes %" PRIu64 ")\n",
             s.faults, s.first_touches, s.rescues, s.write_faults);
@@ -78,6 +80,7 @@ std::string report_json(const Report& r) {
   memory.add("server_bytes", s.server_bytes);
   memory.add("allocated_bytes", s.allocated_bytes);
   memory.add("resident_bytes", s.resident_bytes);
+  memory.add("beside_bytes", s.beside_bytes);
   faults.add("all", s.faults);
   faults.add("first_touches", s.first_touches);
   faults.add("rescues", s.rescues);

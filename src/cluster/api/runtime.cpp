@@ -199,6 +199,7 @@ void Runtime::lead() {
     const std::lock_guard lock(mutex_);
     pager_ = std::move(created.value());
     attach_pager(pager_.get());
+    beside_.begin();
     state_ = State::running;
     changed_.notify_all();
   }
@@ -253,7 +254,7 @@ Report Runtime::make_report(const Servers& servers, const Options& options) cons
   report.page_size =
       options.pager.page_bytes == 0 ? "automatic" : bytes_text(options.pager.page_bytes, BytesStyle::exact);
   report.seconds = static_cast<double>(os::monotonic_ns() - begin_ns_) * 1e-9;
-  report.stats = pager_->stats();
+  report.stats = stats();
   report.threads = pager_->thread_stats();
   for (const Lender& lender : servers.lenders())
     report.servers.push_back({lender.name, lender.slots * servers.unit_bytes(), lender.window != nullptr,
@@ -276,11 +277,19 @@ Report Runtime::make_report(const Servers& servers, const Options& options) cons
   return report;
 }
 
+pager::Stats Runtime::stats() const {
+  pager::Stats stats = pager_->stats();
+  const pager::CompressedCache* const cache = tiers_->cache();
+  stats.beside_bytes = beside_.most_bytes(stats.local_bytes + (cache != nullptr ? cache->capacity() : 0));
+  return stats;
+}
+
 void Runtime::stop(bool exiting) {
   // exit() in the pager's own thread would wait for itself; in a forked child there is no such thread.
   if (t_pager_thread || os::pid_of_self() != pid_) return;
   const std::lock_guard lock(stopping_);
   if (state_ != State::running) return;
+  beside_.look_now();
   detach_pager();
   pager_->stop();
   thread_.join();

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "cluster/api/beside.h"
 #include "cluster/api/report.h"
 #include "cluster/api/tiers.h"
 #include "cluster/server/job.h"
@@ -39,6 +40,10 @@ class Runtime {
   bool started() const { return state_ != State::off; }
   bool is_pager_thread() const;
 
+  // Of the pager, which runs, and of what is local beside it.
+  pager::Stats stats() const;
+  Beside& beside() { return beside_; }
+
  private:
   enum class State { off, starting, running, failed, ended };
 
@@ -62,6 +67,7 @@ class Runtime {
   std::unique_ptr<Job> job_;
   std::unique_ptr<Tiers> tiers_;
   std::unique_ptr<pager::Pager> pager_;
+  Beside beside_;
   pid_t pid_ = 0;
   int64_t begin_ns_ = 0;
   std::mutex stopping_;

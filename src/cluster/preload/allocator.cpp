@@ -1,5 +1,7 @@
 // malloc and its relatives.
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <link.h>
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -8,6 +10,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "cluster/preload/internal_memory.h"
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/libc.h"
 #include "cluster/wrappers/pinning.h"
@@ -46,6 +49,73 @@ void look_up(Function* function, const char* name) {
   *function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
+// Where the program brings an allocator of its own.
+constinit Local g_foreign{};
+
+bool inside() {
+  return t_internal != 0;
+}
+void* internal_realloc(void* p, size_t bytes) {
+  const size_t before = is_internal(p) ? internal_bytes(p) : g_foreign.usable_size(p);
+  void* const moved = take_internal(bytes, 16);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, std::min(before, bytes));
+  local().free(p);
+  return moved;
+}
+void* internal_calloc(size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  void* const p = take_internal(bytes, 16);
+  return p != nullptr ? memset(p, 0, bytes) : nullptr;
+}
+int internal_posix_memalign(void** result, size_t alignment, size_t bytes) {
+  const int error = errno;
+  void* const p = take_internal(bytes, alignment);
+  errno = error;
+  if (p == nullptr) return ENOMEM;
+  *result = p;
+  return 0;
+}
+
+// Internal threads have memory of their own; everybody gives back what it got.
+constexpr Local kApart = {
+    [](size_t bytes) { return inside() ? take_internal(bytes, 16) : g_foreign.malloc(bytes); },
+    [](size_t count, size_t size) {
+      return inside() ? internal_calloc(count, size) : g_foreign.calloc(count, size);
+    },
+    [](void* p, size_t bytes) {
+      if (!inside() && !is_internal(p)) return g_foreign.realloc(p, bytes);
+      if (p == nullptr) return take_internal(bytes, 16);
+      if (bytes > 0) return internal_realloc(p, bytes);
+      local().free(p);
+      return static_cast<void*>(nullptr);
+    },
+    [](void* p) { is_internal(p) ? give_internal(p) : g_foreign.free(p); },
+    [](void** result, size_t alignment, size_t bytes) {
+      return inside() ? internal_posix_memalign(result, alignment, bytes)
+                      : g_foreign.posix_memalign(result, alignment, bytes);
+    },
+    [](size_t alignment, size_t bytes) {
+      return inside() ? take_internal(bytes, alignment) : g_foreign.aligned_alloc(alignment, bytes);
+    },
+    [](size_t alignment, size_t bytes) {
+      return inside() ? take_internal(bytes, alignment) : g_foreign.memalign(alignment, bytes);
+    },
+    [](size_t bytes) { return inside() ? take_internal(bytes, 4096) : g_foreign.valloc(bytes); },
+    [](size_t bytes) { return inside() ? take_internal(bytes, 4096) : g_foreign.pvalloc(bytes); },
+    [](void* p) { return is_internal(p) ? internal_bytes(p) : g_foreign.usable_size(p); },
+};
+
+// Are both in the same file?
+bool together(const void* a, const void* b) {
+  Dl_info of_a, of_b;
+  return dladdr(a, &of_a) != 0 && dladdr(b, &of_b) != 0 && of_a.dli_fbase == of_b.dli_fbase;
+}
+
 // The same result in every thread, so that two may do it at once.
 [[gnu::noinline]] void look_up_all() {
   t_looking = true;
@@ -60,7 +130,13 @@ void look_up(Function* function, const char* name) {
   look_up(&found.valloc, "valloc");
   look_up(&found.pvalloc, "pvalloc");
   look_up(&found.usable_size, "malloc_usable_size");
-  g_local = found;
+  if (together(reinterpret_cast<const void*>(found.malloc),
+               reinterpret_cast<const void*>(&gnu_get_libc_version))) {
+    g_local = found;
+  } else {
+    g_foreign = found;
+    g_local = kApart;
+  }
   g_found.store(true, std::memory_order_release);
   t_looking = false;
 }
@@ -93,7 +169,7 @@ void* move(void* p, size_t bytes, bool large) {
       errno = ENOMEM;
       return nullptr;
     }
-    void* moved = allocate(bytes, 64, false);
+    void* moved = allocate(bytes, 64, Origin::malloc);
     if (moved == nullptr) return nullptr;
     memcpy(moved, p, std::min(local().usable_size(p), bytes));
     local().free(p);
@@ -114,10 +190,21 @@ void* aligned(size_t alignment, size_t bytes) {
     errno = ENOMEM;
     return nullptr;
   }
-  return allocate(bytes, alignment, false);
+  return allocate(bytes, alignment, Origin::malloc);
 }
 
 }  // namespace
+
+bool is_asked() {
+  const void* const first = dlsym(RTLD_DEFAULT, "malloc");
+  if (together(first, reinterpret_cast<const void*>(&is_asked))) return true;
+  // A program at fixed addresses that only uses it has an entry of its own, by which it comes to us.
+  Dl_info info;
+  const ElfW(Sym)* symbol = nullptr;
+  return dladdr1(first, &info, const_cast<void**>(reinterpret_cast<const void**>(&symbol)), RTLD_DL_SYMENT) !=
+             0 &&
+         symbol != nullptr && symbol->st_shndx == SHN_UNDEF;
+}
 
 const Local& local() {
   if (!g_found.load(std::memory_order_acquire)) [[unlikely]]
@@ -138,7 +225,7 @@ TASUKI_WRAPPER(void*, malloc, size_t bytes) {
       errno = ENOMEM;
       return nullptr;
     }
-    if (is_large(bytes, TASUKI_CALLER)) return allocate(bytes, 64, false);
+    if (is_large(bytes, TASUKI_CALLER)) return allocate(bytes, 64, Origin::malloc);
   }
   if (t_looking) [[unlikely]]
     return g_arena.take(bytes, 16);
@@ -165,7 +252,7 @@ TASUKI_WRAPPER(void*, calloc, size_t count, size_t size) {
     errno = ENOMEM;
     return nullptr;
   }
-  if (is_large(bytes, TASUKI_CALLER)) return allocate(bytes, 64, false);  // zero-filled
+  if (is_large(bytes, TASUKI_CALLER)) return allocate(bytes, 64, Origin::malloc);  // zero-filled
   if (t_looking) [[unlikely]]
     return g_arena.take(bytes, 16);
   return local().calloc(count, size);
@@ -174,7 +261,7 @@ TASUKI_WRAPPER(void*, calloc, size_t count, size_t size) {
 TASUKI_WRAPPER(void*, realloc, void* p, size_t bytes) {
   const bool large = is_large(bytes, TASUKI_CALLER);
   if (p == nullptr) {
-    if (large && bytes <= PTRDIFF_MAX) return allocate(bytes, 64, false);
+    if (large && bytes <= PTRDIFF_MAX) return allocate(bytes, 64, Origin::malloc);
     return t_looking ? g_arena.take(bytes, 16) : local().malloc(bytes);
   }
   if (g_arena.holds(p)) [[unlikely]] {

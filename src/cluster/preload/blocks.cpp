@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "cluster/preload/internal_memory.h"
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/forks.h"
 #include "cluster/wrappers/pinning.h"
@@ -32,6 +33,8 @@ using Table = std::map<uintptr_t, Block>;
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 alignas(Table) unsigned char g_storage[sizeof(Table)];
 Table* g_blocks = nullptr;  // never destroyed: blocks are freed while the process ends
+
+std::atomic<size_t> g_reserved{0};  // bytes of blocks
 
 // The pager does not know (a forked child, or it has ended): the table is the only witness.
 std::atomic<bool> g_alone{false};
@@ -80,6 +83,13 @@ void keep_addresses() {
     os::reserve(os::page_ceil(block.bytes), reinterpret_cast<void*>(begin));
 }
 
+// Out of the table.
+void forget(Table::iterator block) {
+  if (block->second.origin == Origin::reserve) g_reserved.fetch_sub(block->second.bytes);
+  delete block->second.holes;
+  g_blocks->erase(block);
+}
+
 void* from_cluster(size_t bytes, size_t alignment) {
   return alignment <= 64 ? dlm_alloc(bytes) : dlm_aligned_alloc(alignment, bytes);
 }
@@ -92,15 +102,23 @@ void give_back(void* p) {
 
 }  // namespace
 
-void* allocate(size_t bytes, size_t alignment, bool mapped) {
+bool may_reserve(size_t bytes) {
+  dlm_counters now;
+  const InternalScope internal;
+  return dlm_stats(&now, sizeof now) == 0 && bytes <= now.server_bytes / 16 &&
+         g_reserved.load() + bytes <= now.server_bytes / 4;
+}
+
+void* allocate(size_t bytes, size_t alignment, Origin origin) {
   void* p;
   {
     const InternalScope internal;
     p = from_cluster(bytes, alignment);
   }
   if (p == nullptr) return no_room(bytes);
+  if (origin == Origin::reserve) g_reserved.fetch_add(bytes);
   const Locked locked;
-  (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = {bytes, mapped, nullptr};
+  (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = {bytes, origin, nullptr};
   return p;
 }
 
@@ -127,8 +145,7 @@ bool release(void* p) {
     const Locked locked;
     const auto found = g_blocks->find(reinterpret_cast<uintptr_t>(p));
     if (found == g_blocks->end()) return false;
-    delete found->second.holes;
-    g_blocks->erase(found);
+    forget(found);
   }
   give_back(p);
   return true;
@@ -155,8 +172,9 @@ void* resize(void* p, size_t bytes) {
     }
     return errno == ENOMEM ? no_room(bytes) : nullptr;
   }
+  if (block.origin == Origin::reserve) g_reserved.fetch_add(bytes - block.bytes);
   const Locked locked;
-  (*g_blocks)[reinterpret_cast<uintptr_t>(moved)] = {bytes, block.mapped, nullptr};
+  (*g_blocks)[reinterpret_cast<uintptr_t>(moved)] = {bytes, block.origin, nullptr};
   return moved;
 }
 
@@ -173,8 +191,7 @@ void unmapped(uintptr_t begin, const void* piece, size_t bytes) {
                      if (!in) holes.add(page, pages);
                    });
     if (holes.total() < os::page_ceil(block.bytes) / os::kPageSize) return;
-    delete block.holes;
-    g_blocks->erase(found);
+    forget(found);
   }
   give_back(reinterpret_cast<void*>(begin));
 }
@@ -213,8 +230,16 @@ void activate() {
   g_blocks = new (g_storage) Table;
   dl_iterate_phdr(find_code, nullptr);
   prepare_explanation();
-  set_fork_hooks({[] { pthread_mutex_lock(&g_lock); }, [] { pthread_mutex_unlock(&g_lock); },
+  set_fork_hooks({[] {
+                    pthread_mutex_lock(&g_lock);
+                    lock_internal();
+                  },
+                  [] {
+                    unlock_internal();
+                    pthread_mutex_unlock(&g_lock);
+                  },
                   [](bool has_memory) {
+                    unlock_internal();
                     pthread_mutex_unlock(&g_lock);
                     deactivate();
                     if (has_memory) return;
@@ -223,9 +248,10 @@ void activate() {
                   }});
   g_threshold.store(std::max<size_t>(setting_bytes("TASUKI_MEM_THRESHOLD"), 1));
   // Allocators carve small objects out of what they map, and small objects go to system calls of all kinds:
-  // only where the kernel can serve its own faults.
+  // only where the kernel can serve its own faults. And not where the pager's thread would have its own among
+  // them.
   const int maps = setting_choice("TASUKI_MEM_MMAP");
-  if (maps == 1 || (maps == 0 && !needs_pin())) g_map_threshold.store(g_threshold.load());
+  if (maps == 1 || (maps == 0 && !needs_pin() && is_asked())) g_map_threshold.store(g_threshold.load());
 }
 
 void deactivate() {

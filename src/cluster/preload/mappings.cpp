@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include "cluster/wrappers/pinning.h"
 #include "generated/next.h"
 #include "os/memory/mapping.h"
+#include "pager/pager.h"
 #include "tasuki/dlm.h"
 
 namespace tasuki::cluster::preload {
@@ -30,19 +32,32 @@ void refuse(const char* what) {
       what);
 }
 
+// Address space for later.
+bool reserves(int protection, int flags) {
+  return protection == PROT_NONE || (flags & MAP_NORESERVE) != 0;
+}
+
 bool goes_to_cluster(size_t length, int protection, int flags, int fd) {
-  // MAP_NORESERVE: address space for later, of which most is never used. MAP_STACK: the kernel writes there.
+  // MAP_STACK: the kernel writes there.
   constexpr int kHarmless =
       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | MAP_NONBLOCK | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_FILE;
   return length >= g_map_threshold.load(std::memory_order_relaxed) &&
-         protection == (PROT_READ | PROT_WRITE) &&
+         (protection == (PROT_READ | PROT_WRITE) || protection == PROT_NONE) &&
          (flags & (MAP_PRIVATE | MAP_ANONYMOUS)) == (MAP_PRIVATE | MAP_ANONYMOUS) &&
-         (flags & ~kHarmless) == 0 && fd < 0 && wants_cluster() && length <= PTRDIFF_MAX;
+         (flags & ~(kHarmless | MAP_NORESERVE)) == 0 && fd < 0 && wants_cluster() && length <= PTRDIFF_MAX &&
+         (!reserves(protection, flags) || may_reserve(length));
 }
 
-void* map_cluster(size_t length) {
-  void* p = allocate(os::page_ceil(length), os::kPageSize, true);
-  return p != nullptr ? p : MAP_FAILED;
+// MAP_FAILED with ENOMEM.
+void* map_cluster(size_t length, int protection, Origin origin) {
+  length = os::page_ceil(length);
+  void* const p = allocate(length, os::kPageSize, origin);
+  if (p == nullptr) return MAP_FAILED;
+  const InternalScope internal;
+  if (protection == (PROT_READ | PROT_WRITE) || dlm_protect(p, length, protection) == 0) return p;
+  release(p);
+  errno = ENOMEM;
+  return MAP_FAILED;
 }
 
 // The mapped block that holds [at, at + length) completely: 1. A part of it, or of a block of malloc: -1.
@@ -66,7 +81,8 @@ int find_place(const void* at, size_t length, Place* place) {
 void clear(void* at, size_t length) {
   const int error = errno;
   const InternalScope internal;
-  if (dlm_discard(at, length) != 0) memset(at, 0, length);  // a forked child
+  pager::Pager* const pager = attached_pager();  // in a forked child, too
+  if (pager == nullptr || !pager->discard(at, length).ok()) memset(at, 0, length);
   errno = error;
 }
 
@@ -76,9 +92,16 @@ int protect(void* at, size_t length, int protection) {
   return is_alone() ? next_mprotect()(at, length, protection) : dlm_protect(at, length, protection);
 }
 
+// -1: not the same everywhere. (What a forked child has changed is known to the kernel only.)
+int protection_of(const void* at, size_t length) {
+  const InternalScope internal;
+  const pager::Pager* const pager = attached_pager();
+  return pager != nullptr ? pager->protection(at, length) : PROT_READ | PROT_WRITE;
+}
+
 // A part of a mapped block is not the program's any more.
 void take_away(uintptr_t begin, void* at, size_t length) {
-  if (is_alone()) (void)protect(at, length, PROT_READ | PROT_WRITE);  // to be cleared by writing
+  (void)protect(at, length, PROT_READ | PROT_WRITE);  // what is locked is cleared by writing
   clear(at, length);
   const int error = errno;
   // Before the block can be given back. Where there are too many mappings the program could still access it.
@@ -97,15 +120,37 @@ void* map_over(uintptr_t begin, void* at, size_t length, int protection) {
   return at;
 }
 
+// A file's bytes in place of a block's, as MAP_PRIVATE has them: whether later changes of the file are seen
+// is nobody's promise.
+void* copy_over(uintptr_t begin, void* at, size_t length, int protection, int fd, off_t offset) {
+  char first;
+  if (pread(fd, &first, 1, offset) < 0) {
+    if (errno != EBADF) errno = EACCES;
+    return MAP_FAILED;
+  }
+  if (map_over(begin, at, os::page_ceil(length), PROT_READ | PROT_WRITE) == MAP_FAILED) return MAP_FAILED;
+  for (size_t done = 0; done < length;) {
+    const ssize_t got =
+        pread(fd, static_cast<char*>(at) + done, length - done, offset + static_cast<off_t>(done));
+    if (got == 0 || (got < 0 && errno != EINTR)) break;  // behind the end zeros, where there would be SIGBUS
+    if (got > 0) done += static_cast<size_t>(got);
+  }
+  const bool usual = protection == (PROT_READ | PROT_WRITE);
+  return usual || protect(at, os::page_ceil(length), protection) == 0 ? at : MAP_FAILED;
+}
+
 void* map(MapFunction next_map, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
-  if (goes_to_cluster(length, protection, flags, fd)) return map_cluster(length);
+  if (goes_to_cluster(length, protection, flags, fd))
+    return map_cluster(length, protection, reserves(protection, flags) ? Origin::reserve : Origin::mmap);
   Place place;
   const int found = (flags & MAP_FIXED) != 0 ? find_place(at, length, &place) : 0;
   if (found == 0) return next_map(at, length, protection, flags, fd, offset);
   constexpr int kFresh = MAP_ANONYMOUS | MAP_PRIVATE;
   if (found > 0 && (flags & kFresh) == kFresh)
     return map_over(place.begin, at, os::page_ceil(length), protection);
-  refuse("mmap with MAP_FIXED");
+  if (found > 0 && (flags & kFresh) == MAP_PRIVATE)
+    return copy_over(place.begin, at, length, protection, fd, offset);
+  refuse("mmap of shared memory with MAP_FIXED");
   errno = ENOMEM;
   return MAP_FAILED;
 }
@@ -171,9 +216,9 @@ TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
   Place place;
   const int found = find_place(at, length, &place);
   if (found == 0) return next_munmap()(at, length);
-  if (found < 0 || !place.block.mapped || reinterpret_cast<uintptr_t>(at) % os::kPageSize != 0 ||
+  if (found < 0 || !place.block.mapped() || reinterpret_cast<uintptr_t>(at) % os::kPageSize != 0 ||
       length == 0) {
-    if (found < 0 || !place.block.mapped) refuse("munmap of memory that mmap did not give");
+    if (found < 0 || !place.block.mapped()) refuse("munmap of memory that mmap did not give");
     errno = EINVAL;
     return -1;
   }
@@ -205,7 +250,7 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
   length = os::page_ceil(length);
   const bool all = reinterpret_cast<uintptr_t>(at) == place.begin && old_length == place.block.bytes &&
                    place.block.holes == nullptr;
-  if (found < 0 || !place.block.mapped || target != nullptr || (flags & MREMAP_DONTUNMAP) != 0 ||
+  if (found < 0 || !place.block.mapped() || target != nullptr || (flags & MREMAP_DONTUNMAP) != 0 ||
       length == 0) {
     refuse("this mremap");
     errno = EINVAL;
@@ -219,15 +264,28 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
     errno = ENOMEM;
     return MAP_FAILED;
   }
+  const int protection = protection_of(at, old_length);
+  if (protection < 0) {  // as of several mappings
+    errno = EFAULT;
+    return MAP_FAILED;
+  }
+  const bool usual = protection == (PROT_READ | PROT_WRITE);
+  if (!usual && protect(at, old_length, PROT_READ | PROT_WRITE) != 0) return MAP_FAILED;
   if (all && !is_alone()) {
-    void* moved = resize(at, length);
+    void* const moved = resize(at, length);
+    if (!usual && moved != nullptr) (void)protect(moved, length, protection);
+    if (!usual && moved == nullptr) (void)protect(at, old_length, protection);
     return moved != nullptr ? moved : MAP_FAILED;
   }
   void* moved = is_alone()
                     ? next_mmap()(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                    : map_cluster(length);
-  if (moved == MAP_FAILED) return moved;
+                    : map_cluster(length, PROT_READ | PROT_WRITE, Origin::mmap);
+  if (moved == MAP_FAILED) {
+    if (!usual) (void)protect(at, old_length, protection);
+    return moved;
+  }
   memcpy(moved, at, old_length);
+  if (!usual) (void)(is_alone() ? next_mprotect() : dlm_protect)(moved, length, protection);
   take_away(place.begin, at, old_length);
   return moved;
 }

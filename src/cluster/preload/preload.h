@@ -3,7 +3,8 @@
 //
 //   block       one allocation in cluster memory, by malloc or by mmap
 //   local       of this process: libc's allocator, or another library's that comes behind this one
-//   active      between the start of the pager, right before main, and its end, behind the program's last exit
+//   active      between the start of the pager, right before main, and its end, behind the program's last
+// exit
 //               handler; before and after, and in forked children, everything is local
 //
 // Never cluster memory: what the pager's and the MPI library's threads and libc itself ask for (pinning.h:
@@ -26,14 +27,25 @@ namespace tasuki::cluster::preload {
 extern std::atomic<size_t> g_threshold;      // of malloc and its relatives
 extern std::atomic<size_t> g_map_threshold;  // of mmap
 
+enum class Origin : uint8_t {
+  malloc,
+  mmap,     // may be unmapped in pieces
+  reserve,  // the same, of which most may never be used
+};
+
 struct Block {
   size_t bytes;
-  bool mapped;           // by mmap: may be unmapped in pieces
-  pager::RunSet* holes;  // pages of it that are; nullptr: none has been yet
+  Origin origin;
+  pager::RunSet* holes;  // pages of it that are unmapped; nullptr: none has been yet
+
+  bool mapped() const { return origin != Origin::malloc; }
 };
 
 // nullptr with ENOMEM: the cluster has no room. alignment: a power of two.
-void* allocate(size_t bytes, size_t alignment, bool mapped);
+void* allocate(size_t bytes, size_t alignment, Origin origin);
+// Cluster memory is counted when it is allocated: what reserves addresses for later may have a quarter of it
+// in all, and a sixteenth each.
+bool may_reserve(size_t bytes);
 // The block that begins at p. Also in a forked child and after the end, where the block's memory is gone.
 bool find_block(const void* p, Block* block);
 // The block that holds p, and where it begins.
@@ -56,6 +68,9 @@ inline constexpr size_t kMostOfLibc = 16 << 20;
 
 // A forked child, or the pager has ended: blocks can be read, but neither made nor changed.
 bool is_alone();
+
+// Do calls of malloc come by here? Not if the program itself defines it.
+bool is_asked();
 
 // Are allocations of this thread the program's?
 bool wants_cluster();

@@ -159,6 +159,18 @@ void run_handlers(Which which) {
   }
 }
 
+// The limit holds for cluster memory: what the program has beside it is not to grow unseen.
+void tell_beside() {
+  constexpr uint64_t kLittle = 32 << 20;
+  dlm_counters now;
+  if (dlm_stats(&now, sizeof now) != 0 || now.beside_bytes < std::max<uint64_t>(kLittle, now.local_bytes))
+    return;
+  log(LogLevel::warning,
+      "%s had %" PRIu64 " MiB of local memory beside the %" PRIu64
+      " MiB of --local: small allocations (--threshold), static data, stacks, memory that it reserves first",
+      os::own_executable().c_str(), now.beside_bytes >> 20, now.local_bytes >> 20);
+}
+
 // Cluster memory ends here. Whoever frees some of it later frees nothing.
 void end() {
   if (!is_own_process()) return;
@@ -167,6 +179,7 @@ void end() {
     deactivate();
     const InternalScope internal;
     reopen_stderr();
+    tell_beside();
     tasuki_dlm_stop();
     run_handlers([](const Handler&) { return true; });
     return;

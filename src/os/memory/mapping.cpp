@@ -73,6 +73,10 @@ bool remap_over(void* from, size_t length, void* to) {
   return mremap(from, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
 }
 
+void unlock(void* at, size_t length) {
+  munlock(at, length);
+}
+
 void no_huge_pages(void* at, size_t length) {
   madvise(at, length, MADV_NOHUGEPAGE);
 }

@@ -46,6 +46,9 @@ void* take_pages(void* at, size_t length);
 // What is mapped at `from` is at `to` from now on, in place of what is there.
 bool remap_over(void* from, size_t length, void* to);
 
+// What is locked (mlock, mlockall) is not any more.
+void unlock(void* at, size_t length);
+
 // Keeps the kernel from backing the range with huge pages.
 void no_huge_pages(void* at, size_t length);
 

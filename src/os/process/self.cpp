@@ -1,9 +1,11 @@
 #include "os/process/self.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <initializer_list>
 
 namespace tasuki::os {
@@ -47,6 +49,17 @@ bool is_root() {
 
 uint64_t host_number() {
   return static_cast<uint64_t>(gethostid());
+}
+
+uint64_t anonymous_memory() {
+  const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  char text[128] = {};
+  const ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  unsigned long long pages = 0, of_files = 0;
+  if (length <= 0 || sscanf(text, "%*s %llu %llu", &pages, &of_files) != 2 || pages < of_files) return 0;
+  return (pages - of_files) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 LimitValues limit_of_self(Limit limit) {

@@ -12,6 +12,10 @@ pid_t parent_of_self();  // another one once the process that started this one h
 bool is_root();
 uint64_t host_number();  // of the host: by its address, mostly; not unique
 
+// Bytes of memory that are this process's own, with no file behind them, and present. 0: the kernel does not
+// say. Allocates nothing.
+uint64_t anonymous_memory();
+
 // Of ulimit.
 enum class Limit { address_space, data, core_files, descriptors };
 inline constexpr uint64_t kUnlimited = UINT64_MAX;

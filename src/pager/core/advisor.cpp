@@ -58,6 +58,8 @@ void Advisor::evict(const Region& region, uint64_t first, uint64_t end) {
 
 bool Advisor::keep(Region* region, uint64_t first, uint64_t end, uint64_t* promised, Status* status) {
   if (residency_->any_inaccessible(*region, first, end)) {
+    if (*promised > 0) keep_no_more(*region, first, end);
+    promised_units_ -= *promised;
     *status = Status::error(ENOMEM, "memory that may not be accessed cannot be kept local");
     return true;
   }

@@ -51,7 +51,7 @@ Engine::Engine(const Options& options, Store* store, std::unique_ptr<Mapper> map
                       &wait_times_, &commands_, &turn_, &wakeup_, &failure_}),
       pins_(&regions_, &residency_, &swaps_, &loop_, &commands_),
       advisor_(&regions_, &residency_, &swaps_, &read_ahead_, &commands_),
-      protector_(&regions_, mapper_.get(), &residency_, &commands_) {}
+      protector_(&regions_, mapper_.get(), &residency_, &pins_, &commands_) {}
 
 Result<void*> Engine::allocate(size_t bytes, size_t alignment, size_t page_bytes) {
   if (child_ != nullptr) return Status::error(ENOMEM, "a forked child has only what its parent had");
@@ -156,7 +156,7 @@ Result<void*> Engine::reallocate(void* p, size_t bytes) {
     if (!found) return true;
     page_bytes = region->fixed_page() * kUnit;
     readable = !residency_.any_inaccessible(*region, 0, region->units());
-    in_place = bytes <= region->units() * kUnit && bytes > region->units() * kUnit / 2;
+    in_place = bytes <= region->units() * kUnit && (bytes > region->units() * kUnit / 2 || !readable);
     if (in_place) regions_.resize(region, bytes);
     return true;
   });
@@ -182,7 +182,7 @@ Result<void*> Engine::reallocate(void* p, size_t bytes) {
 Status Engine::discard(void* p, size_t bytes) {
   std::byte* const begin = static_cast<std::byte*>(p);
   if (child_ != nullptr) {
-    memset(p, 0, bytes);
+    child_->discard(begin, bytes);
     return {};
   }
   Status status;
@@ -201,16 +201,18 @@ Status Engine::discard(void* p, size_t bytes) {
     }
     left.emplace_back(begin, region->address(first));
     left.emplace_back(region->address(end), begin + bytes);
-    if (region->watched())
+    const bool constant = residency_.any_protected(*region, first, end);
+    if (region->watched()) {
+      if (constant && !(pins_.cut(region, first) && pins_.cut(region, end))) return false;
       return residency_.clear(region, first, end, [&](uint64_t from, uint64_t to) {
-        if ((residency_.protection(*region, from) & Protections::kWrite) != 0)
-          left.emplace_back(region->address(from), region->address(to));
-        else
-          os::discard(region->address(from), (to - from) * kUnit);
+        left.emplace_back(region->address(from), region->address(to));
       });
-    // Locked memory, which the kernel leaves as it is, is cleared by writing.
-    if (!os::discard(region->address(first), (end - first) * kUnit))
-      left.emplace_back(region->address(first), region->address(end));
+    }
+    // Locked memory, which the kernel leaves as it is, is cleared by writing, if that is permitted.
+    std::byte *const from = region->address(first), *const to = region->address(end);
+    if (os::discard(from, static_cast<size_t>(to - from))) return true;
+    if (constant) os::unlock(from, static_cast<size_t>(to - from));
+    if (!constant || !os::discard(from, static_cast<size_t>(to - from))) left.emplace_back(from, to);
     return true;
   });
   for (const auto& [from, to] : left) memset(from, 0, static_cast<size_t>(to - from));

@@ -38,6 +38,9 @@ class Engine final : public Pager {
   }
   Status discard(void* p, size_t bytes) override;
   Status protect(void* p, size_t bytes, int protection) override;
+  int protection(const void* p, size_t bytes) const override {
+    return child_ == nullptr ? protector_.protection(p, bytes) : protector_.known(p, bytes);
+  }
   size_t pin(const void* p, size_t bytes, bool write) override;
   void unpin(const void* p, size_t bytes) override;
   bool needs_pin() const override { return child_ != nullptr || !mapper_->serves_kernel(); }

@@ -57,7 +57,7 @@ bool FaultLoop::serve(Fault* fault) {
   }
   const uint64_t unit = region->unit_of(address);
   if (!permitted(*region, unit, event)) {
-    roles_.mapper->refuse(region->address(unit));
+    roles_.mapper->refuse(event);
     if (fault->sleeper != nullptr) fault->sleeper->wake();
     return true;
   }

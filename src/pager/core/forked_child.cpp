@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/log.h"
 #include "os/memory/mapping.h"
+#include "os/memory/memory_file.h"
 #include "os/process/cpu.h"
 #include "os/process/self.h"
 #include "os/process/signals.h"
@@ -70,7 +72,9 @@ uint64_t ForkedChild::run_of_units(const Region& region, uint64_t unit, uint64_t
   const bool stored = region.stored(unit);
   const uint64_t end = std::min(region.units(), unit + most);
   uint64_t last = unit;
-  while (last < end && region.page(last) == kNoPage && region.stored(last) == stored) last++;
+  while (last < end && region.page(last) == kNoPage && region.stored(last) == stored &&
+         !discarded_.has(unit_of(region.address(last))))
+    last++;
   return last - unit;
 }
 
@@ -79,7 +83,9 @@ bool ForkedChild::fetch(const Region& region, uint64_t unit) {
   window_ = at == next_ ? std::min(2 * window_, kMostUnits) : 1;
   uint64_t units = 1;
   bool stored = region.stored(unit);
-  if (const PageId id = region.page(unit); id == kNoPage) {
+  if (discarded_.has(unit_of(at))) {
+    stored = false;
+  } else if (const PageId id = region.page(unit); id == kNoPage) {
     units = run_of_units(region, unit, window_);
   } else if (residency_->page(id).state.resident()) {
     stored = false;  // and absent now: the child discarded it
@@ -97,6 +103,30 @@ bool ForkedChild::fetch(const Region& region, uint64_t unit) {
   next_ = at + units * kUnit;
   window_ = units;
   return true;
+}
+
+void ForkedChild::discard(std::byte* p, size_t bytes) {
+  std::byte* const first = address_of(unit_of(p + kUnit - 1));
+  std::byte* const end = std::max(first, address_of(unit_of(p + bytes)));
+  if (first >= p + bytes || end == first) {
+    memset(p, 0, bytes);
+    return;
+  }
+  {
+    const os::SignalsBlocked alone;
+    lock();
+    discarded_.in_parts(unit_of(first), static_cast<uint64_t>(end - first) / kUnit,
+                        [this](uint64_t unit, uint64_t units, bool in) {
+                          if (!in) discarded_.add(unit, units);
+                        });
+    unlock();
+  }
+  if (!os::discard(first, static_cast<size_t>(end - first))) {
+    os::unlock(first, static_cast<size_t>(end - first));
+    os::discard(first, static_cast<size_t>(end - first));
+  }
+  memset(p, 0, static_cast<size_t>(first - p));
+  memset(end, 0, static_cast<size_t>(p + bytes - end));
 }
 
 void ForkedChild::bring(const void* p, size_t bytes) {

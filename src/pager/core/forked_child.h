@@ -28,6 +28,9 @@ class ForkedChild {
   // The units of [p, p + bytes) are there from now on, as far as they are in a region.
   void bring(const void* p, size_t bytes);
 
+  // The bytes are zeros from now on.
+  void discard(std::byte* p, size_t bytes);
+
   // Around a fork of the child's: it is not at work.
   void lock();
   void unlock() { busy_.store(false, std::memory_order_release); }
@@ -45,6 +48,7 @@ class ForkedChild {
   std::optional<UserfaultRegions> memory_;
   std::byte* buffer_ = nullptr;
   std::atomic<bool> busy_{false};
+  RunSet discarded_;                 // units, by address, of which the store has what they were
   const std::byte* next_ = nullptr;  // behind what came last
   uint64_t window_ = 1;              // units that came last
 };

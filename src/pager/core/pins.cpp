@@ -12,8 +12,12 @@ size_t Pins::pin(const void* p, size_t bytes, bool write) {
   // on.
   const auto* begin = static_cast<const std::byte*>(p);
   const size_t most = residency_->budget().local() / 4 * kUnit;
-  Pinning pinning{begin, begin + std::min(bytes, most), begin, write, {}};
-  commands_->run([&] { return go_on(&pinning); });
+  Pinning pinning{begin, begin + std::min(bytes, most), begin, write};
+  commands_->run([&] {
+    const bool over = go_on(&pinning);
+    note(&pinning);
+    return over;
+  });
   return static_cast<size_t>(pinning.end - begin);
 }
 
@@ -62,6 +66,39 @@ bool Pins::go_on(Pinning* p) {
   return true;
 }
 
+// What it has pinned so far.
+void Pins::note(Pinning* p) {
+  if (p->next == p->begin) return;
+  for (Pinned& pinned : pinned_)
+    if (pinned.begin == p->begin && pinned.end == p->noted) {
+      pinned.end = p->noted = p->next;
+      return;
+    }
+  pinned_.push_back({p->begin, p->next});
+  p->noted = p->next;
+}
+
+int Pins::pins_of(const Region& region, uint64_t first, uint64_t end) const {
+  uint64_t pins = 0;
+  const std::byte *const from = region.address(first), *const to = region.address(end);
+  for (const Pinned& pinned : pinned_)
+    if (pinned.begin < to && pinned.end > from)
+      pins += region.unit_of(std::min(pinned.end, to) - 1) - region.unit_of(std::max(pinned.begin, from)) + 1;
+  return static_cast<int>(pins);
+}
+
+bool Pins::cut(Region* region, uint64_t unit) {
+  if (!residency_->cut(region, unit)) return false;
+  for (const uint64_t u : {unit - 1, unit}) {
+    const PageId id = u < region->units() ? region->page(u) : kNoPage;
+    if (id == kNoPage || !victims_->pinned(id)) continue;
+    const Page& page = residency_->page(id);
+    const int pins = pins_of(*region, page.first, page.end());
+    victims_->hold(id, victims_->kept(id), pins - static_cast<int>(victims_->pins(id)));
+  }
+  return true;
+}
+
 bool Pins::fault(const Region& region, bool write, Pinning* p) {
   const PageId id = region.page(region.unit_of(p->next));
   if (id != kNoPage && residency_->page(id).state.under_way()) {
@@ -80,13 +117,18 @@ bool Pins::fault(const Region& region, bool write, Pinning* p) {
 void Pins::pin_unwatched(const Region& region, const std::byte* from, const std::byte* to) {
   const Range range(region.unit_of(from), region.unit_of(to - 1) + 1);
   for (uint64_t unit = range.first; unit < range.second; unit++)
-    *reinterpret_cast<volatile char*>(region.address(unit));
+    if (residency_->protection(region, unit) != Protections::kNone)
+      *reinterpret_cast<volatile char*>(region.address(unit));
   unwatched_[region.id()].push_back(range);
 }
 
 void Pins::unpin(const void* p, size_t bytes) {
   commands_->run([&] {
     const auto* end = static_cast<const std::byte*>(p) + bytes;
+    const auto note = std::find_if(pinned_.begin(), pinned_.end(), [&](const Pinned& pinned) {
+      return pinned.begin == p && pinned.end == end;
+    });
+    if (note != pinned_.end()) pinned_.erase(note);
     for (const auto* next = static_cast<const std::byte*>(p); next < end;) {
       const auto* to = end;
       if (const Region* region = regions_.of(next, &to)) unpin_piece(*region, next, to);
@@ -119,6 +161,7 @@ Status Pins::hold(Region* region) {
       plan.first = unit;
       plan.units = 1;
       const Wait nobody;
+      if (residency_->protection(*region, unit) == Protections::kNone) continue;
       // There is room: everything fitted so far.
       if (region->page(unit) == kNoPage && !swaps_->bring(region, unit, plan, true, &nobody))
         return Status::error(ENOMEM, "no memory for what is pinned");

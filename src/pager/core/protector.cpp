@@ -6,7 +6,8 @@ namespace tasuki::pager {
 
 Status Protector::protect(void* p, size_t bytes, int protection) {
   std::byte* const begin = static_cast<std::byte*>(p);
-  constexpr int kKnown = Protections::kUsual | Protections::kExecute;
+  constexpr int kKnown = Protections::kUsual | Protections::kExecute, kSemaphores = 8;
+  protection &= ~kSemaphores;  // PROT_SEM is nothing here
   if (unit_of(begin) * kUnit != reinterpret_cast<uintptr_t>(p) || (protection & ~kKnown) != 0)
     return Status::error(EINVAL, "not the beginning of a page, or an unknown protection");
   Status status;
@@ -28,7 +29,26 @@ Status Protector::protect(void* p, size_t bytes, int protection) {
 bool Protector::prepare(Region* region, uint64_t first, uint64_t end, int protection) {
   if ((protection & Protections::kRead) == 0 && residency_->any_sent_from_place(*region, first, end))
     return false;
-  return residency_->cut(region, first) && residency_->cut(region, end);
+  return pins_->cut(region, first) && pins_->cut(region, end);
+}
+
+int Protector::protection(const void* p, size_t bytes) const {
+  int all = 0;
+  commands_->run([&] {
+    all = known(p, bytes);
+    return true;
+  });
+  return all;
+}
+
+int Protector::known(const void* p, size_t bytes) const {
+  const auto* const begin = static_cast<const std::byte*>(p);
+  const uint64_t first = unit_of(begin), end = unit_of(begin + bytes + kUnit - 1);
+  const Protections& protections = mapper_->protections();
+  const int all = protections.of(first);
+  for (uint64_t unit = first; unit < end && protections.any(); unit++)
+    if (protections.of(unit) != all) return -1;
+  return all;
 }
 
 }  // namespace tasuki::pager

@@ -2,18 +2,19 @@
 // the pager knows of it, so that no page is half of one kind and half of another.
 #pragma once
 
-#include "pager/core/read_ahead.h"
-#include "pager/threads/commands.h"
+#include "pager/core/pins.h"
 
 namespace tasuki::pager {
 
 class Protector {
  public:
-  Protector(const Regions* regions, Mapper* mapper, Residency* residency, Commands* commands)
-      : regions_(*regions), mapper_(mapper), residency_(residency), commands_(commands) {}
+  Protector(const Regions* regions, Mapper* mapper, Residency* residency, Pins* pins, Commands* commands)
+      : regions_(*regions), mapper_(mapper), residency_(residency), pins_(pins), commands_(commands) {}
 
   // As Pager says. Any thread of the program.
   Status protect(void* p, size_t bytes, int protection);
+  int protection(const void* p, size_t bytes) const;
+  int known(const void* p, size_t bytes) const;  // the same, where nobody else is at work
 
  private:
   // False: a page is on its way; to be called again.
@@ -22,6 +23,7 @@ class Protector {
   const Regions& regions_;
   Mapper* mapper_;
   Residency* residency_;
+  Pins* pins_;
   Commands* commands_;
 };
 

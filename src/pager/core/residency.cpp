@@ -108,16 +108,13 @@ bool Residency::any_sent_from_place(const Region& region, uint64_t first, uint64
 }
 
 bool Residency::any_inaccessible(const Region& region, uint64_t first, uint64_t end) const {
-  if (!mapper_->protections().any_in(unit_of(region.address(first)), end - first)) return false;
+  if (!any_protected(region, first, end)) return false;
   while (first < end && protection(region, first) != Protections::kNone) first++;
   return first < end;
 }
 
 bool Residency::clear(Region* region, uint64_t first, uint64_t end,
                       const std::function<void(uint64_t, uint64_t)>& left) {
-  if (mapper_->protections().any_in(unit_of(region->address(first)), end - first) &&
-      !(cut(region, first) && cut(region, end)))
-    return false;
   for (uint64_t unit = first, next = first; unit < end; unit = next) {
     const PageId id = region->page(unit);
     if (id == kNoPage) {
@@ -125,11 +122,17 @@ bool Residency::clear(Region* region, uint64_t first, uint64_t end,
       slots_->take(region, unit, next - unit);
       continue;
     }
-    const Page& page = pages_[id];
+    Page& page = pages_[id];
     if (page.state.under_way()) return false;
     next = std::min(end, page.end());
     const bool whole = page.first >= first && page.end() <= end;
-    if (!whole || !drop(id)) left(unit, next);
+    if (whole && drop(id)) continue;
+    if ((protection(*region, unit) & Protections::kWrite) != 0) {
+      left(unit, next);
+    } else {
+      mapper_->clear(region->address(unit), static_cast<uint32_t>(next - unit));
+      page.state.forget_stored();
+    }
   }
   return true;
 }

@@ -44,11 +44,14 @@ class Residency {
   int protection(const Region& region, uint64_t unit) const {
     return mapper_->protections().of(unit_of(region.address(unit)));
   }
+  bool any_protected(const Region& region, uint64_t first, uint64_t end) const {
+    return mapper_->protections().any_in(unit_of(region.address(first)), end - first);
+  }
   bool any_inaccessible(const Region& region, uint64_t first, uint64_t end) const;
 
-  // The units are as if nobody had touched them yet. Not those of pages that are held or used by somebody
-  // outside, or that reach beyond them and can be written to: left(first, end) for these. False: transfers
-  // are under way; to be called again.
+  // The units are as if nobody had touched them yet. Pages that are held or used by somebody outside are made
+  // zero where they are. left(first, end): those that reach beyond the units, and can be written to. False:
+  // transfers are under way; to be called again.
   bool clear(Region* region, uint64_t first, uint64_t end,
              const std::function<void(uint64_t, uint64_t)>& left);
 

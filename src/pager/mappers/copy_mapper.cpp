@@ -102,7 +102,9 @@ class CopyMapper final : public Mapper {
     return protect_region(at, bytes, protection, &protections_);
   }
   bool leaves_in_place() const override { return true; }
-  void refuse(std::byte* at) override { faults_.wake(at, kUnit); }
+  void refuse(const os::FaultEvent& event) override {
+    faults_.wake(address_of(event.address / kUnit), kUnit);
+  }
 
   bool let_inherit(bool on) override { return regions_.let_inherit(on); }
 
@@ -115,27 +117,46 @@ class CopyMapper final : public Mapper {
   int descriptor() const override { return faults_.descriptor(); }
 
  private:
-  // Nobody can read it where it is: its pages go elsewhere, and from there into buffers.
+  // Nobody can read it where it is: its pages go elsewhere, one by one, as they may lie in several mappings,
+  // and from there into buffers.
   Status unmap_unreadable(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) {
-    const size_t bytes = units * kUnit;
-    present_.resize(units);
     if (!take(units, 0, pieces)) return Status::error(ENOMEM, "no memory for a page that leaves");
-    auto* const away = static_cast<std::byte*>(os::take_pages(at, bytes));
-    if (away == nullptr || !os::protect(away, bytes, PROT_READ | PROT_WRITE)) {
-      if (away != nullptr && !(os::remap_over(away, bytes, at) && faults_.add(at, bytes).ok()))
-        return Status::error(EIO, "a protected page cannot be put back");
-      give(pieces);
-      return Status::error(EBUSY, "too many mappings");
+    const std::byte* from = at;
+    for (const Piece& p : *pieces)
+      for (uint32_t i = 0; i < p.units; i++, from += kUnit) {
+        const Status left = take_unit(const_cast<std::byte*>(from), p.at + i * kUnit, changed);
+        if (left.ok()) continue;
+        const Status back =
+            put_back(at, *pieces, static_cast<uint32_t>((from - at) / static_cast<ptrdiff_t>(kUnit)));
+        give(pieces);
+        return back.ok() ? left : back;
+      }
+    return {};
+  }
+  Status take_unit(std::byte* at, std::byte* to, bool* changed) {
+    auto* const away = static_cast<std::byte*>(os::take_pages(at, kUnit));
+    if (away == nullptr) return Status::error(EBUSY, "too many mappings");
+    if (!os::protect(away, kUnit, PROT_READ | PROT_WRITE)) {
+      const bool back = os::remap_over(away, kUnit, at) && faults_.add(at, kUnit).ok();
+      return Status::error(back ? EBUSY : EIO, "a protected page cannot leave");
     }
-    const bool known = os::present_pages(away, bytes, present_.data());
-    const std::byte* from = away;
-    for (const Piece& p : *pieces) {
-      memcpy(p.at, from, p.units * kUnit);
-      from += p.units * kUnit;
-    }
-    os::unmap(away, bytes);
-    *changed = *changed || std::count(present_.begin(), present_.end(), 0) > 0;
+    uint8_t there = 0;
+    const bool known = os::present_page(away, &there);
+    memcpy(to, away, kUnit);
+    os::unmap(away, kUnit);
+    *changed = *changed || there == 0;
     return known ? Status() : Status::error(EIO, "cannot read /proc/self/pagemap");
+  }
+  // The first `units` that have left.
+  Status put_back(std::byte* at, const Pieces& pieces, uint32_t units) {
+    for (const Piece& p : pieces) {
+      const uint32_t some = std::min(p.units, units);
+      const Status back = regions_.copy_in(at, p.at, some, false);
+      if (!back.ok()) return back;
+      at += some * kUnit;
+      units -= some;
+    }
+    return {};
   }
 
   UserfaultRegions regions_;

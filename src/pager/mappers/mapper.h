@@ -123,7 +123,9 @@ class Mapper {
   // Are the bytes of a page that leaves where the program has them, until discard()?
   virtual bool leaves_in_place() const { return false; }
   // A fault that the protection does not permit: the thread gets the signal that it would get plainly.
-  virtual void refuse(std::byte* at) = 0;
+  virtual void refuse(const os::FaultEvent& event) = 0;
+  // Units that are there and may not be written to are zeros from now on.
+  virtual void clear(std::byte* at, uint32_t units);
 
   // Can map() make a page of so many units appear read-only? If not, every mapped page counts as written.
   virtual bool maps_protected(uint32_t units) const = 0;

@@ -18,7 +18,7 @@ std::byte* map_region(size_t bytes, size_t alignment) {
   // Inaccessible at first: after mlockall(MCL_FUTURE) the system would fill all of it at once.
   auto* at = static_cast<std::byte*>(os::reserve(bytes + extra));
   if (at == nullptr) return nullptr;
-  unlock_pages(at, bytes + extra);
+  os::unlock(at, bytes + extra);
   if (!os::protect(at, bytes + extra, PROT_READ | PROT_WRITE)) {
     os::unmap(at, bytes + extra);
     return nullptr;
@@ -35,6 +35,13 @@ std::byte* map_region(size_t bytes, size_t alignment) {
 void prepare_region(std::byte* at, size_t bytes) {
   madvise(at, bytes, MADV_NOHUGEPAGE);
   madvise(at, bytes, MADV_DONTFORK);
+  madvise(at, bytes, MADV_DONTDUMP);
+}
+
+void Mapper::clear(std::byte* at, uint32_t units) {
+  if (madvise(at, units * kUnit, MADV_DONTNEED) == 0) return;
+  os::unlock(at, units * kUnit);
+  madvise(at, units * kUnit, MADV_DONTNEED);
 }
 
 Status protect_region(std::byte* at, size_t bytes, int protection, Protections* protections) {
@@ -125,11 +132,7 @@ bool UserfaultRegions::let_inherit(bool on) const {
 }
 
 void UserfaultRegions::unlock() const {
-  for (const auto& [at, bytes] : watched_) unlock_pages(at, bytes);
-}
-
-void unlock_pages(std::byte* at, size_t bytes) {
-  munlock(at, bytes);
+  for (const auto& [at, bytes] : watched_) os::unlock(at, bytes);
 }
 
 }  // namespace tasuki::pager

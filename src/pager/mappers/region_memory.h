@@ -17,13 +17,9 @@ namespace tasuki::pager {
 // program asked for with mlockall(MCL_FUTURE). alignment: a power of two. nullptr: none.
 std::byte* map_region(size_t bytes, size_t alignment);
 
-// Before faults in the range are served: small pages only, and none for a forked child, which would see pages
-// that are away as zeros and gets SIGSEGV this way.
+// Before faults in the range are served: small pages only; none for a forked child, which would see pages
+// that are away as zeros and gets SIGSEGV this way; none in core files, which would have zeros for them too.
 void prepare_region(std::byte* at, size_t bytes);
-
-// Pages that come and go cannot be locked (mlock, mlockall): what the program locked of the range is not any
-// more.
-void unlock_pages(std::byte* at, size_t bytes);
 
 // mprotect of a range, as Mapper says.
 Status protect_region(std::byte* at, size_t bytes, int protection, Protections* protections);

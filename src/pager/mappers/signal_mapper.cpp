@@ -232,8 +232,21 @@ class SignalMapper final : public Mapper {
     if (before > 0) whole.pieces[i].units = before;
     mapped_.emplace(at, std::move(rest));
   }
-  void refuse(std::byte* at) override {
-    each_waiter(at, kUnit, [](Waiter& w, uint32_t use) { w.state.store(use | Waiter::kRefused); });
+  // Others may wait for the same page, and be permitted what they want.
+  void refuse(const os::FaultEvent& event) override {
+    each_waiter(reinterpret_cast<const std::byte*>(event.address), 1, [&](Waiter& w, uint32_t use) {
+      if (w.thread == event.thread && w.write == event.write && w.execute == event.execute)
+        w.state.store(use | Waiter::kRefused);
+    });
+  }
+  void clear(std::byte* at, uint32_t units) override {
+    for (auto page = std::prev(mapped_.upper_bound(at));
+         page != mapped_.end() && page->first < at + units * kUnit; page++) {
+      std::byte* to = page->first;
+      for (const Piece& p : page->second.pieces)
+        for (uint32_t i = 0; i < p.units; i++, to += kUnit)
+          if (to >= at && to < at + units * kUnit) memset(p.at + i * kUnit, 0, kUnit);
+    }
   }
   bool wake(std::byte* at, uint32_t units) override {
     wake_range(at, units * kUnit);

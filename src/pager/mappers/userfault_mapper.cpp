@@ -138,7 +138,9 @@ class UserfaultMapper : public Mapper {
     forked_ = true;  // what cannot be written to was not made this process's own
     return protect_region(at, bytes, protection, &protections_);
   }
-  void refuse(std::byte* at) override { faults_.wake(at, kUnit); }
+  void refuse(const os::FaultEvent& event) override {
+    faults_.wake(address_of(event.address / kUnit), kUnit);
+  }
   bool let_inherit(bool on) override {
     forked_ = true;
     return regions_.let_inherit(on);
@@ -280,11 +282,29 @@ class UserfaultMapper : public Mapper {
     return {};
   }
 
+  // mremap takes pages of one mapping only: if that fails, one after the other.
   Status unmap_protected(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) {
+    Status left = take_protected(at, units, pieces, changed);
+    if (left.err() != EXDEV || units == 1) return left.err() == EXDEV ? Status::error(EBUSY, "pinned") : left;
+    left = {};
+    for (uint32_t i = 0; i < units && left.ok(); i++) {
+      Pieces one;
+      left = take_protected(at + i * kUnit, 1, &one, changed);
+      if (left.err() == EXDEV) left = Status::error(EBUSY, "too many mappings");
+      if (left.ok()) pieces->push_back(one.front());
+    }
+    if (left.err() != EBUSY) return left;
+    const Status back = regions_.copy_in(at, *pieces, false);
+    give(pieces);
+    return back.ok() ? left : back;
+  }
+
+  // EXDEV: nothing has happened, as this is more than one mapping, or there are too many.
+  Status take_protected(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) {
     const size_t bytes = units * kUnit;
     auto* const away = static_cast<std::byte*>(os::take_pages(at, bytes));
-    if (away == nullptr) return Status::error(EBUSY, "too many mappings");
-    unlock_pages(away, bytes);
+    if (away == nullptr) return Status::error(EXDEV, "more than one mapping");
+    os::unlock(away, bytes);
     const Status left = os::protect(away, bytes, PROT_READ | PROT_WRITE)
                             ? move_out(away, units, pieces, changed)
                             : Status::error(EBUSY, "too many mappings");
@@ -293,7 +313,7 @@ class UserfaultMapper : public Mapper {
     return left;
   }
 
-  // What unmap_protected() has begun, when one of the units stays. EBUSY if nothing is lost.
+  // What take_protected() has begun, when one of the units stays. EBUSY if nothing is lost.
   Status put_back(std::byte* away, size_t bytes, std::byte* at, Pieces* pieces) {
     Status back = pieces->empty() ? Status() : faults_.add_missing(away, bytes);
     if (back.ok()) back = move_in(away, pieces);
@@ -373,7 +393,7 @@ class UserfaultMapper : public Mapper {
 
   void unlock_all() {
     regions_.unlock();
-    for (const auto& [at, bytes] : arena_) unlock_pages(at, bytes);
+    for (const auto& [at, bytes] : arena_) os::unlock(at, bytes);
   }
 
   UserfaultRegions regions_;

@@ -39,6 +39,7 @@ class Victims {
   bool busy(PageId id) const { return standing_[id].busy != 0; }
   bool kept(PageId id) const { return standing_[id].kept; }
   bool pinned(PageId id) const { return standing_[id].pins > 0; }
+  uint32_t pins(PageId id) const { return standing_[id].pins; }
   bool held(PageId id) const { return kept(id) || pinned(id); }
   // No page appeared after this one.
   bool newest(PageId id) const { return standing_[id].born + 1 == appeared_; }

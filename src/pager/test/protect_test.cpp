@@ -213,9 +213,15 @@ TEST_P(Protecting, ForkedChildrenHaveItToo) {
     for (uint64_t unit = 0; unit < 250; unit++)
       if (words[unit * kWords] != unit) _exit(3);
     if (writable(words + 150 * kWords) || readable(words + 300 * kWords)) _exit(4);
+    if (!running->discard(words + 120 * kWords, 10 * kUnit).ok()) _exit(7);
+    if (!running->discard(words + 260 * kWords, 10 * kUnit).ok()) _exit(8);
+    if (!running->discard(words + 10 * kWords + 1, 10 * kUnit).ok()) _exit(9);
     if (!protect(running, words, 0, 400, PROT_READ | PROT_WRITE).ok()) _exit(5);
+    const auto discarded = [](uint64_t u) {
+      return (u > 10 && u < 21) || (u >= 120 && u < 130) || (u >= 260 && u < 270);
+    };
     for (uint64_t unit = 0; unit < 400; unit++) {
-      if (words[unit * kWords] != unit) _exit(6);
+      if (words[unit * kWords] != (discarded(unit) ? 0 : unit)) _exit(6);
       words[unit * kWords] = 1;
     }
     _exit(0);
@@ -285,6 +291,136 @@ TEST_P(Protecting, WhatADeviceUsesStaysWhereItIs) {
   ASSERT_TRUE(protect(running, words, 0, 100, PROT_READ | PROT_WRITE).ok());
   for (int round = 0; round < 2; round++)
     for (uint64_t unit = 0; unit < 400; unit++) ASSERT_EQ(words[unit * kWords], unit);
+}
+
+Options pages_of(Faults way, uint64_t units, uint64_t local = 128) {
+  Options options = small(way, local);
+  options.page_bytes = units * kUnit;
+  options.prefetch = Prefetch::off;
+  return options;
+}
+
+// A page is divided while a part of it is pinned.
+TEST_P(Protecting, DividedPagesKeepThePinsOfTheirOwnUnits) {
+  const Running running(pages_of(GetParam(), 8));
+  SKIP_IF_NOT_PERMITTED(running);
+  auto* words = running.allocate(400 * kUnit);
+  number_units(words, 400);
+  for (uint64_t page = 0; page < 400; page += 8) {
+    const size_t one = running->pin(words + page * kWords, kUnit, false);
+    const size_t all = running->pin(words + page * kWords, 8 * kUnit, false);
+    ASSERT_TRUE(protect(running, words, page + 4, 4, PROT_READ).ok());
+    running->unpin(words + page * kWords, one);
+    ASSERT_TRUE(protect(running, words, page + 4, 4, PROT_READ | PROT_WRITE).ok());
+    running->unpin(words + page * kWords, all);
+  }
+  for (uint64_t unit = 0; unit < 400; unit++) ASSERT_EQ(words[unit * kWords], unit);
+}
+
+TEST_P(Protecting, PinsBeforeAnythingIsWatchedLeaveGuardsAlone) {
+  const Running running(small(GetParam()));
+  SKIP_IF_NOT_PERMITTED(running);
+  auto* words = running.allocate(50 * kUnit);
+  number_units(words, 50);
+  ASSERT_TRUE(protect(running, words, 10, 1, PROT_NONE).ok());
+  const size_t pinned = running->pin(words + 9 * kWords, 3 * kUnit, false);
+  auto* others = running.allocate(400 * kUnit);
+  number_units(others, 400);
+  running->unpin(words + 9 * kWords, pinned);
+  EXPECT_EQ(words[11 * kWords], 11u);
+  EXPECT_FALSE(readable(words + 10 * kWords));
+}
+
+// Who may read waits for the same page as who may not write.
+TEST_P(Protecting, OnlyWhatIsForbiddenIsRefused) {
+  const Running running(single_units(GetParam(), 64), 20'000, false);
+  SKIP_IF_NOT_PERMITTED(running);
+  auto* words = running.allocate(400 * kUnit);
+  number_units(words, 400);
+  ASSERT_TRUE(protect(running, words, 0, 400, PROT_READ).ok());
+  std::atomic<uint64_t> at{0};
+  std::atomic<bool> stop{false};
+  int written = 0, unread = 0;
+  std::thread writer([&] {
+    while (!stop) written += writable(words + at.load() * kWords);
+  });
+  for (uint64_t i = 0; i < 1200; i++) {
+    at = i % 400;
+    unread += !readable(words + at * kWords);
+  }
+  stop = true;
+  writer.join();
+  EXPECT_EQ(written, 0);
+  EXPECT_EQ(unread, 0);
+}
+
+// The kernel leaves locked memory as it is, and the program may not write to it.
+TEST_P(Protecting, LockedAndKeptMemoryIsDiscarded) {
+  const Running running(small(GetParam()));
+  SKIP_IF_NOT_PERMITTED(running);
+  auto* words = running.allocate(50 * kUnit);
+  number_units(words, 50);
+  (void)mlock(words, 50 * kUnit);
+  ASSERT_TRUE(protect(running, words, 0, 50, PROT_READ).ok());
+  ASSERT_TRUE(running->discard(words + 10 * kWords, 10 * kUnit).ok());
+  EXPECT_EQ(words[15 * kWords], 0u);
+  EXPECT_EQ(words[25 * kWords], 25u);
+  auto* kept = running.allocate(400 * kUnit);
+  number_units(kept, 400);
+  ASSERT_TRUE(running->advise(kept, 16 * kUnit, Advice::keep_local).ok());
+  ASSERT_TRUE(protect(running, kept, 0, 16, PROT_READ).ok());
+  ASSERT_TRUE(running->discard(kept + 4 * kWords, 4 * kUnit).ok());
+  ASSERT_TRUE(running->advise(kept, 16 * kUnit, Advice::normal).ok());
+  for (int round = 0; round < 2; round++)
+    for (uint64_t unit = 0; unit < 400; unit++)
+      ASSERT_EQ(kept[unit * kWords], unit >= 4 && unit < 8 ? 0 : unit);
+}
+
+// Parts that were locked, or were used before others, stay mappings of their own for the kernel.
+TEST_P(Protecting, PagesOverSeveralMappingsLeave) {
+  const Running running(pages_of(GetParam(), 8));
+  SKIP_IF_NOT_PERMITTED(running);
+  constexpr uint64_t kUnits = 800;
+  auto* words = running.allocate(kUnits * kUnit);
+  for (uint64_t unit = 0; unit < kUnits; unit += 20) {
+    ASSERT_TRUE(protect(running, words, unit + 12, 4, PROT_NONE).ok());
+    ASSERT_TRUE(protect(running, words, unit + 16, 4, PROT_READ).ok());
+  }
+  for (uint64_t unit = 0; unit < kUnits; unit++)
+    if (unit % 20 < 12) words[unit * kWords] = unit;
+  auto* locked = running.allocate(kUnits * kUnit);
+  number_units(locked, kUnits);
+  for (uint64_t unit = 0; unit < kUnits; unit += 8)
+    (void)syscall(SYS_mlock2, locked + (unit + 4) * kWords, 4 * kUnit, MLOCK_ONFAULT);
+  for (const int protection : {PROT_READ, PROT_READ | PROT_EXEC, PROT_NONE}) {
+    ASSERT_TRUE(protect(running, words, 0, kUnits, protection).ok());
+    ASSERT_TRUE(protect(running, locked, 0, kUnits / 2, protection).ok());
+    for (int round = 0; round < 2 && protection != PROT_NONE; round++)
+      for (uint64_t unit = 0; unit < kUnits; unit++) {
+        ASSERT_EQ(words[unit * kWords], unit % 20 < 12 ? unit : 0);
+        ASSERT_EQ(locked[unit * kWords], unit);
+      }
+    for (uint64_t unit = kUnits / 2; unit < kUnits; unit++) ASSERT_EQ(locked[unit * kWords], unit);
+    EXPECT_LE(running->stats().resident_bytes, 128 * kUnit) << protection;
+  }
+}
+
+// To keep memory local that becomes inaccessible meanwhile fails, and leaves nothing behind.
+TEST_P(Protecting, KeepingLocalAndProtectingAtOnce) {
+  const Running running(small(GetParam(), 256), 20'000, false);
+  SKIP_IF_NOT_PERMITTED(running);
+  auto* words = running.allocate(2000 * kUnit);
+  number_units(words, 2000);
+  for (uint64_t i = 0; i < 60; i++) {
+    const uint64_t unit = i % 10 * 180;
+    std::thread other([&] { (void)protect(running, words, unit + 90, 2, PROT_NONE); });
+    (void)running->advise(words + unit * kWords, 100 * kUnit, Advice::keep_local);
+    other.join();
+    ASSERT_TRUE(protect(running, words, unit + 90, 2, PROT_READ | PROT_WRITE).ok());
+    (void)running->advise(words, 2000 * kUnit, Advice::normal);
+    ASSERT_TRUE(running->advise(words + 1890 * kWords, 110 * kUnit, Advice::keep_local).ok()) << i;
+    (void)running->advise(words, 2000 * kUnit, Advice::normal);
+  }
 }
 
 TEST_P(Protecting, RejectsWhatIsNoRange) {

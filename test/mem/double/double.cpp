@@ -147,9 +147,9 @@ class Double final : public tasuki::pager::Pager {
     memset(p, 0, bytes);
     return Status();
   }
-  Status protect(void*, size_t, int) override {
-    return Status();
-  }  // its pages' protection is for their absence
+  // The protection of its pages is for their absence.
+  Status protect(void*, size_t, int) override { return Status(); }
+  int protection(const void*, size_t) const override { return PROT_READ | PROT_WRITE; }
   Status advise(void*, size_t, tasuki::pager::Advice) override { return Status(); }
   size_t pin(const void* p, size_t bytes, bool) override {
     const char* at = static_cast<const char*>(p);
