@@ -43,7 +43,7 @@ class Pins {
     const std::byte *begin, *end;
     const std::byte* next;  // pinned up to here
     bool write;
-    Fault fault = {};  // at `next`
+    Fault fault = {};                  // at `next`
     const std::byte* noted = nullptr;  // the end of its record in pinned_
   };
 

@@ -22,6 +22,7 @@ class Region {
   Region(uint32_t id, std::byte* at, size_t bytes, uint64_t units, uint32_t fixed_page)
       : id_(id), at_(at), units_(units), bytes_(bytes) {
     locality_.fixed = fixed_page;
+    locality_.units = units;
   }
 
   uint32_t id() const { return id_; }

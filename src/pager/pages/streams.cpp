@@ -10,13 +10,24 @@ FetchPlan Streams::fault(uint32_t region, Locality* locality, uint64_t unit, boo
   return begin(region, locality, unit, write);
 }
 
+// Random accesses come near one of the streams by chance, if there are many for the size of the region; what
+// has gone on once is believed.
+bool Streams::may_go_on(const Stream& s, const Locality& locality) {
+  constexpr uint64_t kLeast = 4, kUnits = 64;  // one stream in so many units
+  return s.streak > 0 || locality.begun - s.number < std::max(kLeast, locality.units / kUnits);
+}
+
 // Forward: the fault is where the last fetch ended, or a little behind (a unit or two that the program
 // skips).
 Streams::Stream* Streams::continued_by(uint32_t region, const Locality& locality, uint64_t unit) {
   if (locality.advice == Advice::random) return nullptr;
-  const uint64_t near = std::max<uint64_t>(2, locality.fixed != 0 ? locality.fixed : locality.granule / 2);
+  constexpr uint64_t kSkipped = 2;
   for (Stream& s : streams_) {
-    if (!s.used || s.region != region) continue;
+    if (!s.used || s.region != region || !may_go_on(s, locality)) continue;
+    const uint64_t page = locality.fixed != 0 ? locality.fixed
+                          : s.streak > 0      ? locality.granule / 2
+                                              : kSkipped;
+    const uint64_t near = std::max(kSkipped, page);
     // What was fetched ahead may be gone again, or never have come for lack of memory.
     if (!s.backward && unit > s.at && unit < s.next + near) return &s;
     if (s.backward && unit < s.at && unit + near >= s.first) return &s;
@@ -44,7 +55,11 @@ uint32_t Streams::page_of(const Stream& s, const Locality& locality) {
 }
 
 FetchPlan Streams::go_on(Stream* s, Locality* locality, uint64_t unit, bool write) {
-  if (s->streak == 0) judge(locality, true);
+  // What the stream had fetched is gone again, before it was used, or has not come for lack of memory. Once
+  // and again that may be; where it is so each time, this is no stream but chance, as in a small region.
+  constexpr uint32_t kVain = 3;
+  s->vain = (s->backward ? unit >= s->first : unit < s->next) ? s->vain + 1 : 0;
+  if (s->streak == 0) judge(locality, s->vain == 0);
   s->streak++;
   s->age = clock_;
   s->writes = write || s->writes;
@@ -53,7 +68,8 @@ FetchPlan Streams::go_on(Stream* s, Locality* locality, uint64_t unit, bool writ
   const uint32_t page = page_of(*s, *locality);
   const uint32_t limit =
       std::max(locality->advice == Advice::sequential ? window_limit() * 2 : window_limit(), page);
-  s->window = std::min(std::max(s->window * 2, page), limit);
+  s->window = s->vain > kVain ? std::max(s->window / 2, std::max(1u, locality->fixed))
+                              : std::min(std::max(s->window * 2, page), limit);
   if (locality->fixed == 0 && s->streak < 2)
     s->window = std::min(s->window, std::max(2 * locality->granule, 2u));
   const uint32_t demand = std::min(page, s->window);
@@ -129,7 +145,8 @@ FetchPlan Streams::begin(uint32_t region, Locality* locality, uint64_t unit, boo
   plan.first = unit - unit % page;
   plan.units = page;
   plan.write = write || will_be_written(locality);
-  *oldest = {region, true, false, write, plan.first, plan.first + page, unit, page, 0, clock_};
+  *oldest = {region, true, false, write,  plan.first,        plan.first + page,
+             unit,   page, 0,     clock_, ++locality->begun, 0};
 
   plan.stride = locality->advice == Advice::random ? 0 : stride_of(*locality);
   if (plan.stride != 0) plan.ahead_units = std::min<uint32_t>(8, window_limit() / page);

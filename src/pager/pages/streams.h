@@ -19,9 +19,11 @@
 
 namespace tasuki::pager {
 
-struct Locality {         // of one region; the owner keeps it
-  uint32_t granule = 16;  // units, a power of two
-  uint32_t fixed = 0;     // units; not 0: the page size that was asked for
+struct Locality {               // of one region; the owner keeps it
+  uint32_t granule = 16;        // units, a power of two
+  uint32_t fixed = 0;           // units; not 0: the page size that was asked for
+  uint64_t units = UINT64_MAX;  // of the region
+  uint64_t begun = 0;           // streams that began in it
   uint32_t isolated = 0, continued = 0, hold = 8;
   int64_t last = -1;               // unit of the last fault that began a stream
   std::array<int64_t, 8> steps{};  // differences of those faults
@@ -66,10 +68,13 @@ class Streams {
     uint64_t at = 0;               // the last fault
     uint32_t window = 0, streak = 0;
     uint64_t age = 0;
+    uint64_t number = 0;  // of those that began in its region
+    uint32_t vain = 0;    // faults on what it had fetched already, one after the other
   };
   static constexpr size_t kStreams = 64;
   static constexpr uint32_t kMaxGranule = 64;
 
+  static bool may_go_on(const Stream& s, const Locality& locality);
   Stream* continued_by(uint32_t region, const Locality& locality, uint64_t unit);
   FetchPlan go_on(Stream* s, Locality* locality, uint64_t unit, bool write);
   FetchPlan begin(uint32_t region, Locality* locality, uint64_t unit, bool write);

@@ -86,8 +86,8 @@ TEST(Streams, BackwardToTheFirstUnit) {
   EXPECT_TRUE(run.here[0]);
 }
 
-// Each page ahead is asked for while it is still on its way: what comes next follows without a gap, and the program never comes to the end of
-// what was planned.
+// Each page ahead is asked for while it is still on its way: what comes next follows without a gap, and the
+// program never comes to the end of what was planned.
 void expect_window_to_move(bool backward) {
   Program p;
   for (uint64_t i = 0; i < 20000; i++) p.touch(backward ? kRegion - 1 - i : i);
@@ -224,6 +224,24 @@ TEST(Streams, AdviceRandomFetchesSingleUnits) {
   for (uint64_t u = 0; u < 1000; u++) run.touch(u);
   EXPECT_EQ(run.faults, 1000u);
   EXPECT_EQ(run.fetched, 1000u);
+}
+
+// Where most of a region lies behind one fetch or another, chance is no stream: pages become small, and stay
+// so.
+TEST(Streams, RandomAccessesInASmallRegionFetchLittle) {
+  for (const uint64_t region : {256, 512}) {
+    Program run(Prefetch::automatic, region);
+    run.locality.units = region;
+    std::mt19937_64 random(1);
+    uint64_t fetched = 0;
+    for (int i = 0; i < 20'000; i++) {
+      if (i % 16 == 0) run.here.assign(run.here.size(), false);  // and little of it is there
+      const size_t before = run.faults;
+      run.touch(random() % region);
+      if (i >= 2000 && run.faults > before) fetched += run.plan.units + run.plan.ahead_units;
+    }
+    EXPECT_LE(fetched, 18'000 * 16) << region;
+  }
 }
 
 TEST(Streams, FixedPagesAreAligned) {
