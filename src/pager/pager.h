@@ -112,6 +112,10 @@ class Pager {
   // mprotect of [p, p + bytes), where p is the beginning of a page: `protection` is a union of PROT_READ,
   // PROT_WRITE and PROT_EXEC. Errors: EINVAL (not a range of one allocation), and those of mprotect.
   virtual Status protect(void* p, size_t bytes, int protection) = 0;
+  // The allocation that begins at p is ordinary memory from now on, with its contents, beyond any limit:
+  // free() does not know it any more. EBUSY: a part of it cannot come (it is on another host; without
+  // userfaultfd).
+  virtual Status let_go(void* p) = 0;
   // What protect() has made of a range; -1: not the same everywhere.
   virtual int protection(const void* p, size_t bytes) const = 0;
   // Makes the units of [p, p + bytes) resident, and writable if `write`, and keeps them until unpin: the

@@ -353,8 +353,36 @@ static void forks(void) {
   free(small);
 }
 
+/* Addresses that are reserved first, and then get what they are for: the same shared memory twice, one behind the other,
+ * so that what runs over the end of a ring begins at its beginning. */
+static void ring(bool used) {
+  char* p = mmap(NULL, 8 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  CHECK(p != MAP_FAILED);
+  if (used) {
+    CHECK(mprotect(p, 5 * MIB, PROT_READ | PROT_WRITE) == 0);
+    fill(p, 0, 5 * MIB, 3);
+    char* others = malloc(most);
+    fill(others, 0, most, 4);
+    CHECK(is_filled(others, most, 4));
+    free(others);
+  }
+  const int fd = memfd_create("ring", 0);
+  CHECK(fd >= 0 && ftruncate(fd, MIB) == 0);
+  for (size_t at = 2 * MIB; at <= 3 * MIB; at += MIB)
+    CHECK(mmap(p + at, MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == p + at);
+  memset(p + 3 * MIB - 10, 'r', 20);
+  atomic_signal_fence(memory_order_seq_cst); /* what the compiler takes for different places are the same */
+  CHECK(p[2 * MIB] == 'r' && p[4 * MIB - 1] == 'r' && p[2 * MIB + 10] == 0);
+  if (used) {
+    CHECK(is_filled(p, 2 * MIB, 3));
+    for (size_t i = 4 * MIB; i < 5 * MIB; i++) CHECK((unsigned char)p[i] == byte_of(i, 3));
+  }
+  CHECK(munmap(p, 8 * MIB) == 0 && close(fd) == 0);
+}
+
 static void maps(void) {
   const size_t page = 4096;
+  ring(false);
   char* p = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(p != MAP_FAILED && is_zero(p, most));
   fill(p, 0, most, 3);
@@ -452,6 +480,36 @@ static void with_code(void) {
   CHECK(!can_write((char*)code) && munmap(code, 3 * MIB) == 0);
 }
 
+/* Mappings that lie next to each other, perhaps, are one range to the kernel. */
+static void neighbours(void) {
+  char* all[6];
+  for (int i = 0; i < 6; i++) {
+    all[i] = fresh(2 * MIB);
+    fill(all[i], 0, 2 * MIB, (unsigned)i);
+  }
+  for (int i = 0; i + 1 < 6; i++) {
+    if (all[i + 1] + 2 * MIB != all[i]) continue; /* the system fills addresses from above */
+    char* border = all[i];
+    CHECK(mprotect(border - MIB, 2 * MIB, PROT_READ) == 0);
+    CHECK(!can_write(border) && !can_write(border - 1) && can_read(border) && can_write(border + MIB));
+    CHECK(is_filled(all[i + 1], 2 * MIB, (unsigned)i + 1));
+    CHECK(mprotect(border - MIB, 2 * MIB, PROT_READ | PROT_WRITE) == 0);
+    CHECK(madvise(border - MIB, 2 * MIB, MADV_DONTNEED) == 0 && is_zero(border - MIB, 2 * MIB));
+    CHECK(is_filled(all[i + 1], MIB, (unsigned)i + 1));
+    CHECK(munmap(border - MIB, 2 * MIB) == 0 && !can_read(border) && !can_read(border - 1));
+    CHECK(mmap(border - MIB, 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+               0) == border - MIB);
+    CHECK(is_zero(border - MIB, 2 * MIB) && is_filled(all[i + 1], MIB, (unsigned)i + 1));
+    break;
+  }
+  char* target = mmap(NULL, 4 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  fill(all[5], 0, 2 * MIB, 9);
+  CHECK(mremap(all[5], 2 * MIB, 2 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, target + MIB) == target + MIB);
+  CHECK(is_filled(target + MIB, 2 * MIB, 9) && !can_read(target) && !can_read(target + 3 * MIB));
+  CHECK(munmap(target, 4 * MIB) == 0);
+  for (int i = 0; i < 5; i++) CHECK(munmap(all[i], 2 * MIB) == 0);
+}
+
 static void protects(bool children) {
   const size_t page = 4096, begin = 5 * MIB + 3 * page;
   struct sigaction action = {.sa_handler = on_refusal};
@@ -517,6 +575,8 @@ static void protects(bool children) {
   CHECK(mprotect(p + 1, page, PROT_READ) == -1 && errno == EINVAL);
   free(p);
   with_code();
+  if (children) ring(true);
+  neighbours();
 }
 
 static void input_and_output(void) {

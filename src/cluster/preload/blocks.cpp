@@ -19,6 +19,7 @@
 #include "cluster/wrappers/pinning.h"
 #include "elf/loaded.h"
 #include "os/memory/mapping.h"
+#include "pager/pager.h"
 #include "pager/run_set.h"
 #include "tasuki/dlm.h"
 
@@ -140,6 +141,18 @@ bool find_block_around(const void* p, uintptr_t* begin, Block* block) {
   return true;
 }
 
+size_t part_at(const void* p, size_t bytes) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(p);
+  const Locked locked;
+  const auto next = g_blocks->upper_bound(begin);
+  uintptr_t end = next != g_blocks->end() ? next->first : UINTPTR_MAX;
+  if (next != g_blocks->begin()) {
+    const auto& [first, block] = *std::prev(next);
+    if (begin < first + os::page_ceil(block.bytes)) end = first + os::page_ceil(block.bytes);
+  }
+  return std::min<uintptr_t>(bytes, end - begin);
+}
+
 bool release(void* p) {
   {
     const Locked locked;
@@ -148,6 +161,19 @@ bool release(void* p) {
     forget(found);
   }
   give_back(p);
+  return true;
+}
+
+bool let_go(uintptr_t begin) {
+  void* const p = reinterpret_cast<void*>(begin);
+  pager::Pager* const pager = attached_pager();
+  const InternalScope internal;
+  if (pager == nullptr) return false;
+  const size_t bytes = pager->size_of(p);
+  if (!pager->let_go(p).ok()) return false;
+  forget_allocation(p, bytes);
+  const Locked locked;
+  if (const auto found = g_blocks->find(begin); found != g_blocks->end()) forget(found);
   return true;
 }
 

@@ -77,6 +77,36 @@ int find_place(const void* at, size_t length, Place* place) {
   return touches(at, length) ? -1 : 0;
 }
 
+// A range over several blocks, or over one and other memory, part by part. The first that fails ends it.
+template <class Call>
+int in_parts(void* at, size_t length, const Call& call) {
+  for (char *p = static_cast<char*>(at), *const end = p + os::page_ceil(length); p < end;) {
+    const size_t part = part_at(p, static_cast<size_t>(end - p));
+    if (const int result = call(p, part); result != 0) return result;
+    p += part;
+  }
+  return 0;
+}
+
+// What is not possible with cluster memory: all blocks of the range are ordinary memory from now on. False:
+// one of them cannot be, and `what` fails.
+bool let_go_of(void* at, size_t length, const char* what) {
+  const auto let_go_at = [](void* p, size_t) {
+    Place place;
+    const int found = find_place(p, 1, &place);
+    return found == 0 || (place.block.mapped() && let_go(place.begin)) ? 0 : -1;
+  };
+  if (is_alone()) {  // what is there is the child's already
+    const InternalScope internal;
+    if (pager::Pager* const pager = attached_pager()) pager->pin(at, length, true);
+    return true;
+  }
+  if (in_parts(at, length, let_go_at) == 0) return true;
+  refuse(what);
+  errno = ENOMEM;
+  return false;
+}
+
 // Zeros in a part of a block, whole pages as a rule.
 void clear(void* at, size_t length) {
   const int error = errno;
@@ -150,9 +180,10 @@ void* map(MapFunction next_map, void* at, size_t length, int protection, int fla
     return map_over(place.begin, at, os::page_ceil(length), protection);
   if (found > 0 && (flags & kFresh) == MAP_PRIVATE)
     return copy_over(place.begin, at, length, protection, fd, offset);
-  refuse("mmap of shared memory with MAP_FIXED");
-  errno = ENOMEM;
-  return MAP_FAILED;
+  // Shared memory in a part of it, or something over several of them.
+  return let_go_of(at, length, "this mmap with MAP_FIXED")
+             ? next_map(at, length, protection, flags, fd, offset)
+             : MAP_FAILED;
 }
 
 int advise(void* at, size_t length, int advice, bool posix) {
@@ -216,6 +247,8 @@ TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
   Place place;
   const int found = find_place(at, length, &place);
   if (found == 0) return next_munmap()(at, length);
+  if (found < 0 && reinterpret_cast<uintptr_t>(at) % os::kPageSize == 0)
+    return in_parts(at, length, tasuki_dlm_munmap);
   if (found < 0 || !place.block.mapped() || reinterpret_cast<uintptr_t>(at) % os::kPageSize != 0 ||
       length == 0) {
     if (found < 0 || !place.block.mapped()) refuse("munmap of memory that mmap did not give");
@@ -240,18 +273,17 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
   }
   Place place;
   const int found = find_place(at, old_length, &place);
-  if (found == 0 && target != nullptr && find_place(target, length, &place) != 0) {
-    refuse("mremap to a fixed address");
-    errno = ENOMEM;
-    return MAP_FAILED;
+  if (target != nullptr || (flags & MREMAP_DONTUNMAP) != 0) {
+    const bool possible = (found == 0 || let_go_of(at, old_length, "this mremap")) &&
+                          (target == nullptr || let_go_of(target, length, "this mremap"));
+    return possible ? next_mremap()(at, old_length, length, flags, target) : MAP_FAILED;
   }
   if (found == 0) return next_mremap()(at, old_length, length, flags, target);
   old_length = os::page_ceil(old_length);
   length = os::page_ceil(length);
   const bool all = reinterpret_cast<uintptr_t>(at) == place.begin && old_length == place.block.bytes &&
                    place.block.holes == nullptr;
-  if (found < 0 || !place.block.mapped() || target != nullptr || (flags & MREMAP_DONTUNMAP) != 0 ||
-      length == 0) {
+  if (found < 0 || !place.block.mapped() || length == 0) {
     refuse("this mremap");
     errno = EINVAL;
     return MAP_FAILED;
@@ -296,9 +328,7 @@ TASUKI_WRAPPER(int, mprotect, void* at, size_t length, int protection) {
   if (found == 0) [[likely]]
     return next_mprotect()(at, length, protection);
   if (found > 0) return protect(at, length, protection);
-  refuse("mprotect of a part of it together with other memory");
-  errno = ENOMEM;
-  return -1;
+  return in_parts(at, length, [&](void* p, size_t part) { return tasuki_dlm_mprotect(p, part, protection); });
 }
 
 TASUKI_WRAPPER(int, pkey_mprotect, void* at, size_t length, int protection, int key) {
@@ -316,10 +346,8 @@ TASUKI_WRAPPER(int, madvise, void* at, size_t length, int advice) {
   const int found = find_place(at, length, &place);
   if (found == 0) [[likely]]
     return next_madvise()(at, length, advice);
-  if (found < 0) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (found < 0)
+    return in_parts(at, length, [&](void* p, size_t part) { return tasuki_dlm_madvise(p, part, advice); });
   return advise(at, length, advice, false);
 }
 

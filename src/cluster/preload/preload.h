@@ -50,9 +50,13 @@ bool may_reserve(size_t bytes);
 bool find_block(const void* p, Block* block);
 // The block that holds p, and where it begins.
 bool find_block_around(const void* p, uintptr_t* begin, Block* block);
+// How many of the bytes from p on are in the same block as p, or in none as p.
+size_t part_at(const void* p, size_t bytes);
 // False: there is no block that begins at p.
 bool release(void* p);
 void* resize(void* p, size_t bytes);  // nullptr with ENOMEM: the block stays
+// The block that begins there is ordinary memory from now on. False: it cannot be.
+bool let_go(uintptr_t begin);
 // A piece of a mapped block was unmapped; with the last of them the block is released. Or it is mapped again.
 void unmapped(uintptr_t begin, const void* piece, size_t bytes);
 void mapped_again(uintptr_t begin, const void* piece, size_t bytes);

@@ -51,7 +51,8 @@ Engine::Engine(const Options& options, Store* store, std::unique_ptr<Mapper> map
                       &wait_times_, &commands_, &turn_, &wakeup_, &failure_}),
       pins_(&regions_, &residency_, &swaps_, &loop_, &commands_),
       advisor_(&regions_, &residency_, &swaps_, &read_ahead_, &commands_),
-      protector_(&regions_, mapper_.get(), &residency_, &pins_, &commands_) {}
+      protector_(&regions_, mapper_.get(), &residency_, &pins_, &commands_),
+      withdrawal_(mapper_.get(), &residency_, &slots_, store) {}
 
 Result<void*> Engine::allocate(size_t bytes, size_t alignment, size_t page_bytes) {
   if (child_ != nullptr) return Status::error(ENOMEM, "a forked child has only what its parent had");
@@ -137,12 +138,38 @@ Status Engine::free(void* p) {
 bool Engine::do_free(Region* region) {
   read_ahead_.forget(*region);
   if (!residency_.abandon(region)) return false;
+  forget(region);
+  regions_.release(*region);
+  return true;
+}
+
+void Engine::forget(Region* region) {
   loop_.forget(*region);
   pins_.forget(*region);
   regions_.forget(*region);
-  regions_.release(*region);
   slots_.needs_only(regions_.units());
-  return true;
+}
+
+Status Engine::let_go(void* p) {
+  if (child_ != nullptr) return Status::error(EBUSY, "a forked child has only what its parent had");
+  Status status;
+  std::unique_ptr<Region> gone;
+  commands_.run([&] {
+    Region* const region = regions_.at(p);
+    if (region == nullptr) {
+      status = Status::error(EINVAL, "not the address of an allocation in cluster memory");
+      return true;
+    }
+    if (region->watched() && !withdrawal_.complete(region, &status)) return false;
+    if (status.ok()) status = mapper_->forget(region->at(), region->units() * kUnit, region->watched());
+    if (!status.ok()) return true;
+    read_ahead_.forget(*region);
+    residency_.abandon(region);  // nothing is under way
+    gone = regions_.take_name(p);
+    forget(region);
+    return true;
+  });
+  return status;
 }
 
 Result<void*> Engine::reallocate(void* p, size_t bytes) {

@@ -9,7 +9,7 @@
 //   ReadAhead    what comes while nobody waits
 //   Forks        children of fork, and ForkedChild, what they have instead of all this
 //   FaultLoop    the pager's thread: faults, and all of the above
-//   Pins, Advisor, Protector  what the program asks for by name
+//   Pins, Advisor, Protector, Withdrawal  what the program asks for by name
 //
 // Everything but the entry points of Pager, Commands and the names of regions runs by turns (threads/turn.h),
 // in the thread of serve() and in threads that serve their own faults, so nothing else needs a lock.
@@ -20,6 +20,7 @@
 #include "pager/core/forked_child.h"
 #include "pager/core/pins.h"
 #include "pager/core/protector.h"
+#include "pager/core/withdrawal.h"
 
 namespace tasuki::pager {
 
@@ -38,6 +39,7 @@ class Engine final : public Pager {
   }
   Status discard(void* p, size_t bytes) override;
   Status protect(void* p, size_t bytes, int protection) override;
+  Status let_go(void* p) override;
   int protection(const void* p, size_t bytes) const override {
     return child_ == nullptr ? protector_.protection(p, bytes) : protector_.known(p, bytes);
   }
@@ -61,6 +63,7 @@ class Engine final : public Pager {
   Status watch(Region* region);
   Status watch_all();
   bool do_free(Region* region);
+  void forget(Region* region);
 
   const Options options_;
   const std::unique_ptr<Mapper> mapper_;
@@ -81,6 +84,7 @@ class Engine final : public Pager {
   Pins pins_;
   Advisor advisor_;
   Protector protector_;
+  Withdrawal withdrawal_;
   bool watching_ = false;               // from now on all regions are watched
   bool inherits_ = false;               // the child of the fork under way has what is watched
   std::unique_ptr<ForkedChild> child_;  // this process is a forked child, without a pager

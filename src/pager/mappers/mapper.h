@@ -114,6 +114,12 @@ class Mapper {
   // absent is zeros to them, which nobody notices. False: they never have any.
   virtual bool let_inherit(bool) { return false; }
 
+  // Units that are absent have these bytes from now on, whoever needs their memory; where fills() says so.
+  virtual bool fills() const { return false; }
+  virtual Status fill(std::byte*, const std::byte*, uint32_t) { return {}; }
+  // A region of which nothing is away is ordinary memory from now on, with the protections that it has.
+  virtual Status forget(std::byte* at, size_t bytes, bool watched) = 0;
+
   // What the program may do with units, whether they are there or not. Pages of which only a part is meant
   // must be split before. Errors: of mprotect.
   virtual Status protect(std::byte* at, size_t bytes, int protection) = 0;

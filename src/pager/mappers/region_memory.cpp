@@ -92,6 +92,16 @@ void UserfaultRegions::release(std::byte* at, size_t bytes) {
   faults_.wake(at, bytes);  // whoever waits there, by a mistake of the program's, gets its SIGSEGV
 }
 
+Status UserfaultRegions::forget(std::byte* at, size_t bytes) {
+  const Status removed = faults_.remove(at, bytes);
+  if (!removed.ok()) return removed;
+  watched_.erase(at);
+  madvise(at, bytes, MADV_DOFORK);
+  madvise(at, bytes, MADV_DODUMP);
+  faults_.wake(at, bytes);
+  return {};
+}
+
 Status UserfaultRegions::copy_in(std::byte* at, const std::byte* from, uint32_t units, bool protect) const {
   const auto failed = [](int error) {
     return Status::error(error,

@@ -39,6 +39,8 @@ class UserfaultRegions {
   // shared ones could not move.
   Status watch(std::byte* at, size_t bytes, const Protections& protections, uint8_t* present);
   void release(std::byte* at, size_t bytes);
+  // What is there is nobody's but the program's.
+  Status forget(std::byte* at, size_t bytes);
   // A page appears with these bytes. What the program has put there itself stays. Any thread.
   Status copy_in(std::byte* at, const std::byte* from, uint32_t units, bool protect) const;
   Status copy_in(std::byte* at, const Pieces& pieces, bool protect) const;

@@ -136,11 +136,7 @@ class SignalMapper final : public Mapper {
     for (auto page = mapped_.lower_bound(at); page != mapped_.end() && page->first < at + bytes;
          page = mapped_.erase(page))
       give(&page->second.pieces);
-    for (auto& range : shared.ranges)
-      if (range.first.load() == reinterpret_cast<uintptr_t>(at)) {
-        range.end.store(0);
-        range.first.store(0);
-      }
+    forget_range(at);
     os::unmap(at, bytes);
     protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
     wake_range(at, bytes);  // whoever waits there, by a mistake of the program's, gets its SIGSEGV
@@ -232,6 +228,19 @@ class SignalMapper final : public Mapper {
     if (before > 0) whole.pieces[i].units = before;
     mapped_.emplace(at, std::move(rest));
   }
+  // Pages are of a file: only a region that has none.
+  Status forget(std::byte* at, size_t bytes, bool) override {
+    const auto page = mapped_.lower_bound(at);
+    if (page != mapped_.end() && page->first < at + bytes)
+      return Status::error(EBUSY, "a part of it is here");
+    for (size_t i = 0; i < bytes; i += kUnit)
+      if (const int protection = protections_.of(unit_of(at + i)); protection != Protections::kNone)
+        os::protect(at + i, kUnit, protection);
+    forget_range(at);
+    protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
+    wake_range(at, bytes);
+    return {};
+  }
   // Others may wait for the same page, and be permitted what they want.
   void refuse(const os::FaultEvent& event) override {
     each_waiter(reinterpret_cast<const std::byte*>(event.address), 1, [&](Waiter& w, uint32_t use) {
@@ -292,6 +301,13 @@ class SignalMapper final : public Mapper {
   int permitted(const std::byte* at, bool writable) const {
     const int protection = protections_.of(unit_of(at));
     return writable ? protection : protection & ~Protections::kWrite;
+  }
+  static void forget_range(const std::byte* at) {
+    for (auto& range : shared.ranges)
+      if (range.first.load() == reinterpret_cast<uintptr_t>(at)) {
+        range.end.store(0);
+        range.first.store(0);
+      }
   }
   bool grow(uint32_t units) {
     const size_t bytes = (units > 512 ? units : 512) * kUnit;

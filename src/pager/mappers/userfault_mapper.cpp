@@ -138,6 +138,15 @@ class UserfaultMapper : public Mapper {
     forked_ = true;  // what cannot be written to was not made this process's own
     return protect_region(at, bytes, protection, &protections_);
   }
+  bool fills() const override { return true; }
+  Status fill(std::byte* at, const std::byte* from, uint32_t units) override {
+    return regions_.copy_in(at, from, units, false);
+  }
+  Status forget(std::byte* at, size_t bytes, bool watched) override {
+    const Status status = watched ? regions_.forget(at, bytes) : Status();
+    if (status.ok()) protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
+    return status;
+  }
   void refuse(const os::FaultEvent& event) override {
     faults_.wake(address_of(event.address / kUnit), kUnit);
   }

@@ -59,6 +59,7 @@ class FakeMapper final : public Mapper {
   void unprotect(std::byte* at, uint32_t units) override;
   bool wake(std::byte* at, uint32_t units) override;
   Status protect(std::byte* at, size_t bytes, int protection) override;
+  Status forget(std::byte*, size_t, bool) override { return Status::error(ENOTSUP, "not here"); }
   void refuse(const os::FaultEvent& event) override { wake(address_of(event.address / kUnit), 1); }
   bool maps_protected(uint32_t units) const override {
     return style_ == Style::drop ? units <= 2 : style_ != Style::move;

@@ -423,6 +423,39 @@ TEST_P(Protecting, KeepingLocalAndProtectingAtOnce) {
   }
 }
 
+// What leaves the pager is ordinary memory, with all that it had, and what may be done with it.
+TEST_P(Protecting, RegionsLeaveWithTheirContents) {
+  const Running running(small(GetParam()));
+  SKIP_IF_NOT_PERMITTED(running);
+  auto* few = running.allocate(20 * kUnit);  // everything fits yet
+  number_units(few, 20);
+  ASSERT_TRUE(protect(running, few, 5, 1, PROT_NONE).ok());
+  const bool signals = GetParam() == Faults::signal;
+  EXPECT_EQ(running->let_go(few).err(), signals ? EBUSY : 0);
+  auto* words = running.allocate(400 * kUnit);
+  auto* reserved = running.allocate(300 * kUnit);
+  number_units(words, 400);
+  ASSERT_TRUE(protect(running, words, 100, 50, PROT_READ).ok());
+  ASSERT_TRUE(protect(running, reserved, 0, 300, PROT_NONE).ok());
+  EXPECT_TRUE(running->let_go(reserved).ok());
+  EXPECT_EQ(running->let_go(reserved).err(), EINVAL);
+  EXPECT_FALSE(readable(reserved));
+  EXPECT_EQ(mprotect(reserved, kUnit, PROT_READ | PROT_WRITE), 0);
+  EXPECT_TRUE(writable(reserved));
+  const Status away = running->let_go(words);
+  for (uint64_t unit = 0; unit < 400; unit++) {
+    ASSERT_EQ(words[unit * kWords], unit);
+    ASSERT_EQ(writable(words + unit * kWords), unit < 100 || unit >= 150);
+  }
+  auto* others = running.allocate(400 * kUnit);
+  number_units(others, 400);
+  for (uint64_t unit = 0; unit < 400; unit++) ASSERT_EQ(others[unit * kWords], unit);
+  EXPECT_LE(running->stats().resident_bytes, 128 * kUnit);
+  for (uint64_t unit = 0; unit < 20; unit++) ASSERT_EQ(readable(few + unit * kWords), unit != 5);
+  EXPECT_EQ(away.err(), signals ? EBUSY : 0);
+  EXPECT_EQ(running->size_of(words), signals ? 400 * kUnit : 0);
+}
+
 TEST_P(Protecting, RejectsWhatIsNoRange) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);

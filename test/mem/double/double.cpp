@@ -150,6 +150,7 @@ class Double final : public tasuki::pager::Pager {
   // The protection of its pages is for their absence.
   Status protect(void*, size_t, int) override { return Status(); }
   int protection(const void*, size_t) const override { return PROT_READ | PROT_WRITE; }
+  Status let_go(void*) override { return Status::error(EBUSY, "not here"); }
   Status advise(void*, size_t, tasuki::pager::Advice) override { return Status(); }
   size_t pin(const void* p, size_t bytes, bool) override {
     const char* at = static_cast<const char*>(p);
