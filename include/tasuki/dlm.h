@@ -109,6 +109,7 @@ int dlm_discard(void* p, size_t bytes);
  * come back as others do. Any thread may call it.
  *
  * @param p the beginning of a page of 4096 bytes
+ * @param bytes how many; what is not a whole page at the end counts as one
  * @param protection PROT_NONE, or a union of PROT_READ, PROT_WRITE and PROT_EXEC (sys/mman.h)
  * @return 0, or -1 with errno: EINVAL (not a range of one allocation in cluster memory, unknown
  *         protection), or that of mprotect() */
