@@ -137,9 +137,7 @@ struct dlm_counters {
   double in_seconds;        /**< receiving pages */
   double out_seconds;       /**< sending pages */
   double map_seconds;       /**< making pages appear and disappear */
-  uint64_t
-      beside_bytes; /**< the most of the program's memory that was seen to be local beside local_bytes: it
-                                 is not cluster memory */
+  uint64_t beside_bytes;    /**< the most of the program's memory that was seen local beside that */
 };
 /** Reads the counters. Any thread may call it.
  *

@@ -382,7 +382,6 @@ static void ring(bool used) {
 
 static void maps(void) {
   const size_t page = 4096;
-  ring(false);
   char* p = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(p != MAP_FAILED && is_zero(p, most));
   fill(p, 0, most, 3);
@@ -502,12 +501,16 @@ static void neighbours(void) {
     CHECK(is_zero(border - MIB, 2 * MIB) && is_filled(all[i + 1], MIB, (unsigned)i + 1));
     break;
   }
+  for (int i = 0; i < 6; i++) CHECK(munmap(all[i], 2 * MIB) == 0);
+}
+
+static void to_fixed_addresses(void) {
+  char* p = fresh(2 * MIB);
   char* target = mmap(NULL, 4 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  fill(all[5], 0, 2 * MIB, 9);
-  CHECK(mremap(all[5], 2 * MIB, 2 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, target + MIB) == target + MIB);
+  fill(p, 0, 2 * MIB, 9);
+  CHECK(mremap(p, 2 * MIB, 2 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, target + MIB) == target + MIB);
   CHECK(is_filled(target + MIB, 2 * MIB, 9) && !can_read(target) && !can_read(target + 3 * MIB));
   CHECK(munmap(target, 4 * MIB) == 0);
-  for (int i = 0; i < 5; i++) CHECK(munmap(all[i], 2 * MIB) == 0);
 }
 
 static void protects(bool children) {
@@ -575,8 +578,11 @@ static void protects(bool children) {
   CHECK(mprotect(p + 1, page, PROT_READ) == -1 && errno == EINVAL);
   free(p);
   with_code();
-  if (children) ring(true);
+  ring(false);
   neighbours();
+  if (!children) return;
+  ring(true);
+  to_fixed_addresses();
 }
 
 static void input_and_output(void) {

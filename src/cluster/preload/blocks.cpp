@@ -26,6 +26,7 @@
 namespace tasuki::cluster::preload {
 
 std::atomic<size_t> g_threshold{SIZE_MAX}, g_map_threshold{SIZE_MAX};
+std::atomic<bool> g_maps_all{false};
 
 namespace {
 
@@ -277,6 +278,7 @@ void activate() {
   // only where the kernel can serve its own faults. And not where the pager's thread would have its own among
   // them.
   const int maps = setting_choice("TASUKI_MEM_MMAP");
+  g_maps_all.store(maps == 1);
   if (maps == 1 || (maps == 0 && !needs_pin() && is_asked())) g_map_threshold.store(g_threshold.load());
 }
 

@@ -45,7 +45,9 @@ bool goes_to_cluster(size_t length, int protection, int flags, int fd) {
          (protection == (PROT_READ | PROT_WRITE) || protection == PROT_NONE) &&
          (flags & (MAP_PRIVATE | MAP_ANONYMOUS)) == (MAP_PRIVATE | MAP_ANONYMOUS) &&
          (flags & ~(kHarmless | MAP_NORESERVE)) == 0 && fd < 0 && wants_cluster() && length <= PTRDIFF_MAX &&
-         (!reserves(protection, flags) || may_reserve(length));
+         (!reserves(protection, flags) || may_reserve(length)) &&
+         // jemalloc's handlers of pthread_atfork use its memory when the pager has stopped for the fork.
+         ((flags & MAP_NORESERVE) == 0 || protection == PROT_NONE || g_maps_all.load());
 }
 
 // MAP_FAILED with ENOMEM.
@@ -180,7 +182,13 @@ void* map(MapFunction next_map, void* at, size_t length, int protection, int fla
     return map_over(place.begin, at, os::page_ceil(length), protection);
   if (found > 0 && (flags & kFresh) == MAP_PRIVATE)
     return copy_over(place.begin, at, length, protection, fd, offset);
-  // Shared memory in a part of it, or something over several of them.
+  if ((flags & kFresh) == kFresh) {
+    const auto map_part = [&](void* p, size_t part) {
+      return map(next_map, p, part, protection, flags, fd, offset) != MAP_FAILED ? 0 : -1;
+    };
+    return in_parts(at, length, map_part) == 0 ? at : MAP_FAILED;
+  }
+  // Shared memory in a part of it, or a file over several of them.
   return let_go_of(at, length, "this mmap with MAP_FIXED")
              ? next_map(at, length, protection, flags, fd, offset)
              : MAP_FAILED;

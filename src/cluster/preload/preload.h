@@ -26,6 +26,7 @@ namespace tasuki::cluster::preload {
 // From this size on an allocation goes to cluster memory; SIZE_MAX: none does.
 extern std::atomic<size_t> g_threshold;      // of malloc and its relatives
 extern std::atomic<size_t> g_map_threshold;  // of mmap
+extern std::atomic<bool> g_maps_all;         // also what malloc's own implementation maps, perhaps
 
 enum class Origin : uint8_t {
   malloc,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "os/clock.h"
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
 #include "pager/mappers/ways.h"
@@ -165,6 +166,7 @@ Status Engine::let_go(void* p) {
     if (!status.ok()) return true;
     read_ahead_.forget(*region);
     residency_.abandon(region);  // nothing is under way
+    regions_.leave(*region, os::monotonic_seconds());
     gone = regions_.take_name(p);
     forget(region);
     return true;

@@ -154,7 +154,10 @@ bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) 
 FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since, int looks, Left* left) {
   const Turn::Urgent turn(roles_.turn);
   const Region* region = roles_.regions->of(reinterpret_cast<std::byte*>(event.address));
-  if (region == nullptr) return Here::not_a_region;
+  if (region == nullptr) {
+    const bool lately = roles_.regions->left_lately(reinterpret_cast<std::byte*>(event.address), since);
+    return lately ? Here::served : Here::not_a_region;
+  }
   if (!region->watched()) return Here::served;  // it could not be watched, and is ordinary memory again
   Fault fault;
   fault.event = event;

@@ -11,20 +11,22 @@ constexpr uint64_t kMostUnits = 64;  // that are read at once
 }  // namespace
 
 bool Withdrawal::complete(Region* region, Status* status) {
+  // First of all, as nobody keeps account of what is filled.
+  for (uint64_t unit = 0; unit < region->units(); unit++)
+    if (const PageId id = region->page(unit); id != kNoPage && residency_->page(id).state.under_way())
+      return false;
   for (uint64_t unit = 0; unit < region->units();) {
-    const PageId id = region->page(unit);
-    if (id == kNoPage) {
-      uint64_t next = unit + 1;
-      if (region->stored(unit) && !fill(*region, unit, &next)) {
-        *status = Status::error(EBUSY, "a part of it is away and cannot come beyond the limit");
-        return true;
-      }
-      unit = next;
+    if (const PageId id = region->page(unit); id != kNoPage) {
+      if (residency_->state(id) == State::limbo) residency_->fault(*region, unit, true, nullptr);
+      unit = residency_->page(id).end();
       continue;
     }
-    if (residency_->page(id).state.under_way()) return false;
-    if (residency_->state(id) == State::limbo) residency_->fault(*region, unit, true, nullptr);
-    unit = residency_->page(id).end();
+    uint64_t next = unit + 1;
+    if (region->stored(unit) && !fill(*region, unit, &next)) {
+      *status = Status::error(EBUSY, "a part of it is away and cannot come beyond the limit");
+      return true;
+    }
+    unit = next;
   }
   return true;
 }

@@ -64,6 +64,17 @@ void Regions::forget(const Region& region) {
   units_ -= region.units();
 }
 
+void Regions::leave(const Region& region, double now) {
+  left_[left_next_++ % left_.size()] = {number(region.at()), number(region.end()), now};
+}
+
+bool Regions::left_lately(const void* address, double now) const {
+  constexpr double kMoment = 1;
+  return std::any_of(left_.begin(), left_.end(), [&](const Left& left) {
+    return number(address) >= left.begin && number(address) < left.end && now < left.since + kMoment;
+  });
+}
+
 Region* Regions::at(const void* begin) const {
   const auto at = regions_.find(number(begin));
   return at == regions_.end() ? nullptr : at->second.get();

@@ -3,6 +3,7 @@
 // touches); everything else is the pager's thread's, which changes names under their mutex.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -79,6 +80,10 @@ class Regions {
   // none does.
   std::unique_ptr<Region> take_name(void* p);
   void forget(const Region& region);
+  // The region's memory stays, as ordinary memory. A thread that has faulted there before may come for it
+  // yet, for a moment: may this be one?
+  void leave(const Region& region, double now);
+  bool left_lately(const void* address, double now) const;
 
   // nullptr: there is none.
   Region* at(const void* begin) const;
@@ -109,6 +114,12 @@ class Regions {
   mutable Region* last_ = nullptr;  // found by of()
   uint32_t next_id_ = 1;
   uint64_t units_ = 0;
+  struct Left {
+    uintptr_t begin = 0, end = 0;
+    double since = 0;
+  };
+  std::array<Left, 8> left_;  // the last ones
+  size_t left_next_ = 0;
   std::atomic<uintptr_t> lowest_{UINTPTR_MAX}, highest_{0};
   mutable std::mutex names_mutex_;
 };

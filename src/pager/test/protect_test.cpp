@@ -456,6 +456,39 @@ TEST_P(Protecting, RegionsLeaveWithTheirContents) {
   EXPECT_EQ(running->size_of(words), signals ? 400 * kUnit : 0);
 }
 
+// While other threads go on to use it.
+TEST_P(Protecting, RegionsLeaveInUse) {
+  if (GetParam() == Faults::signal) GTEST_SKIP() << "what is here cannot leave this way";
+  const Running running(small(GetParam()));
+  SKIP_IF_NOT_PERMITTED(running);
+  for (int round = 0; round < 15; round++) {
+    auto* others = running.allocate(200 * kUnit);
+    number_units(others, 200);
+    auto* words = running.allocate(300 * kUnit);
+    number_units(words, 300);
+    std::atomic<bool> stop{false};
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (uint64_t t = 0; t < 2; t++)
+      threads.emplace_back([&, t] {
+        std::mt19937_64 random(t);
+        while (!stop) {
+          const uint64_t unit = random() % 300;
+          wrong += words[unit * kWords] != unit;
+          std::atomic_ref(words[unit * kWords + 1 + t]).fetch_add(1);
+        }
+      });
+    usleep(2000);
+    EXPECT_TRUE(running->let_go(words).ok());
+    usleep(2000);
+    stop = true;
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong.load(), 0);
+    EXPECT_EQ(munmap(words, 300 * kUnit), 0);
+    EXPECT_TRUE(running->free(others).ok());
+  }
+}
+
 TEST_P(Protecting, RejectsWhatIsNoRange) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
