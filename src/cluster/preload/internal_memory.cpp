@@ -69,12 +69,17 @@ Heap& heap() {
   return *made;
 }
 
+// The thread that forks has it, and goes on to allocate before and after.
+constinit thread_local bool t_forks __attribute__((tls_model("initial-exec"))) = false;
+
 class Busy {
  public:
-  explicit Busy(Heap* heap) : heap_(heap) {
-    while (heap_->busy.exchange(true, std::memory_order_acquire)) os::cpu_yield();
+  explicit Busy(Heap* heap) : heap_(t_forks ? nullptr : heap) {
+    while (heap_ != nullptr && heap_->busy.exchange(true, std::memory_order_acquire)) os::cpu_yield();
   }
-  ~Busy() { heap_->busy.store(false, std::memory_order_release); }
+  ~Busy() {
+    if (heap_ != nullptr) heap_->busy.store(false, std::memory_order_release);
+  }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
 
@@ -97,9 +102,11 @@ Header* header_of(const void* p) {
 
 void lock_internal() {
   if (Heap* const made = g_heap.load()) g_fork.emplace(made);
+  t_forks = g_fork.has_value();
 }
 
 void unlock_internal() {
+  t_forks = false;
   g_fork.reset();
 }
 
