@@ -585,6 +585,24 @@ static void protects(bool children) {
   to_fixed_addresses();
 }
 
+/* Memory that no limit holds for: none of it is asked for at once. */
+static void small_pieces(void) {
+  const size_t count = 600000;
+  char* last = NULL;
+  for (size_t i = 0; i < count; i++) {
+    char* piece = malloc(100);
+    CHECK(piece != NULL);
+    memcpy(piece, &last, sizeof last);
+    last = piece;
+  }
+  size_t found = 0;
+  for (char* next; last != NULL; last = next, found++) {
+    memcpy(&next, last, sizeof next);
+    if (found % 2 == 0) free(last);
+  }
+  CHECK(found == count);
+}
+
 static void input_and_output(void) {
   char* p = malloc(most);
   char* q = malloc(most);
@@ -630,6 +648,8 @@ int main(int argc, char** argv) {
     protects(true);
   } else if (strcmp(what, "protects_alone") == 0) {
     protects(false);
+  } else if (strcmp(what, "small") == 0) {
+    small_pieces();
   } else if (strcmp(what, "io") == 0) {
     input_and_output();
   } else if (strcmp(what, "exit") == 0) {

@@ -355,6 +355,8 @@ CASES.update({
     "mimalloc": own_allocator("libmimalloc.so.2.0"),
     "protects": allocations("protects", settings=["--mmap", "on"]),
     "protects_alone": allocations("protects_alone", settings=["--mmap", "on"]),
+    # Told although nothing is in cluster memory.
+    "small_only": allocations("small", swaps=False, says=re.compile(r"mem_allocations had \d+ MiB of local memory beside the 8 MiB")),
     "maps_off": allocations("maps", settings=["--mmap", "off"], swaps=False),
     "threshold": allocations("io", settings=["--threshold", "1GiB"], swaps=False),
     "io": allocations("io"),

@@ -244,7 +244,7 @@ void Runtime::end() {
   job_->abort(program_exit_code_);
 }
 
-Report Runtime::make_report(const Servers& servers, const Options& options) const {
+Report Runtime::make_report(const Servers& servers, const Options& options) {
   Report report;
   report.program = program_name();
   report.mpi = job_->library();
@@ -277,7 +277,8 @@ Report Runtime::make_report(const Servers& servers, const Options& options) cons
   return report;
 }
 
-pager::Stats Runtime::stats() const {
+pager::Stats Runtime::stats() {
+  beside_.look_now();
   pager::Stats stats = pager_->stats();
   const pager::CompressedCache* const cache = tiers_->cache();
   stats.beside_bytes = beside_.most_bytes(stats.local_bytes + (cache != nullptr ? cache->capacity() : 0));
@@ -289,7 +290,6 @@ void Runtime::stop(bool exiting) {
   if (t_pager_thread || os::pid_of_self() != pid_) return;
   const std::lock_guard lock(stopping_);
   if (state_ != State::running) return;
-  beside_.look_now();
   detach_pager();
   pager_->stop();
   thread_.join();

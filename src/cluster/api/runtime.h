@@ -41,7 +41,7 @@ class Runtime {
   bool is_pager_thread() const;
 
   // Of the pager, which runs, and of what is local beside it.
-  pager::Stats stats() const;
+  pager::Stats stats();
   Beside& beside() { return beside_; }
 
  private:
@@ -52,7 +52,7 @@ class Runtime {
   void lend();
   void fail(int exit_code);
   void conclude(Servers& servers, const Options& options);
-  Report make_report(const Servers& servers, const Options& options) const;
+  Report make_report(const Servers& servers, const Options& options);
 
   std::mutex mutex_;
   std::condition_variable changed_;
