@@ -1,11 +1,11 @@
 #include "pager/own_memory.h"
 
-#include <atomic>
 #include <memory_resource>
+#include <mutex>
 #include <new>
 
 #include "os/memory/mapping.h"
-#include "os/process/cpu.h"
+#include "os/process/spin_lock.h"
 
 namespace tasuki::pager {
 namespace {
@@ -22,7 +22,7 @@ class Mapped final : public std::pmr::memory_resource {
 
 // Never destroyed: what a program still frees when it ends may come later than any destructor.
 struct Pool {
-  std::atomic<bool> busy{false};
+  os::SpinLock lock;
   Mapped system;
   std::pmr::unsynchronized_pool_resource blocks{&system};
 };
@@ -32,31 +32,17 @@ Pool& pool() {
   return *made;
 }
 
-// Not a mutex: short, and it must not allocate either.
-class Busy {
- public:
-  explicit Busy(Pool* p) : pool_(p) {
-    while (pool_->busy.exchange(true, std::memory_order_acquire)) os::cpu_yield();
-  }
-  ~Busy() { pool_->busy.store(false, std::memory_order_release); }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  Pool* pool_;
-};
-
 }  // namespace
 
 void* take_own_memory(size_t bytes) {
   Pool& p = pool();
-  const Busy busy(&p);
+  const std::lock_guard alone(p.lock);
   return p.blocks.allocate(bytes);
 }
 
 void give_own_memory(void* p, size_t bytes) {
   Pool& own = pool();
-  const Busy busy(&own);
+  const std::lock_guard alone(own.lock);
   own.blocks.deallocate(p, bytes);
 }
 

@@ -77,6 +77,24 @@ class RunSet {
   }
 
   bool has(uint64_t unit) const { return run_at(unit) > 0; }
+  // All of the range, or one of it.
+  bool covers(uint64_t first, uint64_t count) const { return run_at(first) >= count; }
+  bool meets(uint64_t first, uint64_t count) const {
+    if (run_at(first) > 0) return true;
+    const auto next = runs_.upper_bound(first);
+    return next != runs_.end() && next->first < first + count;
+  }
+  // The range is in the set from now on, or is not, whatever of it was.
+  void unite(uint64_t first, uint64_t count) {
+    in_parts(first, count, [this](uint64_t from, uint64_t units, bool in) {
+      if (!in) add(from, units);
+    });
+  }
+  void subtract(uint64_t first, uint64_t count) {
+    in_parts(first, count, [this](uint64_t from, uint64_t units, bool in) {
+      if (in) take_at(from, units);
+    });
+  }
   // For each stretch of the range that is in the set as a whole, or not at all: part(first, count, in). That
   // may add or take the stretch.
   template <class Part>

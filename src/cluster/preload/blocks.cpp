@@ -212,12 +212,8 @@ void unmapped(uintptr_t begin, const void* piece, size_t bytes) {
     if (found == g_blocks->end()) return;
     Block& block = found->second;
     if (block.holes == nullptr) block.holes = new pager::RunSet;
-    pager::RunSet& holes = *block.holes;
-    holes.in_parts(reinterpret_cast<uintptr_t>(piece) / os::kPageSize, bytes / os::kPageSize,
-                   [&holes](uint64_t page, uint64_t pages, bool in) {
-                     if (!in) holes.add(page, pages);
-                   });
-    if (holes.total() < os::page_ceil(block.bytes) / os::kPageSize) return;
+    block.holes->unite(reinterpret_cast<uintptr_t>(piece) / os::kPageSize, bytes / os::kPageSize);
+    if (block.holes->total() < os::page_ceil(block.bytes) / os::kPageSize) return;
     forget(found);
   }
   give_back(reinterpret_cast<void*>(begin));
@@ -227,11 +223,7 @@ void mapped_again(uintptr_t begin, const void* piece, size_t bytes) {
   const Locked locked;
   const auto found = g_blocks->find(begin);
   if (found == g_blocks->end() || found->second.holes == nullptr) return;
-  pager::RunSet& holes = *found->second.holes;
-  holes.in_parts(reinterpret_cast<uintptr_t>(piece) / os::kPageSize, bytes / os::kPageSize,
-                 [&holes](uint64_t page, uint64_t pages, bool in) {
-                   if (in) holes.take_at(page, pages);
-                 });
+  found->second.holes->subtract(reinterpret_cast<uintptr_t>(piece) / os::kPageSize, bytes / os::kPageSize);
 }
 
 bool is_cluster(const void* p) {

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <cerrno>
 #include <memory_resource>
+#include <mutex>
 #include <new>
-#include <optional>
 
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
-#include "os/process/cpu.h"
+#include "os/process/spin_lock.h"
 #include "pager/run_set.h"
 
 namespace tasuki::cluster::preload {
@@ -55,7 +55,7 @@ class Range final : public std::pmr::memory_resource {
 };
 
 struct Heap {
-  std::atomic<bool> busy{false};
+  os::SpinLock lock;
   Range range;
   std::pmr::unsynchronized_pool_resource pool{&range};
 };
@@ -72,21 +72,9 @@ Heap& heap() {
 // The thread that forks has it, and goes on to allocate before and after.
 constinit thread_local bool t_forks __attribute__((tls_model("initial-exec"))) = false;
 
-class Busy {
- public:
-  explicit Busy(Heap* heap) : heap_(t_forks ? nullptr : heap) {
-    while (heap_ != nullptr && heap_->busy.exchange(true, std::memory_order_acquire)) os::cpu_yield();
-  }
-  ~Busy() {
-    if (heap_ != nullptr) heap_->busy.store(false, std::memory_order_release);
-  }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  Heap* heap_;
-};
-std::optional<Busy> g_fork;
+std::unique_lock<os::SpinLock> alone() {
+  return t_forks ? std::unique_lock<os::SpinLock>() : std::unique_lock(heap().lock);
+}
 
 struct alignas(16) Header {  // right before what the caller gets
   void* begin;
@@ -101,13 +89,14 @@ Header* header_of(const void* p) {
 }  // namespace
 
 void lock_internal() {
-  if (Heap* const made = g_heap.load()) g_fork.emplace(made);
-  t_forks = g_fork.has_value();
+  Heap* const made = g_heap.load();
+  if (made != nullptr) made->lock.lock();
+  t_forks = made != nullptr;
 }
 
 void unlock_internal() {
+  if (t_forks) heap().lock.unlock();
   t_forks = false;
-  g_fork.reset();
 }
 
 void* take_internal(size_t bytes, size_t alignment) {
@@ -119,7 +108,7 @@ void* take_internal(size_t bytes, size_t alignment) {
   }
   void* begin = nullptr;
   try {
-    const Busy busy(&heap());
+    const auto lock = alone();
     begin = heap().pool.allocate(all, alignof(Header));
   } catch (const std::bad_alloc&) {
     errno = ENOMEM;
@@ -138,7 +127,7 @@ bool is_internal(const void* p) {
 
 void give_internal(void* p) {
   const Header header = *header_of(p);
-  const Busy busy(&heap());
+  const auto lock = alone();
   heap().pool.deallocate(header.begin, header.all, alignof(Header));
 }
 

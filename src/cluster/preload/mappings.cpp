@@ -81,7 +81,7 @@ int find_place(const void* at, size_t length, Place* place) {
 
 // A range over several blocks, or over one and other memory, part by part. The first that fails ends it.
 template <class Call>
-int in_parts(void* at, size_t length, const Call& call) {
+int by_block(void* at, size_t length, const Call& call) {
   for (char *p = static_cast<char*>(at), *const end = p + os::page_ceil(length); p < end;) {
     const size_t part = part_at(p, static_cast<size_t>(end - p));
     if (const int result = call(p, part); result != 0) return result;
@@ -103,7 +103,7 @@ bool let_go_of(void* at, size_t length, const char* what) {
     if (pager::Pager* const pager = attached_pager()) pager->pin(at, length, true);
     return true;
   }
-  if (in_parts(at, length, let_go_at) == 0) return true;
+  if (by_block(at, length, let_go_at) == 0) return true;
   refuse(what);
   errno = ENOMEM;
   return false;
@@ -131,23 +131,26 @@ int protection_of(const void* at, size_t length) {
   return pager != nullptr ? pager->protection(at, length) : PROT_READ | PROT_WRITE;
 }
 
+// Zeros with this protection. 0, or -1 with errno.
+int renew(void* at, size_t length, int protection) {
+  constexpr int kUsual = PROT_READ | PROT_WRITE;
+  const bool usual = protect(at, length, kUsual) == 0;  // what is locked is cleared by writing
+  clear(at, length);
+  return usual && protection == kUsual ? 0 : protect(at, length, protection);
+}
+
 // A part of a mapped block is not the program's any more.
 void take_away(uintptr_t begin, void* at, size_t length) {
-  (void)protect(at, length, PROT_READ | PROT_WRITE);  // what is locked is cleared by writing
-  clear(at, length);
   const int error = errno;
   // Before the block can be given back. Where there are too many mappings the program could still access it.
-  (void)protect(at, length, PROT_NONE);
+  (void)renew(at, length, PROT_NONE);
   errno = error;
   unmapped(begin, at, length);
 }
 
 // Fresh memory in place of a block's.
 void* map_over(uintptr_t begin, void* at, size_t length, int protection) {
-  // What cannot be written to cannot be cleared everywhere (in a child).
-  if (protect(at, length, PROT_READ | PROT_WRITE) != 0) return MAP_FAILED;
-  clear(at, length);
-  if (protection != (PROT_READ | PROT_WRITE) && protect(at, length, protection) != 0) return MAP_FAILED;
+  if (renew(at, length, protection) != 0) return MAP_FAILED;
   mapped_again(begin, at, length);
   return at;
 }
@@ -186,12 +189,29 @@ void* map(MapFunction next_map, void* at, size_t length, int protection, int fla
     const auto map_part = [&](void* p, size_t part) {
       return map(next_map, p, part, protection, flags, fd, offset) != MAP_FAILED ? 0 : -1;
     };
-    return in_parts(at, length, map_part) == 0 ? at : MAP_FAILED;
+    return by_block(at, length, map_part) == 0 ? at : MAP_FAILED;
   }
   // Shared memory in a part of it, or a file over several of them.
   return let_go_of(at, length, "this mmap with MAP_FIXED")
              ? next_map(at, length, protection, flags, fd, offset)
              : MAP_FAILED;
+}
+
+// A part of a block, or all of it, elsewhere with more behind it. MAP_FAILED with ENOMEM: it stays.
+void* larger(const Place& place, void* at, size_t old_length, size_t length) {
+  const bool all = reinterpret_cast<uintptr_t>(at) == place.begin && old_length == place.block.bytes &&
+                   place.block.holes == nullptr;
+  if (all && !is_alone()) {
+    void* const moved = resize(at, length);
+    return moved != nullptr ? moved : MAP_FAILED;
+  }
+  void* const moved =
+      is_alone() ? next_mmap()(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                 : map_cluster(length, PROT_READ | PROT_WRITE, Origin::mmap);
+  if (moved == MAP_FAILED) return moved;
+  memcpy(moved, at, old_length);
+  take_away(place.begin, at, old_length);
+  return moved;
 }
 
 int advise(void* at, size_t length, int advice, bool posix) {
@@ -255,14 +275,13 @@ TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
   Place place;
   const int found = find_place(at, length, &place);
   if (found == 0) return next_munmap()(at, length);
-  if (found < 0 && reinterpret_cast<uintptr_t>(at) % os::kPageSize == 0)
-    return in_parts(at, length, tasuki_dlm_munmap);
-  if (found < 0 || !place.block.mapped() || reinterpret_cast<uintptr_t>(at) % os::kPageSize != 0 ||
-      length == 0) {
-    if (found < 0 || !place.block.mapped()) refuse("munmap of memory that mmap did not give");
+  const bool of_mmap = found < 0 || place.block.mapped();
+  if (!of_mmap) refuse("munmap of memory that mmap did not give");
+  if (!of_mmap || reinterpret_cast<uintptr_t>(at) % os::kPageSize != 0 || length == 0) {
     errno = EINVAL;
     return -1;
   }
+  if (found < 0) return by_block(at, length, tasuki_dlm_munmap);
   // The block is gone when the last piece of it goes.
   if (length < place.block.bytes)
     take_away(place.begin, at, os::page_ceil(length));
@@ -289,8 +308,6 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
   if (found == 0) return next_mremap()(at, old_length, length, flags, target);
   old_length = os::page_ceil(old_length);
   length = os::page_ceil(length);
-  const bool all = reinterpret_cast<uintptr_t>(at) == place.begin && old_length == place.block.bytes &&
-                   place.block.holes == nullptr;
   if (found < 0 || !place.block.mapped() || length == 0) {
     refuse("this mremap");
     errno = EINVAL;
@@ -311,22 +328,9 @@ TASUKI_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length, int fl
   }
   const bool usual = protection == (PROT_READ | PROT_WRITE);
   if (!usual && protect(at, old_length, PROT_READ | PROT_WRITE) != 0) return MAP_FAILED;
-  if (all && !is_alone()) {
-    void* const moved = resize(at, length);
-    if (!usual && moved != nullptr) (void)protect(moved, length, protection);
-    if (!usual && moved == nullptr) (void)protect(at, old_length, protection);
-    return moved != nullptr ? moved : MAP_FAILED;
-  }
-  void* moved = is_alone()
-                    ? next_mmap()(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                    : map_cluster(length, PROT_READ | PROT_WRITE, Origin::mmap);
-  if (moved == MAP_FAILED) {
-    if (!usual) (void)protect(at, old_length, protection);
-    return moved;
-  }
-  memcpy(moved, at, old_length);
-  if (!usual) (void)(is_alone() ? next_mprotect() : dlm_protect)(moved, length, protection);
-  take_away(place.begin, at, old_length);
+  void* const moved = larger(place, at, old_length, length);
+  if (!usual)
+    (void)(moved != MAP_FAILED ? protect(moved, length, protection) : protect(at, old_length, protection));
   return moved;
 }
 
@@ -336,7 +340,7 @@ TASUKI_WRAPPER(int, mprotect, void* at, size_t length, int protection) {
   if (found == 0) [[likely]]
     return next_mprotect()(at, length, protection);
   if (found > 0) return protect(at, length, protection);
-  return in_parts(at, length, [&](void* p, size_t part) { return tasuki_dlm_mprotect(p, part, protection); });
+  return by_block(at, length, [&](void* p, size_t part) { return tasuki_dlm_mprotect(p, part, protection); });
 }
 
 TASUKI_WRAPPER(int, pkey_mprotect, void* at, size_t length, int protection, int key) {
@@ -355,7 +359,7 @@ TASUKI_WRAPPER(int, madvise, void* at, size_t length, int advice) {
   if (found == 0) [[likely]]
     return next_madvise()(at, length, advice);
   if (found < 0)
-    return in_parts(at, length, [&](void* p, size_t part) { return tasuki_dlm_madvise(p, part, advice); });
+    return by_block(at, length, [&](void* p, size_t part) { return tasuki_dlm_madvise(p, part, advice); });
   return advise(at, length, advice, false);
 }
 

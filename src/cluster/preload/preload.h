@@ -4,8 +4,7 @@
 //   block       one allocation in cluster memory, by malloc or by mmap
 //   local       of this process: libc's allocator, or another library's that comes behind this one
 //   active      between the start of the pager, right before main, and its end, behind the program's last
-// exit
-//               handler; before and after, and in forked children, everything is local
+//               exit handler; before and after, and in forked children, everything is local
 //
 // Never cluster memory: what the pager's and the MPI library's threads and libc itself ask for (pinning.h:
 // internal threads; from_libc).

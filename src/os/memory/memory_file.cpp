@@ -73,6 +73,10 @@ bool discard(void* at, size_t length) {
   return madvise(at, length, MADV_DONTNEED) == 0;
 }
 
+bool discard_unlocked(void* at, size_t length) {
+  return discard(at, length) || (munlock(at, length) == 0 && discard(at, length));
+}
+
 void allow_huge_pages(void* at, size_t length) {
   madvise(at, length, MADV_HUGEPAGE);
 }

@@ -37,6 +37,9 @@ bool punch_hole(int fd, uint64_t offset, uint64_t bytes);
 
 // Private memory becomes zeros and goes back to the system.
 bool discard(void* at, size_t length);
+// The same of memory that may be locked (mlock), which the kernel leaves as it is: it is not locked any more
+// then.
+bool discard_unlocked(void* at, size_t length);
 
 // The kernel may back this private memory with huge pages.
 void allow_huge_pages(void* at, size_t length);

@@ -135,20 +135,21 @@ Status Engine::free(void* p) {
   return status;
 }
 
-// False: transfers of its pages are under way.
 bool Engine::do_free(Region* region) {
-  read_ahead_.forget(*region);
-  if (!residency_.abandon(region)) return false;
-  forget(region);
+  if (!forget(region)) return false;
   regions_.release(*region);
   return true;
 }
 
-void Engine::forget(Region* region) {
+// Nobody here knows the region any more. False: transfers of its pages are under way.
+bool Engine::forget(Region* region) {
+  read_ahead_.forget(*region);
+  if (!residency_.abandon(region)) return false;
   loop_.forget(*region);
   pins_.forget(*region);
   regions_.forget(*region);
   slots_.needs_only(regions_.units());
+  return true;
 }
 
 Status Engine::let_go(void* p) {
@@ -164,12 +165,9 @@ Status Engine::let_go(void* p) {
     if (region->watched() && !withdrawal_.complete(region, &status)) return false;
     if (status.ok()) status = mapper_->forget(region->at(), region->units() * kUnit, region->watched());
     if (!status.ok()) return true;
-    read_ahead_.forget(*region);
-    residency_.abandon(region);  // nothing is under way
     regions_.leave(*region, os::monotonic_seconds());
     gone = regions_.take_name(p);
-    forget(region);
-    return true;
+    return forget(region);  // nothing is under way
   });
   return status;
 }
@@ -238,10 +236,10 @@ Status Engine::discard(void* p, size_t bytes) {
       });
     }
     // Locked memory, which the kernel leaves as it is, is cleared by writing, if that is permitted.
-    std::byte *const from = region->address(first), *const to = region->address(end);
-    if (os::discard(from, static_cast<size_t>(to - from))) return true;
-    if (constant) os::unlock(from, static_cast<size_t>(to - from));
-    if (!constant || !os::discard(from, static_cast<size_t>(to - from))) left.emplace_back(from, to);
+    std::byte* const from = region->address(first);
+    const size_t length = (end - first) * kUnit;
+    if (!(constant ? os::discard_unlocked(from, length) : os::discard(from, length)))
+      left.emplace_back(from, from + length);
     return true;
   });
   for (const auto& [from, to] : left) memset(from, 0, static_cast<size_t>(to - from));

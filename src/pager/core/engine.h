@@ -63,7 +63,7 @@ class Engine final : public Pager {
   Status watch(Region* region);
   Status watch_all();
   bool do_free(Region* region);
-  void forget(Region* region);
+  bool forget(Region* region);
 
   const Options options_;
   const std::unique_ptr<Mapper> mapper_;

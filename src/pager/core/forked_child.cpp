@@ -1,13 +1,13 @@
 #include "pager/core/forked_child.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "base/log.h"
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
-#include "os/process/cpu.h"
 #include "os/process/self.h"
 #include "os/process/signals.h"
 #include "os/process/thread.h"
@@ -44,10 +44,6 @@ Status ForkedChild::watch() {
   g_child.store(this);
   return FaultSignal::serve_in_child(
       SIGBUS, [](const os::FaultEvent& event, const sigset_t&) { return g_child.load()->serve(event); });
-}
-
-void ForkedChild::lock() {
-  while (busy_.exchange(true, std::memory_order_acquire)) os::cpu_yield();
 }
 
 // All signals wait.
@@ -115,16 +111,10 @@ void ForkedChild::discard(std::byte* p, size_t bytes) {
   {
     const os::SignalsBlocked alone;
     lock();
-    discarded_.in_parts(unit_of(first), static_cast<uint64_t>(end - first) / kUnit,
-                        [this](uint64_t unit, uint64_t units, bool in) {
-                          if (!in) discarded_.add(unit, units);
-                        });
+    discarded_.unite(unit_of(first), static_cast<uint64_t>(end - first) / kUnit);
     unlock();
   }
-  if (!os::discard(first, static_cast<size_t>(end - first))) {
-    os::unlock(first, static_cast<size_t>(end - first));
-    os::discard(first, static_cast<size_t>(end - first));
-  }
+  os::discard_unlocked(first, static_cast<size_t>(end - first));
   memset(p, 0, static_cast<size_t>(first - p));
   memset(end, 0, static_cast<size_t>(p + bytes - end));
 }

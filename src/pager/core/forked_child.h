@@ -6,10 +6,10 @@
 // Any thread. Nothing here allocates once start() is over.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 
+#include "os/process/spin_lock.h"
 #include "pager/core/residency.h"
 #include "pager/mappers/region_memory.h"
 
@@ -32,8 +32,8 @@ class ForkedChild {
   void discard(std::byte* p, size_t bytes);
 
   // Around a fork of the child's: it is not at work.
-  void lock();
-  void unlock() { busy_.store(false, std::memory_order_release); }
+  void lock() { at_work_.lock(); }
+  void unlock() { at_work_.unlock(); }
 
  private:
   Status watch();
@@ -47,7 +47,7 @@ class ForkedChild {
   const Store* store_;
   std::optional<UserfaultRegions> memory_;
   std::byte* buffer_ = nullptr;
-  std::atomic<bool> busy_{false};
+  os::SpinLock at_work_;
   RunSet discarded_;                 // units, by address, of which the store has what they were
   const std::byte* next_ = nullptr;  // behind what came last
   uint64_t window_ = 1;              // units that came last

@@ -43,12 +43,8 @@ int Protector::protection(const void* p, size_t bytes) const {
 
 int Protector::known(const void* p, size_t bytes) const {
   const auto* const begin = static_cast<const std::byte*>(p);
-  const uint64_t first = unit_of(begin), end = unit_of(begin + bytes + kUnit - 1);
-  const Protections& protections = mapper_->protections();
-  const int all = protections.of(first);
-  for (uint64_t unit = first; unit < end && protections.any(); unit++)
-    if (protections.of(unit) != all) return -1;
-  return all;
+  const uint64_t first = unit_of(begin);
+  return mapper_->protections().of_all(first, unit_of(begin + bytes + kUnit - 1) - first);
 }
 
 }  // namespace tasuki::pager

@@ -108,9 +108,7 @@ bool Residency::any_sent_from_place(const Region& region, uint64_t first, uint64
 }
 
 bool Residency::any_inaccessible(const Region& region, uint64_t first, uint64_t end) const {
-  if (!any_protected(region, first, end)) return false;
-  while (first < end && protection(region, first) != Protections::kNone) first++;
-  return first < end;
+  return mapper_->protections().any_in(unit_of(region.address(first)), end - first, Protections::kNone);
 }
 
 bool Residency::clear(Region* region, uint64_t first, uint64_t end,

@@ -33,7 +33,6 @@ bool Withdrawal::complete(Region* region, Status* status) {
 
 // Units that have no page, from the store to their place. *next: behind them.
 bool Withdrawal::fill(const Region& region, uint64_t unit, uint64_t* next) {
-  if (!store_->can_read_aside() || !mapper_->fills()) return false;
   uint64_t units = 1;
   while (units < kMostUnits && unit + units < region.units() && region.page(unit + units) == kNoPage &&
          region.stored(unit + units))
@@ -43,7 +42,7 @@ bool Withdrawal::fill(const Region& region, uint64_t unit, uint64_t* next) {
   OwnVector<std::byte> bytes(run * kUnit);
   *next = unit + run;
   return store_->read_aside(slot, run, bytes.data()) &&
-         mapper_->fill(region.address(unit), bytes.data(), run).ok();
+         mapper_->place(region.address(unit), bytes.data(), run, true).ok();
 }
 
 }  // namespace tasuki::pager

@@ -18,21 +18,11 @@
 namespace tasuki::pager {
 namespace {
 
-class CopyMapper final : public Mapper {
+class CopyMapper final : public WatchingMapper {
  public:
-  CopyMapper(os::UserFault faults, bool user_mode_only)
-      : regions_(std::move(faults)), user_mode_only_(user_mode_only) {}
+  CopyMapper(os::UserFault faults, bool user_mode_only) : WatchingMapper(std::move(faults), user_mode_only) {}
   ~CopyMapper() override {
     for (const auto& [at, bytes] : pool_) os::unmap(at, bytes);
-  }
-
-  std::byte* reserve(size_t bytes, size_t alignment) override { return map_region(bytes, alignment); }
-  Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
-    return regions_.watch(at, bytes, protections_, present);
-  }
-  void release(std::byte* at, size_t bytes, bool) override {
-    regions_.release(at, bytes);
-    protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
   }
 
   // Buffers are used again and again: only as many exist as are under way at once.
@@ -96,34 +86,12 @@ class CopyMapper final : public Mapper {
     }
     faults_.wake(at, units * kUnit);
   }
-  void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
-  bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
-  Status protect(std::byte* at, size_t bytes, int protection) override {
-    return protect_region(at, bytes, protection, &protections_);
-  }
   bool leaves_in_place() const override { return true; }
-  bool fills() const override { return true; }
-  Status fill(std::byte* at, const std::byte* from, uint32_t units) override {
-    return regions_.copy_in(at, from, units, false);
-  }
-  Status forget(std::byte* at, size_t bytes, bool watched) override {
-    const Status status = watched ? regions_.forget(at, bytes) : Status();
-    if (status.ok()) protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
-    return status;
-  }
-  void refuse(const os::FaultEvent& event) override {
-    faults_.wake(address_of(event.address / kUnit), kUnit);
-  }
-
-  bool let_inherit(bool on) override { return regions_.let_inherit(on); }
 
   bool maps_protected(uint32_t) const override { return true; }
-  bool serves_kernel() const override { return !user_mode_only_; }
   const char* name() const override {
     return user_mode_only_ ? "userfaultfd (faults of user code), pages copied" : "userfaultfd, pages copied";
   }
-  size_t faults(os::FaultEvent* events, size_t max) override { return faults_.read(events, max); }
-  int descriptor() const override { return faults_.descriptor(); }
 
  private:
   // Nobody can read it where it is: its pages go elsewhere, one by one, as they may lie in several mappings,
@@ -168,9 +136,6 @@ class CopyMapper final : public Mapper {
     return {};
   }
 
-  UserfaultRegions regions_;
-  os::UserFault& faults_ = regions_.faults();
-  bool user_mode_only_;
   RunSet free_;
   std::vector<std::pair<std::byte*, size_t>> pool_;
   std::vector<uint8_t> present_;

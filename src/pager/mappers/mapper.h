@@ -2,12 +2,11 @@
 // disappeared can be neither read nor written, and a page that appears is complete.
 //
 //   move   userfaultfd and UFFDIO_MOVE (Linux 6.8): physical pages change their address; nothing is copied or
-// cleared
+//          cleared
 //   copy   userfaultfd with write protection (Linux 5.7): UFFDIO_COPY in; protect, send from where it is,
-// then discard
+//          then discard
 //   sigbus as move, but the thread that faults serves itself, in the handler of SIGBUS; small pages come as
-// with copy,
-//          and leave many at once while they are clean
+//          with copy, and leave many at once while they are clean
 //   signal SIGSEGV and a memory file mapped twice: where userfaultfd is not permitted
 //
 // Ways that lose data, seen: copying a page and then discarding it (a write in between is lost); mprotect and
@@ -16,6 +15,7 @@
 // One thread at a time calls all of it but place() (threads/turn.h). Lengths are in units of 4 KiB.
 #pragma once
 
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -105,18 +105,17 @@ class Mapper {
   // (madvise), a zero unit takes its place, and the result is true.
   virtual bool wake(std::byte* at, uint32_t units) = 0;
 
-  // As map(), of bytes that are read where they are; beside all other calls. Only of pages of so many units
-  // that it can do that with.
+  // As map(), of bytes that are read where they are; beside all other calls. ENOTSUP: not this way. places():
+  // is that the best way for pages of so many units?
   virtual bool places(uint32_t) const { return false; }
-  virtual Status place(std::byte*, const std::byte*, uint32_t, bool) const { return {}; }
+  virtual Status place(std::byte*, const std::byte*, uint32_t, bool) const {
+    return Status::error(ENOTSUP, "pages come by buffers only");
+  }
 
   // From now on children of fork have what is present of watched regions, or have no such regions. What is
   // absent is zeros to them, which nobody notices. False: they never have any.
   virtual bool let_inherit(bool) { return false; }
 
-  // Units that are absent have these bytes from now on, whoever needs their memory; where fills() says so.
-  virtual bool fills() const { return false; }
-  virtual Status fill(std::byte*, const std::byte*, uint32_t) { return {}; }
   // A region of which nothing is away is ordinary memory from now on, with the protections that it has.
   virtual Status forget(std::byte* at, size_t bytes, bool watched) = 0;
 

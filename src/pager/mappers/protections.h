@@ -3,10 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <iterator>
 
-#include "pager/own_memory.h"
+#include "pager/run_set.h"
 
 namespace tasuki::pager {
 
@@ -15,67 +15,40 @@ class Protections {
   // A union of these, which are the kernel's PROT_*.
   static constexpr int kNone = 0, kRead = 1, kWrite = 2, kExecute = 4, kUsual = kRead | kWrite;
 
-  bool any() const { return !runs_.empty(); }
+  bool any() const { return any_; }
   int of(uint64_t unit) const {
-    if (runs_.empty()) [[likely]]
-      return kUsual;
-    const auto at = run_of(unit);
-    return at != runs_.end() ? at->second.protection : kUsual;
+    for (size_t p = 0; any_ && p < sets_.size(); p++)
+      if (sets_[p].has(unit)) return static_cast<int>(p);
+    return kUsual;
   }
   bool usual(uint64_t unit) const { return of(unit) == kUsual; }
 
   void set(uint64_t first, uint64_t count, int protection) {
-    if (count == 0 || (runs_.empty() && protection == kUsual)) return;
-    split(first);
-    split(first + count);
-    runs_.erase(runs_.lower_bound(first), runs_.lower_bound(first + count));
-    if (protection == kUsual) return;
-    const auto added = runs_.insert_or_assign(first, Run{count, protection}).first;
-    join(added);
-    if (added != runs_.begin()) join(std::prev(added));
+    if (!any_ && protection == kUsual) return;
+    for (RunSet& set : sets_) set.subtract(first, count);
+    if (protection != kUsual) sets_[static_cast<size_t>(protection)].unite(first, count);
+    any_ = std::any_of(sets_.begin(), sets_.end(), [](const RunSet& set) { return set.total() > 0; });
   }
 
-  // Is there a unit in the range that is not as usual?
+  // Is there a unit in the range that is not as usual? That has this protection, which is not the usual one?
   bool any_in(uint64_t first, uint64_t count) const {
-    if (runs_.empty()) return false;
-    if (run_of(first) != runs_.end()) return true;
-    const auto next = runs_.lower_bound(first);
-    return next != runs_.end() && next->first < first + count;
+    return any_ && std::any_of(sets_.begin(), sets_.end(),
+                               [&](const RunSet& set) { return set.meets(first, count); });
+  }
+  bool any_in(uint64_t first, uint64_t count, int protection) const {
+    return any_ && sets_[static_cast<size_t>(protection)].meets(first, count);
+  }
+  // What all of them have; -1: not the same.
+  int of_all(uint64_t first, uint64_t count) const {
+    const int one = of(first);
+    const bool all =
+        one == kUsual ? !any_in(first, count) : sets_[static_cast<size_t>(one)].covers(first, count);
+    return all ? one : -1;
   }
 
  private:
-  struct Run {
-    uint64_t count;
-    int protection;
-  };
-  using Runs = OwnMap<uint64_t, Run>;  // by the first unit
-
-  Runs::const_iterator run_of(uint64_t unit) const {
-    auto at = runs_.upper_bound(unit);
-    if (at == runs_.begin()) return runs_.end();
-    --at;
-    return unit < at->first + at->second.count ? at : runs_.end();
-  }
-  // No run reaches across the beginning of the unit.
-  void split(uint64_t unit) {
-    auto at = runs_.lower_bound(unit);
-    if (at == runs_.begin()) return;
-    --at;
-    const uint64_t end = at->first + at->second.count;
-    if (end <= unit) return;
-    at->second.count = unit - at->first;
-    runs_.emplace(unit, Run{end - unit, at->second.protection});
-  }
-  void join(Runs::iterator at) {
-    const auto next = std::next(at);
-    if (next == runs_.end() || next->first != at->first + at->second.count ||
-        next->second.protection != at->second.protection)
-      return;
-    at->second.count += next->second.count;
-    runs_.erase(next);
-  }
-
-  Runs runs_;
+  std::array<RunSet, 8> sets_;  // by protection; that of the usual one stays empty
+  bool any_ = false;
 };
 
 }  // namespace tasuki::pager

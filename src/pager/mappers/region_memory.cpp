@@ -8,6 +8,7 @@
 #include <string>
 
 #include "os/memory/mapping.h"
+#include "os/memory/memory_file.h"
 #include "os/memory/userfault.h"
 
 namespace tasuki::pager {
@@ -39,18 +40,7 @@ void prepare_region(std::byte* at, size_t bytes) {
 }
 
 void Mapper::clear(std::byte* at, uint32_t units) {
-  if (madvise(at, units * kUnit, MADV_DONTNEED) == 0) return;
-  os::unlock(at, units * kUnit);
-  madvise(at, units * kUnit, MADV_DONTNEED);
-}
-
-Status protect_region(std::byte* at, size_t bytes, int protection, Protections* protections) {
-  static_assert(Protections::kRead == PROT_READ && Protections::kWrite == PROT_WRITE &&
-                Protections::kExecute == PROT_EXEC);
-  if (!os::protect(at, bytes, protection))
-    return Status::error(errno, std::string("mprotect: ") + strerror(errno));
-  protections->set(unit_of(at), bytes / kUnit, protection);
-  return {};
+  os::discard_unlocked(at, units * kUnit);
 }
 
 uint32_t take_units(RunSet* free, uint32_t units, bool zero, Pieces* pieces) {
@@ -143,6 +133,26 @@ bool UserfaultRegions::let_inherit(bool on) const {
 
 void UserfaultRegions::unlock() const {
   for (const auto& [at, bytes] : watched_) os::unlock(at, bytes);
+}
+
+void WatchingMapper::release(std::byte* at, size_t bytes, bool) {
+  regions_.release(at, bytes);
+  protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
+}
+
+Status WatchingMapper::forget(std::byte* at, size_t bytes, bool watched) {
+  const Status status = watched ? regions_.forget(at, bytes) : Status();
+  if (status.ok()) protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
+  return status;
+}
+
+Status WatchingMapper::protect(std::byte* at, size_t bytes, int protection) {
+  static_assert(Protections::kRead == PROT_READ && Protections::kWrite == PROT_WRITE &&
+                Protections::kExecute == PROT_EXEC);
+  if (!os::protect(at, bytes, protection))
+    return Status::error(errno, std::string("mprotect: ") + strerror(errno));
+  protections_.set(unit_of(at), bytes / kUnit, protection);
+  return {};
 }
 
 }  // namespace tasuki::pager

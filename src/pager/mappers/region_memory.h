@@ -21,9 +21,6 @@ std::byte* map_region(size_t bytes, size_t alignment);
 // that are away as zeros and gets SIGSEGV this way; none in core files, which would have zeros for them too.
 void prepare_region(std::byte* at, size_t bytes);
 
-// mprotect of a range, as Mapper says.
-Status protect_region(std::byte* at, size_t bytes, int protection, Protections* protections);
-
 // Appends free units as buffers, until there are as many or none is left; how many are missing. And back.
 uint32_t take_units(RunSet* free, uint32_t units, bool zero, Pieces* pieces);
 void give_units(Pieces* pieces, RunSet* free);
@@ -51,6 +48,38 @@ class UserfaultRegions {
  private:
   os::UserFault faults_;
   std::map<std::byte*, size_t> watched_;
+};
+
+// What the mappers that have a userfaultfd do alike.
+class WatchingMapper : public Mapper {
+ public:
+  std::byte* reserve(size_t bytes, size_t alignment) override { return map_region(bytes, alignment); }
+  Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
+    return regions_.watch(at, bytes, protections_, present);
+  }
+  void release(std::byte* at, size_t bytes, bool watched) override;
+  Status forget(std::byte* at, size_t bytes, bool watched) override;
+  Status place(std::byte* at, const std::byte* from, uint32_t units, bool writable) const override {
+    return regions_.copy_in(at, from, units, !writable);
+  }
+  void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
+  bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
+  Status protect(std::byte* at, size_t bytes, int protection) override;
+  void refuse(const os::FaultEvent& event) override {
+    faults_.wake(address_of(event.address / kUnit), kUnit);
+  }
+  bool let_inherit(bool on) override { return regions_.let_inherit(on); }
+  bool serves_kernel() const override { return !user_mode_only_; }
+  size_t faults(os::FaultEvent* events, size_t max) override { return faults_.read(events, max); }
+  int descriptor() const override { return faults_.descriptor(); }
+
+ protected:
+  WatchingMapper(os::UserFault faults, bool user_mode_only)
+      : regions_(std::move(faults)), user_mode_only_(user_mode_only) {}
+
+  UserfaultRegions regions_;
+  os::UserFault& faults_ = regions_.faults();
+  const bool user_mode_only_;
 };
 
 }  // namespace tasuki::pager

@@ -233,9 +233,10 @@ class SignalMapper final : public Mapper {
     const auto page = mapped_.lower_bound(at);
     if (page != mapped_.end() && page->first < at + bytes)
       return Status::error(EBUSY, "a part of it is here");
-    for (size_t i = 0; i < bytes; i += kUnit)
-      if (const int protection = protections_.of(unit_of(at + i)); protection != Protections::kNone)
-        os::protect(at + i, kUnit, protection);
+    for (uint64_t unit = unit_of(at), end = unit + bytes / kUnit, next; unit < end; unit = next) {
+      for (next = unit + 1; next < end && protections_.of(next) == protections_.of(unit);) next++;
+      os::protect(address_of(unit), (next - unit) * kUnit, protections_.of(unit));
+    }
     forget_range(at);
     protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
     wake_range(at, bytes);

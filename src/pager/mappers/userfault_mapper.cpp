@@ -48,22 +48,13 @@ std::string error_text(const char* what, int error) {
   return std::string("userfaultfd: ") + what + ": " + strerror(error);
 }
 
-class UserfaultMapper : public Mapper {
+class UserfaultMapper : public WatchingMapper {
  public:
   // With `scattered` small pages are copied, and dropped together while they are clean.
   UserfaultMapper(os::UserFault faults, bool user_mode_only, std::optional<os::Scattered> scattered = {})
-      : regions_(std::move(faults)), user_mode_only_(user_mode_only), scattered_(std::move(scattered)) {}
+      : WatchingMapper(std::move(faults), user_mode_only), scattered_(std::move(scattered)) {}
   ~UserfaultMapper() override {
     for (const auto& [at, bytes] : arena_) os::unmap(at, bytes);
-  }
-
-  std::byte* reserve(size_t bytes, size_t alignment) override { return map_region(bytes, alignment); }
-  Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
-    return regions_.watch(at, bytes, protections_, present);
-  }
-  void release(std::byte* at, size_t bytes, bool) override {
-    regions_.release(at, bytes);
-    protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
   }
 
   bool take(uint32_t units, uint64_t in_use, Pieces* pieces) override {
@@ -112,9 +103,6 @@ class UserfaultMapper : public Mapper {
   Status remap(std::byte* at, Pieces* pieces, bool writable) override { return map(at, pieces, writable); }
 
   bool places(uint32_t units) const override { return copies(units); }
-  Status place(std::byte* at, const std::byte* from, uint32_t units, bool writable) const override {
-    return regions_.copy_in(at, from, units, !writable);
-  }
 
   uint32_t most_dropped() const override { return scattered_ ? kMostDropped : 0; }
   Status drop(Dropped* pages, size_t count) override {
@@ -131,38 +119,21 @@ class UserfaultMapper : public Mapper {
     return Status::error(errno, error_text("a page cannot be changed", errno));
   }
   void discard(std::byte*, uint32_t, Pieces* pieces) override { give(pieces); }
-  void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
 
-  bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
   Status protect(std::byte* at, size_t bytes, int protection) override {
     forked_ = true;  // what cannot be written to was not made this process's own
-    return protect_region(at, bytes, protection, &protections_);
-  }
-  bool fills() const override { return true; }
-  Status fill(std::byte* at, const std::byte* from, uint32_t units) override {
-    return regions_.copy_in(at, from, units, false);
-  }
-  Status forget(std::byte* at, size_t bytes, bool watched) override {
-    const Status status = watched ? regions_.forget(at, bytes) : Status();
-    if (status.ok()) protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
-    return status;
-  }
-  void refuse(const os::FaultEvent& event) override {
-    faults_.wake(address_of(event.address / kUnit), kUnit);
+    return WatchingMapper::protect(at, bytes, protection);
   }
   bool let_inherit(bool on) override {
     forked_ = true;
-    return regions_.let_inherit(on);
+    return WatchingMapper::let_inherit(on);
   }
 
   bool maps_protected(uint32_t units) const override { return copies(units); }
   uint64_t free_units() const override { return full_.total() + fresh_.total(); }
-  bool serves_kernel() const override { return !user_mode_only_; }
   const char* name() const override {
     return user_mode_only_ ? "userfaultfd (faults of user code), pages moved" : "userfaultfd, pages moved";
   }
-  size_t faults(os::FaultEvent* events, size_t max) override { return faults_.read(events, max); }
-  int descriptor() const override { return faults_.descriptor(); }
 
  private:
   bool copies(uint32_t units) const { return scattered_ && units <= kMostCopied; }
@@ -293,26 +264,29 @@ class UserfaultMapper : public Mapper {
 
   // mremap takes pages of one mapping only: if that fails, one after the other.
   Status unmap_protected(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) {
-    Status left = take_protected(at, units, pieces, changed);
-    if (left.err() != EXDEV || units == 1) return left.err() == EXDEV ? Status::error(EBUSY, "pinned") : left;
-    left = {};
-    for (uint32_t i = 0; i < units && left.ok(); i++) {
+    if (std::byte* const away = take_away(at, units)) return leave_by(away, units, at, pieces, changed);
+    for (uint32_t i = 0; i < units; i++) {
       Pieces one;
-      left = take_protected(at + i * kUnit, 1, &one, changed);
-      if (left.err() == EXDEV) left = Status::error(EBUSY, "too many mappings");
-      if (left.ok()) pieces->push_back(one.front());
+      std::byte* const away = take_away(at + i * kUnit, 1);
+      const Status left = away != nullptr ? leave_by(away, 1, at + i * kUnit, &one, changed)
+                                          : Status::error(EBUSY, "too many mappings");
+      if (left.ok()) {
+        pieces->push_back(one.front());
+        continue;
+      }
+      const Status back = left.err() == EBUSY ? regions_.copy_in(at, *pieces, false) : left;
+      give(pieces);
+      return back.ok() ? left : back;
     }
-    if (left.err() != EBUSY) return left;
-    const Status back = regions_.copy_in(at, *pieces, false);
-    give(pieces);
-    return back.ok() ? left : back;
+    return {};
+  }
+  static std::byte* take_away(std::byte* at, uint32_t units) {
+    return static_cast<std::byte*>(os::take_pages(at, units * kUnit));
   }
 
-  // EXDEV: nothing has happened, as this is more than one mapping, or there are too many.
-  Status take_protected(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) {
+  // By the address where take_away() has put them.
+  Status leave_by(std::byte* away, uint32_t units, std::byte* at, Pieces* pieces, bool* changed) {
     const size_t bytes = units * kUnit;
-    auto* const away = static_cast<std::byte*>(os::take_pages(at, bytes));
-    if (away == nullptr) return Status::error(EXDEV, "more than one mapping");
     os::unlock(away, bytes);
     const Status left = os::protect(away, bytes, PROT_READ | PROT_WRITE)
                             ? move_out(away, units, pieces, changed)
@@ -322,7 +296,7 @@ class UserfaultMapper : public Mapper {
     return left;
   }
 
-  // What take_protected() has begun, when one of the units stays. EBUSY if nothing is lost.
+  // What leave_by() has begun, when one of the units stays. EBUSY if nothing is lost.
   Status put_back(std::byte* away, size_t bytes, std::byte* at, Pieces* pieces) {
     Status back = pieces->empty() ? Status() : faults_.add_missing(away, bytes);
     if (back.ok()) back = move_in(away, pieces);
@@ -405,9 +379,6 @@ class UserfaultMapper : public Mapper {
     for (const auto& [at, bytes] : arena_) os::unlock(at, bytes);
   }
 
-  UserfaultRegions regions_;
-  os::UserFault& faults_ = regions_.faults();
-  bool user_mode_only_;
   bool forked_ = false;  // the process has children that may share its pages
   std::optional<os::Scattered> scattered_;
   RunSet full_, fresh_, hollow_;

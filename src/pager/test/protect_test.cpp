@@ -127,8 +127,8 @@ TEST_P(Protecting, ResidentPagesThatMayNotBeAccessedLeave) {
   for (int i = 0; i < 3; i++) number_units(others, 1000);
   EXPECT_GT(running->stats().bytes_out, 900 * kUnit);
   ASSERT_TRUE(protect(running, words, 0, 100, PROT_READ).ok());
-  for (uint64_t unit = 0; unit < 100; unit++) ASSERT_EQ(words[unit * kWords], unit);
-  for (uint64_t unit = 0; unit < 1000; unit++) ASSERT_EQ(others[unit * kWords], unit);
+  expect_numbers(words, 0, 100);
+  expect_numbers(others, 0, 1000);
 }
 
 TEST_P(Protecting, AsLongAsEverythingFits) {
@@ -149,7 +149,7 @@ TEST_P(Protecting, AsLongAsEverythingFits) {
     EXPECT_TRUE(writable(words + 31 * kWords));
   }
   ASSERT_TRUE(protect(running, words, 0, 50, PROT_READ | PROT_WRITE).ok());
-  for (uint64_t unit = 0; unit < 50; unit++) ASSERT_EQ(words[unit * kWords], unit);
+  expect_numbers(words, 0, 50);
 }
 
 TEST_P(Protecting, CodeRunsWhereItMay) {
@@ -228,8 +228,7 @@ TEST_P(Protecting, ForkedChildrenHaveItToo) {
   }
   running->after_fork();
   ASSERT_TRUE(protect(running, words, 0, 400, PROT_READ | PROT_WRITE).ok());
-  for (int i = 0; i < 2; i++)
-    for (uint64_t unit = 0; unit < 400; unit++) ASSERT_EQ(words[unit * kWords], unit);
+  for (int i = 0; i < 2; i++) expect_numbers(words, 0, 400);
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status));
@@ -280,7 +279,7 @@ TEST_P(Protecting, WhatADeviceUsesStaysWhereItIs) {
   const uint64_t page = physical_page(words + 51 * kWords);
   for (const int protection : {PROT_READ, PROT_NONE, PROT_READ | PROT_EXEC}) {
     ASSERT_TRUE(protect(running, words, 0, 100, protection).ok());
-    for (uint64_t unit = 100; unit < 400; unit++) ASSERT_EQ(words[unit * kWords], unit);
+    expect_numbers(words, 100, 400);
     EXPECT_EQ(physical_page(words + 51 * kWords), page);
     for (const uint64_t unit : {10, 50, 51, 53}) {
       EXPECT_EQ(readable(words + unit * kWords), protection != PROT_NONE);
@@ -289,8 +288,7 @@ TEST_P(Protecting, WhatADeviceUsesStaysWhereItIs) {
   }
   ring = os::Fd();
   ASSERT_TRUE(protect(running, words, 0, 100, PROT_READ | PROT_WRITE).ok());
-  for (int round = 0; round < 2; round++)
-    for (uint64_t unit = 0; unit < 400; unit++) ASSERT_EQ(words[unit * kWords], unit);
+  for (int round = 0; round < 2; round++) expect_numbers(words, 0, 400);
 }
 
 Options pages_of(Faults way, uint64_t units, uint64_t local = 128) {
@@ -314,7 +312,7 @@ TEST_P(Protecting, DividedPagesKeepThePinsOfTheirOwnUnits) {
     ASSERT_TRUE(protect(running, words, page + 4, 4, PROT_READ | PROT_WRITE).ok());
     running->unpin(words + page * kWords, all);
   }
-  for (uint64_t unit = 0; unit < 400; unit++) ASSERT_EQ(words[unit * kWords], unit);
+  expect_numbers(words, 0, 400);
 }
 
 TEST_P(Protecting, PinsBeforeAnythingIsWatchedLeaveGuardsAlone) {
@@ -400,7 +398,7 @@ TEST_P(Protecting, PagesOverSeveralMappingsLeave) {
         ASSERT_EQ(words[unit * kWords], unit % 20 < 12 ? unit : 0);
         ASSERT_EQ(locked[unit * kWords], unit);
       }
-    for (uint64_t unit = kUnits / 2; unit < kUnits; unit++) ASSERT_EQ(locked[unit * kWords], unit);
+    expect_numbers(locked, kUnits / 2, kUnits);
     EXPECT_LE(running->stats().resident_bytes, 128 * kUnit) << protection;
   }
 }
@@ -449,7 +447,7 @@ TEST_P(Protecting, RegionsLeaveWithTheirContents) {
   }
   auto* others = running.allocate(400 * kUnit);
   number_units(others, 400);
-  for (uint64_t unit = 0; unit < 400; unit++) ASSERT_EQ(others[unit * kWords], unit);
+  expect_numbers(others, 0, 400);
   EXPECT_LE(running->stats().resident_bytes, 128 * kUnit);
   for (uint64_t unit = 0; unit < 20; unit++) ASSERT_EQ(readable(few + unit * kWords), unit != 5);
   EXPECT_EQ(away.err(), signals ? EBUSY : 0);

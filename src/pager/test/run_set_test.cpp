@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <vector>
 
 namespace tasuki::pager {
 namespace {
@@ -173,6 +174,26 @@ TEST(RunSetInParts, EveryUnitOnceAndAsItIs) {
     }
     ASSERT_EQ(set.total(), model.size());
     ASSERT_EQ(set.has(first), model.contains(first));
+  }
+}
+
+TEST(RunSetRanges, AreInAsAWholeOrNotAtAll) {
+  std::mt19937_64 random(5);
+  RunSet set;
+  std::vector<bool> model(kUnits + 50);
+  for (int round = 0; round < 3000; round++) {
+    const uint64_t first = random() % kUnits, count = 1 + random() % 40;
+    const auto begin = model.begin() + static_cast<ptrdiff_t>(first),
+               end = begin + static_cast<ptrdiff_t>(count);
+    ASSERT_EQ(set.covers(first, count), std::find(begin, end, false) == end);
+    ASSERT_EQ(set.meets(first, count), std::find(begin, end, true) != end);
+    const bool in = random() % 2 == 0;
+    if (in)
+      set.unite(first, count);
+    else
+      set.subtract(first, count);
+    std::fill(begin, end, in);
+    ASSERT_EQ(set.total(), static_cast<uint64_t>(std::count(model.begin(), model.end(), true)));
   }
 }
 

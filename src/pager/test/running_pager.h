@@ -89,6 +89,10 @@ inline void number_units(uint64_t* words, uint64_t units) {
   for (uint64_t u = 0; u < units; u++) words[u * kUnit / 8] = u;
 }
 
+inline void expect_numbers(const uint64_t* words, uint64_t first, uint64_t end) {
+  for (uint64_t u = first; u < end; u++) ASSERT_EQ(words[u * kUnit / 8], u);
+}
+
 // Threads that add one to random words of shared pages, many more than are local. Each visit of a page makes
 // a few increments, so that pages leave between two of them often enough and the test ends.
 inline void hammer(uint64_t* words, uint64_t units, int threads, uint64_t total) {

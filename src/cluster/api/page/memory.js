@@ -26,7 +26,8 @@ bar("The program's threads", "", [["waiting for the previous swap", of.wait_prev
   ["other waiting", waited - known, "var(--c9)"], ["running", Math.max(0, D.seconds * Math.max(1, D.threads.length) - waited), "var(--c2)"]]);
 bar("The pager", "Time of its steps; transfers overlap.",
   [["pages coming in", of.in, "var(--c1)"], ["pages going out", of.out, "var(--c4)"], ["mapping", of.map, "var(--c0)"]]);
-section("Counters", "").append(facts([["time", timeText(D.seconds)], ["local memory", bytesText(D.memory.local_bytes)], ["local beside it", bytesText(D.memory.beside_bytes)],
+section("Counters", "").append(facts([["time", timeText(D.seconds)], ["local memory", bytesText(D.memory.local_bytes)],
+  ["local beside it", bytesText(D.memory.beside_bytes)],
   [D.disk ? "room beyond it" : "lent by servers", bytesText(D.memory.server_bytes)], ["faults", D.faults.all],
   ["first touches (nothing travels)", D.faults.first_touches],
   ["rescued while leaving", D.faults.rescues], ["first writes to a page the server has", D.faults.write_faults],
