@@ -6,7 +6,8 @@
 The folder is a checkout's test/mpi in which `configure` and `make` have been run with the compilers of that MPI; here nothing is
 downloaded or built. What to run is read from the suite's own lists (testlist, testlist.dtp): programs, ranks, arguments, environment,
 time limits, the version of MPI that a program needs. Each test runs once plainly and once behind `tasuki run`; where the two say
-different things both run again, --rounds times. A difference is an outcome behind `tasuki run` that no plain run had. One line each:
+different things both run again, --rounds times. With --two-hosts the ranks are on two hosts in turns, which are network namespaces of this
+machine (exit code 77 where these are not permitted). A difference is an outcome behind `tasuki run` that no plain run had. One line each:
 
     errors/pt2pt/truncmsg2 2: plain passed x3; tasuki exit 1 x3
 
@@ -15,15 +16,19 @@ Exit code: 0 no difference, 1 differences.
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
+import types
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "test"))
+sys.path[:0] = [os.path.join(ROOT, "test"), os.path.join(ROOT, "test", "task")]
 import mpi_run  # noqa: E402  how programs are started and hung ones ended is the same for the project's own tests
+import test_hosts  # noqa: E402  the hosts
 
 # Quick and telling folders first.
 FOLDERS = ["errors", "pt2pt", "part", "datatype", "comm", "attr", "topo", "session", "threads", "rma", "coll", "f77", "f90", "f08"]
@@ -84,9 +89,9 @@ def name_of(test, options):
 
 
 def command_of(test, tasuki, options):
-    command = [options.mpirun]
+    command = [options.mpirun] + options.launch
     if options.mpi == "openmpi":
-        command.append("--oversubscribe")
+        command += ["--oversubscribe"] + (["--map-by", "node"] if options.two_hosts else [])
     command += ["-n", str(test.ranks)]
     if tasuki:
         command += [options.tasuki, "run"]
@@ -99,6 +104,7 @@ def run_once(test, tasuki, options):
     env = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI")}
     if os.getuid() == 0:
         env["OMPI_ALLOW_RUN_AS_ROOT"] = env["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    env.update(options.launch_env)
     env.update(pair.partition("=")[::2] for pair in test.environment + (options.set if tasuki else []))
     process = subprocess.Popen(command_of(test, tasuki, options), env=env, cwd=os.path.dirname(program),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
@@ -157,9 +163,12 @@ def main():
     parser.add_argument("--default-limit", type=int, default=180, help="seconds for a test whose list names no limit")
     parser.add_argument("--longest", type=int, default=600, help="no test gets more seconds than that")
     parser.add_argument("--memory", type=float, default=4, help="GB that a test may need")
+    parser.add_argument("--two-hosts", action="store_true", help="rank 0 on one host, rank 1 on the other, and so on")
     parser.add_argument("--jobs", type=int, default=1, help="tests at a time")
     parser.add_argument("--verbose", action="store_true", help="also a line for each test, and what a differing one printed")
     options = parser.parse_args()
+    if options.two_hosts:
+        test_hosts.enter_first_host()
     options.suite = os.path.abspath(options.suite)
     options.tasuki = os.path.abspath(options.tasuki)
     options.mpirun = options.mpirun or f"/usr/bin/mpirun.{options.mpi}"
@@ -179,6 +188,29 @@ def main():
     if not tests:
         parser.error(f"nothing to run in {options.suite}: is the suite built, and are --folders right?")
 
+    with hosts(options):
+        return run_all(tests, left_out, options)
+
+
+@contextlib.contextmanager
+def hosts(options):
+    """What the launcher and the ranks are to be told, while there are two hosts."""
+    options.launch, options.launch_env = [], {}
+    if not options.two_hosts:
+        yield
+        return
+    # In a folder that both see: /dev/shm is each one's own.
+    with tempfile.TemporaryDirectory() as directory:
+        host = test_hosts.SecondHost(directory, seconds=1_000_000)
+        try:
+            job = types.SimpleNamespace(launcher=options.mpi, env=options.launch_env)
+            options.launch = test_hosts.launch_options(job, host, ranks=(1, 1))
+            yield
+        finally:
+            host.end()
+
+
+def run_all(tests, left_out, options):
     started = time.monotonic()
     differences, failed_plainly = 0, 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

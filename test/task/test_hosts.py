@@ -45,8 +45,8 @@ def enter_first_host():
 
 
 class SecondHost:
-    def __init__(self, directory):
-        script = SETUP.format(name="tasuki-b") + " && echo ready && exec sleep 600"
+    def __init__(self, directory, seconds=600):
+        script = SETUP.format(name="tasuki-b") + f" && echo ready && exec sleep {seconds}"
         self.process = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "sh", "-c", script],
                                         stdout=subprocess.PIPE, text=True)
         check(self.process.stdout.readline() == "ready\n", "the second host")
