@@ -44,7 +44,9 @@ int dlm_startup(int* argc, char*** argv);
 int dlm_shutdown(void);
 
 /** Allocates `bytes` bytes of cluster memory: filled with zeros, aligned to 64 bytes or more. No page
- * travels before it is evicted for the first time. Any thread may call it.
+ * travels before it is evicted for the first time. Below 4096 bytes allocations share pages, and take 40 ns
+ * instead of 70 us; use dlm_aligned_alloc(4096, bytes) for what is to be protected or kept local by itself.
+ * Any thread may call it.
  *
  * @return the address; NULL for 0 bytes; NULL with errno ENOMEM if the cluster has no room, and before
  *        dlm_startup() and after dlm_shutdown() */

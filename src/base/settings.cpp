@@ -136,6 +136,11 @@ constexpr Setting kSettings[] = {
     {"TASUKI_MEM_MMAP", SettingKind::choice, "auto", "auto|on|off",
      "tasuki mem: do private anonymous mappings that the program itself makes (mmap) go to cluster memory, "
      "too? auto: yes, if the pager can serve page faults inside the kernel."},
+    {"TASUKI_MEM_SMALL", SettingKind::choice, "auto", "auto|on|off",
+     "tasuki mem: do small allocations go to cluster memory, too? auto: yes, once what the program has in "
+     "local memory beside it has grown by an eighth of --local, if the pager can serve page faults inside "
+     "the "
+     "kernel and forked children can read cluster memory; on: from the beginning."},
 };
 
 const Setting* find(std::string_view name) {

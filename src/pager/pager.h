@@ -134,6 +134,8 @@ class Pager {
   // blocked ends it. False: a child has none (faults by SIGSEGV, servers that are reached by messages,
   // everything is local), and the other two are not called. Errors: what userfaultfd refuses.
   virtual bool before_fork() { return false; }
+  // Do children of fork() have cluster memory?
+  virtual bool children_read() const { return false; }
   virtual void after_fork() {}
   virtual Status after_fork_in_child() { return {}; }
 

@@ -183,8 +183,20 @@ def java(options):
 
 
 def small(options):
+    """small objects go to cluster memory once there are many of them"""
+    return Case([f"{options.programs}/mem_nodes"], local=12)
+
+
+def objects(what, **more):
+    def case(options):
+        settings = ["--small", "on"] if options.launcher == "double" else []
+        return Case([f"{options.programs}/mem_objects", what], settings=settings, **more)
+    return case
+
+
+def small_off(options):
     """what the limit does not hold for is told"""
-    return Case([f"{options.programs}/mem_nodes", "300000"], swaps=False,
+    return Case([f"{options.programs}/mem_nodes", "300000"], swaps=False, settings=["--small", "off"],
                 says=re.compile(r"mem_nodes had \d\d+ MiB of local memory beside the 8 MiB of --local"))
 
 
@@ -317,7 +329,7 @@ def plugin(options):
 
 
 def loading(options):
-    return Case([f"{options.programs}/mem_loading", f"{options.programs}/mem_loading_library.so"])
+    return Case([f"{options.programs}/mem_loading", f"{options.programs}/mem_loading_library.so"], says=re.compile(""))  # what is local is told
 
 
 def ends(what, **more):
@@ -344,10 +356,15 @@ def file_limit(options):
                 stdout="Cannot allocate memory after some: 0\nagain: 0\ndone full\n", says="the limit of file sizes (ulimit -f) is below")
 
 
-CASES = {f.__name__: f for f in (small, node, java, sort, xz, zstd, bzip2, numpy, multiprocessing, missing, incomplete, static, child, child_far, mpi_program, each_rank, each_rank_faults, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
+CASES = {f.__name__: f for f in (small, small_off, node, java, sort, xz, zstd, bzip2, numpy, multiprocessing, missing, incomplete, static, child, child_far, mpi_program, each_rank, each_rank_faults, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
                                  script_exec, threads, handlers, loading, plugin, preload, file_limit)}
 CASES.update({
     "sizes": allocations("sizes"),
+    "small_on": allocations("sizes", settings=["--small", "on"]),
+    "small_io": allocations("io", settings=["--small", "on"]),
+    "objects": objects("all", local=12),
+    "objects_kernel": objects("kernel"),
+    "objects_forks": objects("forks"),
     "concurrent": allocations("threads"),
     "forks": allocations("forks"),
     "maps": allocations("maps", settings=["--mmap", "on"]),
@@ -356,7 +373,7 @@ CASES.update({
     "protects": allocations("protects", settings=["--mmap", "on"]),
     "protects_alone": allocations("protects_alone", settings=["--mmap", "on"]),
     # Told although nothing is in cluster memory.
-    "small_only": allocations("small", swaps=False, says=re.compile(r"mem_allocations had \d+ MiB of local memory beside the 8 MiB")),
+    "small_only": allocations("small", swaps=False, settings=["--small", "off"], says=re.compile(r"mem_allocations had \d+ MiB of local memory beside the 8 MiB")),
     "maps_off": allocations("maps", settings=["--mmap", "off"], swaps=False),
     "threshold": allocations("io", settings=["--threshold", "1GiB"], swaps=False),
     "io": allocations("io"),

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cluster/api/runtime.h"
+#include "cluster/heap/small_heap.h"
 #include "cluster/wrappers/pinning.h"
 #include "tasuki/dlm.h"
 
@@ -43,22 +44,75 @@ void* handed_out(const Result<void*>& p, size_t bytes) {
   return p.value();
 }
 
+class Regions final : public ChunkSource {
+ public:
+  void* take(size_t bytes) override {
+    pager::Pager* const pager = running();
+    return pager != nullptr ? handed_out(pager->allocate(bytes, kChunkAlignment, 0), bytes) : nullptr;
+  }
+  bool give(void* chunk) override {
+    pager::Pager* const pager = running();
+    if (pager == nullptr) return false;
+    forget_allocation(chunk, pager->size_of(chunk));
+    return pager->free(chunk).ok();
+  }
+  bool discard(void* p, size_t bytes) override {
+    pager::Pager* const pager = running();
+    return pager != nullptr && pager->discard(p, bytes).ok();
+  }
+
+ private:
+  static constexpr size_t kChunkAlignment = size_t{2} << 20;
+};
+
+// Objects that share pages; others begin with a page of their own. Never destroyed: destructors of static
+// objects come late.
+constexpr size_t kMostShared = 4095;
+constexpr unsigned kArenas = 8;
+SmallHeap& heap() {
+  static SmallHeap* const heap = new SmallHeap(new Regions, kArenas);
+  return *heap;
+}
+
+void* allocate_small(size_t bytes, size_t alignment) {
+  SmallHeap::Object object;
+  {
+    const InternalScope internal;  // what the heap takes for itself
+    object = heap().take(bytes, alignment);
+  }
+  if (object.p != nullptr && !object.zero) memset(object.p, 0, bytes);
+  return object.p;
+}
+
 void* allocate(const char* function, size_t bytes, size_t alignment, size_t page_bytes) {
   pager::Pager* pager = running();
   if (pager == nullptr) return unavailable(function);
   if (bytes == 0) return nullptr;
+  if (bytes <= kMostShared && alignment <= kMostShared && page_bytes == 0)
+    if (void* const p = allocate_small(bytes, alignment)) return p;
   return handed_out(pager->allocate(bytes, alignment, page_bytes), bytes);
+}
+
+[[noreturn]] void foreign(const char* function, const void* p) {
+  log(LogLevel::error, "%s: %p is not the beginning of cluster memory that is in use", function, p);
+  abort();
+}
+
+void* reallocate_small(void* old, size_t bytes) {
+  const size_t before = heap().bytes_of(old);
+  if (before == 0) foreign("dlm_realloc", old);
+  if (bytes <= before && bytes > before / 2) return old;
+  void* const p = allocate("dlm_realloc", bytes, kAlignment, 0);
+  if (p == nullptr) return nullptr;
+  memcpy(p, old, std::min(before, bytes));
+  dlm_free(old);
+  return p;
 }
 
 int answer(const Status& status) {
   if (status.ok()) return 0;
   errno = status.err();
   return -1;
-}
-
-[[noreturn]] void foreign(const char* function, const void* p) {
-  log(LogLevel::error, "%s: %p is not the beginning of cluster memory that is in use", function, p);
-  abort();
 }
 
 }  // namespace
@@ -98,6 +152,12 @@ TASUKI_EXPORT void dlm_free(void* p) {
   // Afterwards, and in a child: the memory is gone anyway; destructors of static objects may come late.
   if (p == nullptr || (pager == nullptr && Runtime::instance().started())) return;
   const int saved = errno;
+  if (heap().holds(p)) {
+    const InternalScope internal;
+    if (!heap().give(p)) foreign("dlm_free", p);
+    errno = saved;
+    return;
+  }
   const size_t bytes = pager != nullptr ? pager->size_of(p) : 0;
   if (bytes == 0) foreign("dlm_free", p);
   Runtime::instance().beside().look();
@@ -114,6 +174,7 @@ TASUKI_EXPORT void* dlm_realloc(void* old, size_t bytes) {
   }
   pager::Pager* pager = running();
   if (pager == nullptr) return unavailable("dlm_realloc");
+  if (heap().holds(old)) return reallocate_small(old, bytes);
   const size_t before = pager->size_of(old);
   const Result<void*> p = pager->reallocate(old, bytes);
   if (!p.ok() && p.status().err() == EINVAL) foreign("dlm_realloc", old);

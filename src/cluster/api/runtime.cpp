@@ -13,6 +13,7 @@
 #include "cluster/wrappers/faults.h"
 #include "cluster/wrappers/pinning.h"
 #include "os/files/output_file.h"
+#include "os/memory/mapping.h"
 #include "os/process/cpu.h"
 #include "os/process/self.h"
 #include "os/process/signals.h"
@@ -61,7 +62,12 @@ Runtime& Runtime::instance() {
 }
 
 pager::Pager* Runtime::pager() const {
-  return state_ == State::running && os::pid_of_self() == pid_ ? pager_.get() : nullptr;
+  return state_ == State::running && is_own_process() ? pager_.get() : nullptr;
+}
+
+// Without a system call where the kernel empties a page in children: each small allocation asks.
+bool Runtime::is_own_process() const {
+  return own_ != nullptr ? own_->load(std::memory_order_relaxed) : os::pid_of_self() == pid_;
 }
 
 bool Runtime::is_pager_thread() const {
@@ -73,6 +79,8 @@ void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter wr
   if (state_ != State::off) return;
   state_ = State::starting;
   pid_ = os::pid_of_self();
+  void* const page = os::map_memory(os::kPageSize);
+  if (page != nullptr && os::wipe_on_fork(page, os::kPageSize)) own_ = new (page) std::atomic<bool>(true);
   begin_ns_ = os::monotonic_ns();
   read_options_ = read;
   write_report_ = write;
@@ -238,7 +246,7 @@ void Runtime::conclude(Servers& servers, const Options& options) {
 
 void Runtime::end() {
   // The pager's thread has ended: MPI calls are still those of one thread at a time.
-  if (!abort_at_end_ || t_pager_thread || os::pid_of_self() != pid_) return;
+  if (!abort_at_end_ || t_pager_thread || !is_own_process()) return;
   log(LogLevel::info, "a memory server is lost: the MPI job ends by MPI_Abort with the program's exit code");
   fflush(nullptr);
   job_->abort(program_exit_code_);
@@ -287,7 +295,7 @@ pager::Stats Runtime::stats() {
 
 void Runtime::stop(bool exiting) {
   // exit() in the pager's own thread would wait for itself; in a forked child there is no such thread.
-  if (t_pager_thread || os::pid_of_self() != pid_) return;
+  if (t_pager_thread || !is_own_process()) return;
   const std::lock_guard lock(stopping_);
   if (state_ != State::running) return;
   detach_pager();

@@ -45,6 +45,8 @@ class Runtime {
   Beside& beside() { return beside_; }
 
  private:
+  bool is_own_process() const;
+
   enum class State { off, starting, running, failed, ended };
 
   void thread_main();
@@ -69,6 +71,7 @@ class Runtime {
   std::unique_ptr<pager::Pager> pager_;
   Beside beside_;
   pid_t pid_ = 0;
+  const std::atomic<bool>* own_ = nullptr;  // false in a forked child; nullptr: the kernel cannot do that
   int64_t begin_ns_ = 0;
   std::mutex stopping_;
 };

@@ -147,6 +147,24 @@ bool is_power_of_two(size_t n) {
 
 constexpr size_t kMostAlignment = size_t{1} << 30;  // dlm.h: dlm_aligned_alloc
 
+constinit thread_local size_t t_asked __attribute__((tls_model("initial-exec"))) = 0;
+
+// Before an allocation in local memory.
+void count_local(size_t bytes) {
+  t_asked += bytes;
+  if (t_asked < g_look_after.load(std::memory_order_relaxed) || !wants_cluster()) [[likely]]
+    return;
+  t_asked = 0;
+  look_at_small();
+}
+
+// Of a string.
+void* local_copy(size_t bytes) {
+  if (t_looking) return g_arena.take(bytes, 1);
+  count_local(bytes);
+  return local().malloc(bytes);
+}
+
 // Does an allocation of this size by this caller go to the cluster?
 bool is_large(size_t bytes, const void* caller) {
   return bytes >= g_threshold.load(std::memory_order_relaxed) && wants_cluster() &&
@@ -159,41 +177,61 @@ bool is_large(size_t bytes, const void* caller) {
   abort();
 }
 
-// realloc of a block, and of a local allocation that becomes large.
-void* move(void* p, size_t bytes, bool large) {
-  Block block;
-  if (!is_cluster(p)) {
-    if (!large) return local().realloc(p, bytes);
-    // Above the most that malloc gives there is nothing to move to.
-    if (bytes > PTRDIFF_MAX) {
-      errno = ENOMEM;
-      return nullptr;
-    }
-    void* moved = allocate(bytes, 64, Origin::malloc);
-    if (moved == nullptr) return nullptr;
-    memcpy(moved, p, std::min(local().usable_size(p), bytes));
-    local().free(p);
-    return moved;
-  }
-  if (!find_block(p, &block)) invalid_pointer("realloc", p);
-  if (large) return resize(p, bytes);
-  void* moved = local().malloc(bytes);
-  if (moved == nullptr) return nullptr;
-  memcpy(moved, p, std::min(block.bytes, bytes));
-  release(p);
-  return moved;
-}
-
-// The rest of an aligned allocation's functions.
-void* aligned(size_t alignment, size_t bytes) {
+// In cluster memory, zero-filled if asked for; a block always is.
+void* take_cluster(size_t bytes, size_t alignment, bool zero) {
   if (bytes > PTRDIFF_MAX) {
     errno = ENOMEM;
     return nullptr;
   }
-  return allocate(bytes, alignment, Origin::malloc);
+  if (takes_small(bytes, alignment)) {
+    void* const p = take_small(bytes, alignment, zero);
+    if (p != nullptr) return p;
+    // Plainly there would be room.
+    if (is_only_small(bytes)) return zero ? local().calloc(1, bytes) : local().memalign(alignment, bytes);
+  }
+  return allocate(bytes, std::max<size_t>(alignment, 64), Origin::malloc);
+}
+
+// Of malloc's: how many bytes of an allocation can be used; 0: none begins there.
+size_t bytes_at(void* p) {
+  if (is_small(p)) return small_bytes(p);
+  Block block;
+  if (is_cluster(p)) return find_block(p, &block) ? block.bytes : 0;
+  return local().usable_size(p);
+}
+
+void give(const char* function, void* p) {
+  const int error = errno;
+  if (is_small(p)) {
+    if (!give_small(p)) invalid_pointer(function, p);
+  } else if (is_cluster(p)) {
+    if (!release(p)) invalid_pointer(function, p);
+  } else {
+    local().free(p);
+  }
+  errno = error;
+}
+
+// realloc of what is in cluster memory, or is to be there.
+void* move(void* p, size_t bytes, bool large) {
+  const bool small = is_small(p), block = !small && is_cluster(p);
+  if (!small && !block && !large) return local().realloc(p, bytes);
+  const size_t before = bytes_at(p);
+  if (before == 0 && (small || block)) invalid_pointer("realloc", p);
+  if (block && large && !takes_small(bytes, 16)) return resize(p, bytes);
+  if (small && large && bytes <= before && bytes > before / 2) return p;
+  void* const moved = large ? take_cluster(bytes, 16, false) : local().malloc(bytes);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, std::min(before, bytes));
+  give("realloc", p);
+  return moved;
 }
 
 }  // namespace
+
+bool is_foreign() {
+  return g_foreign.malloc != nullptr;
+}
 
 bool is_asked() {
   const void* const first = dlsym(RTLD_DEFAULT, "malloc");
@@ -225,22 +263,17 @@ TASUKI_WRAPPER(void*, malloc, size_t bytes) {
       errno = ENOMEM;
       return nullptr;
     }
-    if (is_large(bytes, TASUKI_CALLER)) return allocate(bytes, 64, Origin::malloc);
+    if (is_large(bytes, TASUKI_CALLER)) return take_cluster(bytes, 16, false);
   }
   if (t_looking) [[unlikely]]
     return g_arena.take(bytes, 16);
+  count_local(bytes);
   return local().malloc(bytes);
 }
 
 TASUKI_WRAPPER(void, free, void* p) {
-  if (g_cluster.near(p)) [[unlikely]] {
-    if (is_cluster(p)) {
-      const int error = errno;
-      if (!release(p)) invalid_pointer("free", p);
-      errno = error;
-      return;
-    }
-  }
+  if (g_cluster.near(p)) [[unlikely]]
+    return give("free", p);
   if (g_arena.holds(p)) [[unlikely]]
     return;
   local().free(p);
@@ -252,16 +285,18 @@ TASUKI_WRAPPER(void*, calloc, size_t count, size_t size) {
     errno = ENOMEM;
     return nullptr;
   }
-  if (is_large(bytes, TASUKI_CALLER)) return allocate(bytes, 64, Origin::malloc);  // zero-filled
+  if (is_large(bytes, TASUKI_CALLER)) return take_cluster(bytes, 16, true);
   if (t_looking) [[unlikely]]
     return g_arena.take(bytes, 16);
+  count_local(bytes);
   return local().calloc(count, size);
 }
 
 TASUKI_WRAPPER(void*, realloc, void* p, size_t bytes) {
   const bool large = is_large(bytes, TASUKI_CALLER);
   if (p == nullptr) {
-    if (large && bytes <= PTRDIFF_MAX) return allocate(bytes, 64, Origin::malloc);
+    if (large) return take_cluster(bytes, 16, false);
+    count_local(bytes);
     return t_looking ? g_arena.take(bytes, 16) : local().malloc(bytes);
   }
   if (g_arena.holds(p)) [[unlikely]] {
@@ -269,10 +304,12 @@ TASUKI_WRAPPER(void*, realloc, void* p, size_t bytes) {
     if (moved != nullptr) memcpy(moved, p, std::min(bytes, g_arena.left(p)));
     return moved;
   }
-  if (!large && !g_cluster.near(p)) [[likely]]
+  if (!large && !g_cluster.near(p)) [[likely]] {
+    count_local(bytes);
     return local().realloc(p, bytes);
-  if (bytes == 0 && is_cluster(p)) {  // as libc does
-    if (!release(p)) invalid_pointer("realloc", p);
+  }
+  if (bytes == 0) {  // as libc does
+    give("realloc", p);
     return nullptr;
   }
   return move(p, bytes, large);
@@ -292,7 +329,7 @@ TASUKI_WRAPPER(int, posix_memalign, void** result, size_t alignment, size_t byte
     return local().posix_memalign(result, alignment, bytes);
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const int error = errno;
-  void* p = aligned(alignment, bytes);
+  void* p = take_cluster(bytes, alignment, false);
   errno = error;
   if (p == nullptr) return ENOMEM;
   *result = p;
@@ -302,18 +339,18 @@ TASUKI_WRAPPER(int, posix_memalign, void** result, size_t alignment, size_t byte
 TASUKI_WRAPPER(void*, aligned_alloc, size_t alignment, size_t bytes) {
   if (!is_large(bytes, TASUKI_CALLER) || alignment > kMostAlignment || !is_power_of_two(alignment))
     return local().aligned_alloc(alignment, bytes);
-  return aligned(alignment, bytes);
+  return take_cluster(bytes, alignment, false);
 }
 
 TASUKI_WRAPPER(void*, memalign, size_t alignment, size_t bytes) {
   if (!is_large(bytes, TASUKI_CALLER) || alignment > kMostAlignment || !is_power_of_two(alignment))
     return local().memalign(alignment, bytes);
-  return aligned(alignment, bytes);
+  return take_cluster(bytes, alignment, false);
 }
 
 TASUKI_WRAPPER(void*, valloc, size_t bytes) {
   if (!is_large(bytes, TASUKI_CALLER)) return local().valloc(bytes);
-  return aligned(4096, bytes);
+  return take_cluster(bytes, 4096, false);
 }
 
 TASUKI_WRAPPER(void*, pvalloc, size_t bytes) {
@@ -323,12 +360,26 @@ TASUKI_WRAPPER(void*, pvalloc, size_t bytes) {
     errno = ENOMEM;
     return nullptr;
   }
-  return aligned(4096, rounded & ~size_t{4095});
+  return take_cluster(rounded & ~size_t{4095}, 4096, false);
 }
 
 TASUKI_WRAPPER(size_t, malloc_usable_size, void* p) {
-  Block block;
-  if (g_cluster.near(p) && find_block(p, &block)) return block.bytes;
   if (g_arena.holds(p)) return 0;
-  return local().usable_size(p);
+  return g_cluster.near(p) ? bytes_at(p) : local().usable_size(p);
+}
+
+// libc's own would ask for memory of its own.
+TASUKI_WRAPPER(char*, strndup, const char* text, size_t most) {
+  const size_t length = strnlen(text, most);
+  char* const copy = static_cast<char*>(
+      is_large(length + 1, TASUKI_CALLER) ? take_cluster(length + 1, 16, false) : local_copy(length + 1));
+  if (copy == nullptr) return nullptr;
+  memcpy(copy, text, length);
+  copy[length] = 0;
+  return copy;
+}
+TASUKI_WRAPPER(char*, strdup, const char* text) {
+  const size_t bytes = strlen(text) + 1;
+  void* const copy = is_large(bytes, TASUKI_CALLER) ? take_cluster(bytes, 16, false) : local_copy(bytes);
+  return copy != nullptr ? static_cast<char*>(memcpy(copy, text, bytes)) : nullptr;
 }

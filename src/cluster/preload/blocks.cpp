@@ -117,7 +117,7 @@ void* allocate(size_t bytes, size_t alignment, Origin origin) {
     const InternalScope internal;
     p = from_cluster(bytes, alignment);
   }
-  if (p == nullptr) return no_room(bytes);
+  if (p == nullptr) return origin != Origin::small ? no_room(bytes) : nullptr;
   if (origin == Origin::reserve) g_reserved.fetch_add(bytes);
   const Locked locked;
   (*g_blocks)[reinterpret_cast<uintptr_t>(p)] = {bytes, origin, nullptr};
@@ -250,16 +250,19 @@ void activate() {
   dl_iterate_phdr(find_code, nullptr);
   prepare_explanation();
   set_fork_hooks({[] {
+                    lock_small();
                     pthread_mutex_lock(&g_lock);
                     lock_internal();
                   },
                   [] {
                     unlock_internal();
                     pthread_mutex_unlock(&g_lock);
+                    unlock_small();
                   },
                   [](bool has_memory) {
                     unlock_internal();
                     pthread_mutex_unlock(&g_lock);
+                    unlock_small();
                     deactivate();
                     if (has_memory) return;
                     keep_addresses();
@@ -272,12 +275,14 @@ void activate() {
   const int maps = setting_choice("TASUKI_MEM_MMAP");
   g_maps_all.store(maps == 1);
   if (maps == 1 || (maps == 0 && !needs_pin() && is_asked())) g_map_threshold.store(g_threshold.load());
+  begin_small();
 }
 
 void deactivate() {
+  g_alone.store(true);
+  g_look_after.store(SIZE_MAX);
   g_threshold.store(SIZE_MAX);
   g_map_threshold.store(SIZE_MAX);
-  g_alone.store(true);
 }
 
 }  // namespace tasuki::cluster::preload

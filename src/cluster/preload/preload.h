@@ -2,6 +2,7 @@
 // allocations go there.
 //
 //   block       one allocation in cluster memory, by malloc or by mmap
+//   small       an object of malloc that shares a block with others (heap/small_heap.h)
 //   local       of this process: libc's allocator, or another library's that comes behind this one
 //   active      between the start of the pager, right before main, and its end, behind the program's last
 //               exit handler; before and after, and in forked children, everything is local
@@ -31,6 +32,7 @@ enum class Origin : uint8_t {
   malloc,
   mmap,     // may be unmapped in pieces
   reserve,  // the same, of which most may never be used
+  small,    // a chunk of small objects
 };
 
 struct Block {
@@ -38,7 +40,7 @@ struct Block {
   Origin origin;
   pager::RunSet* holes;  // pages of it that are unmapped; nullptr: none has been yet
 
-  bool mapped() const { return origin != Origin::malloc; }
+  bool mapped() const { return origin == Origin::mmap || origin == Origin::reserve; }
 };
 
 // nullptr with ENOMEM: the cluster has no room. alignment: a power of two.
@@ -70,11 +72,33 @@ bool is_cluster(const void* p);
 bool from_libc(const void* code);
 inline constexpr size_t kMostOfLibc = 16 << 20;
 
+// Small objects are local until all that is local beside cluster memory has grown by an eighth of --local
+// (setting TASUKI_MEM_SMALL): then malloc takes them, too, from the heap, for which g_threshold falls to 1.
+//
+// So many bytes a thread asks for in local memory between two looks.
+extern std::atomic<size_t> g_look_after;
+void look_at_small();
+void begin_small();  // when the pager is at work
+void small_to_cluster();
+// May an object be one of the heap's?
+bool takes_small(size_t bytes, size_t alignment);
+bool is_only_small(size_t bytes);                             // below the threshold that was set
+void* take_small(size_t bytes, size_t alignment, bool zero);  // nullptr: no room
+bool is_small(const void* p);                                 // in a chunk
+size_t small_bytes(const void* p);                            // 0: no object begins there
+bool give_small(void* p);                                     // false: no object begins there
+// Around a fork.
+void lock_small();
+void unlock_small();
+
 // A forked child, or the pager has ended: blocks can be read, but neither made nor changed.
 bool is_alone();
 
 // Do calls of malloc come by here? Not if the program itself defines it.
 bool is_asked();
+
+// Is malloc another library's than libc's?
+bool is_foreign();
 
 // Are allocations of this thread the program's?
 bool wants_cluster();

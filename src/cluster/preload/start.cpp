@@ -171,12 +171,24 @@ void tell_beside() {
       os::own_executable().c_str(), now.beside_bytes >> 20, now.local_bytes >> 20);
 }
 
+// The MPI library reads the environment when it ends, in the pager's thread, which cannot wait for a page.
+void keep_environment() {
+  const auto keep = [](const void* p, size_t bytes) {
+    if (touches(p, bytes)) pin(p, bytes, false);
+  };
+  char** last = environ;
+  if (last == nullptr) return;
+  for (; *last != nullptr; last++) keep(*last, strlen(*last) + 1);
+  keep(environ, static_cast<size_t>(last - environ + 1) * sizeof *environ);
+}
+
 // Cluster memory ends here. Whoever frees some of it later frees nothing.
 void end() {
   if (!is_own_process()) return;
   State expected = State::active;
   if (g_state.compare_exchange_strong(expected, State::ended)) {
     deactivate();
+    keep_environment();
     const InternalScope internal;
     reopen_stderr();
     tell_beside();

@@ -69,7 +69,12 @@ void let_faults_through() {
   }
   constexpr size_t kStack = 64 << 10;
   stack_t stack;
-  if (sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0) return;
+  if (sigaltstack(nullptr, &stack) != 0) return;
+  if ((stack.ss_flags & SS_DISABLE) == 0) {
+    // The kernel must be able to write there. What has come to a child stays.
+    if (touches(stack.ss_sp, stack.ss_size)) t_pager->pin(stack.ss_sp, stack.ss_size, true);
+    return;
+  }
   stack = {.ss_sp = os::map_memory(kStack), .ss_flags = 0, .ss_size = kStack};
   if (stack.ss_sp != nullptr) sigaltstack(&stack, nullptr);
 }

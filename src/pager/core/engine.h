@@ -48,6 +48,7 @@ class Engine final : public Pager {
   bool needs_pin() const override { return child_ != nullptr || !mapper_->serves_kernel(); }
 
   bool before_fork() override;
+  bool children_read() const override { return !watching_ || store_->can_read_aside(); }
   void after_fork() override;
   Status after_fork_in_child() override;
 
