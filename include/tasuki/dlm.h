@@ -94,7 +94,9 @@ enum dlm_advice {
   DLM_KEEP_LOCAL = 5  /**< fetch and keep; DLM_NORMAL on the range undoes it */
 };
 
-/** Gives advice for the pages of [p, p + bytes). Never changes contents. Any thread may call it.
+/** Gives advice for the pages of [p, p + bytes). Never changes contents. Any thread may call it. What shares
+ * its pages with others (dlm_alloc() below 4096 bytes) gives advice for these, too: there DLM_SEQUENTIAL and
+ * DLM_RANDOM do nothing, and DLM_KEEP_LOCAL outlives dlm_free(), so undo it before.
  *
  * @return 0, or -1 with errno: EINVAL (not cluster memory, unknown advice), ENOMEM (DLM_KEEP_LOCAL of more
  *        than half of the local memory) */

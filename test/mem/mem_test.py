@@ -138,7 +138,7 @@ def own_allocator(library):
         found = glob.glob(f"/usr/lib/*/{library}")
         if not found:
             raise Skip(f"{library} is not installed")
-        return Case(["env", f"LD_PRELOAD={found[0]}", f"{options.programs}/mem_nodes"], local=12, memory=2000, settings=["--mmap", "on"])
+        return Case(["env", f"LD_PRELOAD={found[0]}", f"{options.programs}/mem_nodes"], local=12, memory=2000)
     return case
 
 
@@ -365,6 +365,9 @@ CASES.update({
     "objects": objects("all", local=12),
     "objects_kernel": objects("kernel"),
     "objects_forks": objects("forks"),
+    "own_malloc": lambda options: Case([f"{options.programs}/mem_own_malloc"], swaps=False, settings=["--small", "on"]),
+    "objects_library": objects("library", local=12),
+    "objects_cancel": objects("cancel"),
     "concurrent": allocations("threads"),
     "forks": allocations("forks"),
     "maps": allocations("maps", settings=["--mmap", "on"]),

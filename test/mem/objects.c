@@ -4,6 +4,8 @@
  *   all      threads that allocate, change, pass on to each other and free them; what each holds is compared
  * all the time
  *   kernel   system calls with names, structures and vectors in them
+ *   library  those of a library (objects_library.c), in handlers of fork and when it ends
+ *   cancel   a thread that is cancelled allocates and frees first, and ends where it can be cancelled
  *   forks    children read and free them, and run other programs with arguments in them, while the parent
  * goes on */
 #include <dirent.h>
@@ -290,6 +292,53 @@ static void forks(void) {
   }
 }
 
+void library_keep(unsigned number);
+
+static void library(void) {
+  for (unsigned i = 0; i < all_bytes / 128; i++) library_keep(i);
+  fflush(stdout);
+  for (int i = 0; i < 5; i++) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) _exit(i);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == i);
+  }
+}
+
+static int locked, done;
+
+static void* cancelled(void* argument) {
+  (void)argument;
+  pthread_cancel(pthread_self());
+  locked = 1;
+  enum { OBJECTS = 64 };
+  void* objects[OBJECTS] = {NULL};
+  for (size_t i = 0, held = 0; held < all_bytes; i++) {
+    const size_t bytes = i % 9 == 0 ? 200000 : 1000;
+    free(objects[i % OBJECTS]);
+    objects[i % OBJECTS] = malloc(bytes);
+    memset(objects[i % OBJECTS], 1, bytes);
+    held += bytes;
+  }
+  for (int i = 0; i < OBJECTS; i++) free(objects[i]);
+  locked = 0;
+  done = 1;
+  pthread_testcancel();
+  done = 2;
+  return NULL;
+}
+
+static void cancel(void) {
+  char** more = ballast();
+  pthread_t thread;
+  void* result = NULL;
+  pthread_create(&thread, NULL, cancelled, NULL);
+  pthread_join(thread, &result);
+  printf("%d %d %d\n", result == PTHREAD_CANCELED, locked, done);
+  drop(more);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "all";
   if (argc > 2) all_bytes = strtoull(argv[2], NULL, 10) << 20;
@@ -299,6 +348,10 @@ int main(int argc, char** argv) {
     kernel();
   else if (strcmp(what, "forks") == 0)
     forks();
+  else if (strcmp(what, "library") == 0)
+    library();
+  else if (strcmp(what, "cancel") == 0)
+    cancel();
   else
     return 2;
   printf("done %s\n", what);

@@ -1,7 +1,7 @@
 #include "cluster/api/beside.h"
 
+#include "cluster/wrappers/descriptors.h"
 #include "os/clock.h"
-#include "os/process/self.h"
 
 namespace tasuki::cluster {
 namespace {
@@ -11,7 +11,9 @@ constexpr int64_t kEvery = 10'000'000;
 }  // namespace
 
 void Beside::begin() {
-  before_.store(os::anonymous_memory());
+  memory_.open();
+  keep_descriptor(memory_.descriptor());
+  before_.store(memory_.now());
 }
 
 void Beside::look() {
@@ -22,16 +24,23 @@ void Beside::look() {
 }
 
 void Beside::look_now() {
-  const uint64_t now = os::anonymous_memory();
+  const uint64_t now = memory_.now();
   uint64_t most = most_.load();
   while (now > most && !most_.compare_exchange_weak(most, now)) {
   }
 }
 
 uint64_t Beside::most_bytes(uint64_t counted) const {
+  return without(most_.load(), counted);
+}
+
+uint64_t Beside::bytes(uint64_t counted) const {
+  return without(memory_.now(), counted);
+}
+
+uint64_t Beside::without(uint64_t all, uint64_t counted) const {
   counted += before_.load();
-  const uint64_t most = most_.load();
-  return most > counted ? most - counted : 0;
+  return all > counted ? all - counted : 0;
 }
 
 }  // namespace tasuki::cluster

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "os/process/self.h"
+
 namespace tasuki::cluster {
 
 class Beside {
@@ -15,10 +17,14 @@ class Beside {
   // At most every 10 ms, where the program allocates and frees.
   void look();
   void look_now();
-  // The most that was seen, if so many bytes are counted elsewhere.
+  // The most that was seen, and what there is now, if so many bytes are counted elsewhere.
   uint64_t most_bytes(uint64_t counted) const;
+  uint64_t bytes(uint64_t counted) const;
 
  private:
+  uint64_t without(uint64_t all, uint64_t counted) const;
+
+  os::OwnMemory memory_;
   std::atomic<int64_t> next_ns_{0};
   std::atomic<uint64_t> before_{0}, most_{0};
 };

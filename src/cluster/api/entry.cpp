@@ -188,6 +188,8 @@ TASUKI_EXPORT int dlm_advise(void* p, size_t bytes, enum dlm_advice advice) {
     errno = EINVAL;
     return -1;
   }
+  // It is for regions, and such an object shares one with many.
+  if ((advice == DLM_SEQUENTIAL || advice == DLM_RANDOM) && heap().holds(p)) return 0;
   return answer(pager->advise(p, bytes, static_cast<pager::Advice>(advice)));
 }
 
@@ -221,6 +223,10 @@ TASUKI_EXPORT int dlm_stats(struct dlm_counters* counters, size_t bytes) {
 
 TASUKI_EXPORT int tasuki_dlm_needs_wrappers(void) {
   return needs_pin() ? 1 : 0;
+}
+
+TASUKI_EXPORT unsigned long tasuki_dlm_beside(void) {
+  return running() != nullptr ? Runtime::instance().beside_bytes() : 0;
 }
 
 TASUKI_EXPORT void tasuki_dlm_stop(void) {

@@ -13,6 +13,9 @@ void tasuki_dlm_stop(void);
 // 1: the kernel cannot serve page faults here, so that system calls on cluster memory need the wrappers.
 int tasuki_dlm_needs_wrappers(void);
 
+// Bytes of local memory that the program has now beside the pages of cluster memory; 0: there is no pager.
+unsigned long tasuki_dlm_beside(void);
+
 #ifdef __cplusplus
 }
 #endif

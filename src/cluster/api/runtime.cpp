@@ -285,6 +285,11 @@ Report Runtime::make_report(const Servers& servers, const Options& options) {
   return report;
 }
 
+uint64_t Runtime::beside_bytes() const {
+  const pager::CompressedCache* const cache = tiers_->cache();
+  return beside_.bytes(pager_->stats().resident_bytes + (cache != nullptr ? cache->capacity() : 0));
+}
+
 pager::Stats Runtime::stats() {
   beside_.look_now();
   pager::Stats stats = pager_->stats();

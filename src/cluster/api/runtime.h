@@ -43,6 +43,7 @@ class Runtime {
   // Of the pager, which runs, and of what is local beside it.
   pager::Stats stats();
   Beside& beside() { return beside_; }
+  uint64_t beside_bytes() const;  // now; while running
 
  private:
   bool is_own_process() const;

@@ -10,6 +10,8 @@ constexpr size_t kPiece = 64 << 10;
 constexpr size_t kLeastChunk = size_t{2} << 20, kMostChunk = size_t{64} << 20;
 constexpr size_t kMostSlab = 512 << 10;
 constexpr size_t kObjects = 16;  // of a slab at least, if they fit
+// Once the source has no room it is asked again each so many attempts.
+constexpr unsigned kVain = 256;
 // What is free and was not given back: so much, or a part of all.
 constexpr size_t kLeastDirty = size_t{2} << 20, kDirtyPart = 16;
 
@@ -95,7 +97,7 @@ struct SmallHeap::Slab {
 };
 
 struct alignas(64) SmallHeap::Arena {
-  os::SpinLock lock;
+  std::mutex lock;
   Slab* free[kSizeClasses] = {};  // slabs with a free object, the latest first
 
   void link(Slab* slab) {
@@ -258,8 +260,9 @@ bool SmallHeap::add_chunk() {
   size_t bytes;
   {
     const std::lock_guard guard(lock_);
-    bytes =
-        full_ ? kLeastChunk : std::clamp(total_ / 16 / kLeastChunk * kLeastChunk, kLeastChunk, kMostChunk);
+    if (vain_ > 0 && ++vain_ % kVain != 0) return false;
+    bytes = vain_ > 0 ? kLeastChunk
+                      : std::clamp(total_ / 16 / kLeastChunk * kLeastChunk, kLeastChunk, kMostChunk);
   }
   void* begin = source_->take(bytes);
   while (begin == nullptr && bytes > kLeastChunk)
@@ -273,8 +276,8 @@ bool SmallHeap::add_chunk() {
   }
   {
     const std::lock_guard guard(lock_);
-    full_ = begin == nullptr;
-    if (full_) return false;
+    vain_ = begin != nullptr ? 0 : std::max(vain_, 1u);
+    if (begin == nullptr) return false;
     if (list(std::move(chunk))) return true;
   }
   source_->give(begin);

@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "cluster/heap/size_classes.h"
-#include "os/process/spin_lock.h"
 #include "pager/run_set.h"
 
 namespace tasuki::cluster {
@@ -100,7 +99,7 @@ class SmallHeap {
   std::mutex lock_;  // of what follows
   std::vector<std::unique_ptr<Chunk>> chunks_;
   uint64_t total_ = 0, dirty_ = 0;  // bytes of chunks, and of what is free and not zero
-  bool full_ = false;               // the source had no room when it was asked last
+  unsigned vain_ = 0;               // attempts since the source had no room
   std::atomic<Level*> levels_[kLevel] = {};
 };
 

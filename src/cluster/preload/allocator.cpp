@@ -14,6 +14,7 @@
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/libc.h"
 #include "cluster/wrappers/pinning.h"
+#include "os/memory/mapping.h"
 
 namespace tasuki::cluster::preload {
 namespace {
@@ -147,28 +148,33 @@ bool is_power_of_two(size_t n) {
 
 constexpr size_t kMostAlignment = size_t{1} << 30;  // dlm.h: dlm_aligned_alloc
 
-constinit thread_local size_t t_asked __attribute__((tls_model("initial-exec"))) = 0;
+// What the thread has allocated in local memory, and not freed, since the last look.
+constinit thread_local size_t t_more __attribute__((tls_model("initial-exec"))) = 0;
 
-// Before an allocation in local memory.
-void count_local(size_t bytes) {
-  t_asked += bytes;
-  if (t_asked < g_look_after.load(std::memory_order_relaxed) || !wants_cluster()) [[likely]]
+// Before an allocation in local memory. Not where libc may have a lock that who forks waits for.
+void count_local(size_t bytes, const void* caller) {
+  t_more += bytes;
+  if (t_more < g_look_after.load(std::memory_order_relaxed) || !wants_cluster() || from_libc(caller))
+      [[likely]]
     return;
-  t_asked = 0;
+  t_more = 0;
   look_at_small();
 }
-
-// Of a string.
-void* local_copy(size_t bytes) {
-  if (t_looking) return g_arena.take(bytes, 1);
-  count_local(bytes);
-  return local().malloc(bytes);
+void count_freed(void* p) {
+  if (!looks_at_small() || p == nullptr) return;
+  const size_t bytes = local().usable_size(p);
+  t_more -= std::min(t_more, bytes);
 }
 
 // Does an allocation of this size by this caller go to the cluster?
 bool is_large(size_t bytes, const void* caller) {
   return bytes >= g_threshold.load(std::memory_order_relaxed) && wants_cluster() &&
          !(bytes <= kMostOfLibc && from_libc(caller));
+}
+
+// Somebody may map something else over whole pages.
+bool is_large_aligned(size_t bytes, size_t alignment, const void* caller) {
+  return is_large(bytes, caller) && (alignment < os::kPageSize || !is_only_small(bytes));
 }
 
 [[noreturn]] void invalid_pointer(const char* function, const void* p) {
@@ -207,6 +213,7 @@ void give(const char* function, void* p) {
   } else if (is_cluster(p)) {
     if (!release(p)) invalid_pointer(function, p);
   } else {
+    count_freed(p);
     local().free(p);
   }
   errno = error;
@@ -267,7 +274,7 @@ TASUKI_WRAPPER(void*, malloc, size_t bytes) {
   }
   if (t_looking) [[unlikely]]
     return g_arena.take(bytes, 16);
-  count_local(bytes);
+  count_local(bytes, TASUKI_CALLER);
   return local().malloc(bytes);
 }
 
@@ -276,6 +283,7 @@ TASUKI_WRAPPER(void, free, void* p) {
     return give("free", p);
   if (g_arena.holds(p)) [[unlikely]]
     return;
+  count_freed(p);
   local().free(p);
 }
 
@@ -288,7 +296,7 @@ TASUKI_WRAPPER(void*, calloc, size_t count, size_t size) {
   if (is_large(bytes, TASUKI_CALLER)) return take_cluster(bytes, 16, true);
   if (t_looking) [[unlikely]]
     return g_arena.take(bytes, 16);
-  count_local(bytes);
+  count_local(bytes, TASUKI_CALLER);
   return local().calloc(count, size);
 }
 
@@ -296,7 +304,7 @@ TASUKI_WRAPPER(void*, realloc, void* p, size_t bytes) {
   const bool large = is_large(bytes, TASUKI_CALLER);
   if (p == nullptr) {
     if (large) return take_cluster(bytes, 16, false);
-    count_local(bytes);
+    count_local(bytes, TASUKI_CALLER);
     return t_looking ? g_arena.take(bytes, 16) : local().malloc(bytes);
   }
   if (g_arena.holds(p)) [[unlikely]] {
@@ -305,7 +313,8 @@ TASUKI_WRAPPER(void*, realloc, void* p, size_t bytes) {
     return moved;
   }
   if (!large && !g_cluster.near(p)) [[likely]] {
-    count_local(bytes);
+    count_freed(p);
+    count_local(bytes, TASUKI_CALLER);
     return local().realloc(p, bytes);
   }
   if (bytes == 0) {  // as libc does
@@ -325,7 +334,7 @@ TASUKI_WRAPPER(void*, reallocarray, void* p, size_t count, size_t size) {
 }
 
 TASUKI_WRAPPER(int, posix_memalign, void** result, size_t alignment, size_t bytes) {
-  if (!is_large(bytes, TASUKI_CALLER) || alignment > kMostAlignment)
+  if (!is_large_aligned(bytes, alignment, TASUKI_CALLER) || alignment > kMostAlignment)
     return local().posix_memalign(result, alignment, bytes);
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const int error = errno;
@@ -337,24 +346,26 @@ TASUKI_WRAPPER(int, posix_memalign, void** result, size_t alignment, size_t byte
 }
 
 TASUKI_WRAPPER(void*, aligned_alloc, size_t alignment, size_t bytes) {
-  if (!is_large(bytes, TASUKI_CALLER) || alignment > kMostAlignment || !is_power_of_two(alignment))
+  if (!is_large_aligned(bytes, alignment, TASUKI_CALLER) || alignment > kMostAlignment ||
+      !is_power_of_two(alignment))
     return local().aligned_alloc(alignment, bytes);
   return take_cluster(bytes, alignment, false);
 }
 
 TASUKI_WRAPPER(void*, memalign, size_t alignment, size_t bytes) {
-  if (!is_large(bytes, TASUKI_CALLER) || alignment > kMostAlignment || !is_power_of_two(alignment))
+  if (!is_large_aligned(bytes, alignment, TASUKI_CALLER) || alignment > kMostAlignment ||
+      !is_power_of_two(alignment))
     return local().memalign(alignment, bytes);
   return take_cluster(bytes, alignment, false);
 }
 
 TASUKI_WRAPPER(void*, valloc, size_t bytes) {
-  if (!is_large(bytes, TASUKI_CALLER)) return local().valloc(bytes);
+  if (!is_large_aligned(bytes, size_t{4096}, TASUKI_CALLER)) return local().valloc(bytes);
   return take_cluster(bytes, 4096, false);
 }
 
 TASUKI_WRAPPER(void*, pvalloc, size_t bytes) {
-  if (!is_large(bytes, TASUKI_CALLER)) return local().pvalloc(bytes);
+  if (!is_large_aligned(bytes, size_t{4096}, TASUKI_CALLER)) return local().pvalloc(bytes);
   size_t rounded;
   if (__builtin_add_overflow(bytes, size_t{4095}, &rounded)) {
     errno = ENOMEM;
@@ -368,11 +379,10 @@ TASUKI_WRAPPER(size_t, malloc_usable_size, void* p) {
   return g_cluster.near(p) ? bytes_at(p) : local().usable_size(p);
 }
 
-// libc's own would ask for memory of its own.
+// libc's own would be taken for libc's.
 TASUKI_WRAPPER(char*, strndup, const char* text, size_t most) {
   const size_t length = strnlen(text, most);
-  char* const copy = static_cast<char*>(
-      is_large(length + 1, TASUKI_CALLER) ? take_cluster(length + 1, 16, false) : local_copy(length + 1));
+  char* const copy = static_cast<char*>(malloc(length + 1));
   if (copy == nullptr) return nullptr;
   memcpy(copy, text, length);
   copy[length] = 0;
@@ -380,6 +390,6 @@ TASUKI_WRAPPER(char*, strndup, const char* text, size_t most) {
 }
 TASUKI_WRAPPER(char*, strdup, const char* text) {
   const size_t bytes = strlen(text) + 1;
-  void* const copy = is_large(bytes, TASUKI_CALLER) ? take_cluster(bytes, 16, false) : local_copy(bytes);
+  void* const copy = malloc(bytes);
   return copy != nullptr ? static_cast<char*>(memcpy(copy, text, bytes)) : nullptr;
 }

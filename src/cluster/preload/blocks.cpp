@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <vector>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -18,7 +19,9 @@
 #include "cluster/wrappers/forks.h"
 #include "cluster/wrappers/pinning.h"
 #include "elf/loaded.h"
+#include "os/memory/host_memory.h"
 #include "os/memory/mapping.h"
+#include "os/process/thread.h"
 #include "pager/pager.h"
 #include "pager/run_set.h"
 #include "tasuki/dlm.h"
@@ -26,7 +29,6 @@
 namespace tasuki::cluster::preload {
 
 std::atomic<size_t> g_threshold{SIZE_MAX}, g_map_threshold{SIZE_MAX};
-std::atomic<bool> g_maps_all{false};
 
 namespace {
 
@@ -99,6 +101,7 @@ void* from_cluster(size_t bytes, size_t alignment) {
 // Not under the lock: a free may run into pages that are on their way.
 void give_back(void* p) {
   const InternalScope internal;
+  const os::NoCancellation none;
   if (!g_alone.load()) dlm_free(p);
 }
 
@@ -115,6 +118,7 @@ void* allocate(size_t bytes, size_t alignment, Origin origin) {
   void* p;
   {
     const InternalScope internal;
+    const os::NoCancellation none;  // a thread must not end in malloc
     p = from_cluster(bytes, alignment);
   }
   if (p == nullptr) return origin != Origin::small ? no_room(bytes) : nullptr;
@@ -178,6 +182,21 @@ bool let_go(uintptr_t begin) {
   return true;
 }
 
+void let_go_small() {
+  uint64_t total = 0;
+  std::vector<uintptr_t> chunks;
+  {
+    const Locked locked;
+    for (const auto& [begin, block] : *g_blocks) {
+      if (block.origin != Origin::small) continue;
+      total += block.bytes;
+      chunks.push_back(begin);
+    }
+  }
+  if (total > os::host_memory().available / 2) return;
+  for (const uintptr_t chunk : chunks) let_go(chunk);
+}
+
 void* resize(void* p, size_t bytes) {
   Block block{};
   {
@@ -190,6 +209,7 @@ void* resize(void* p, size_t bytes) {
   void* moved;
   {
     const InternalScope internal;
+    const os::NoCancellation none;
     moved = dlm_realloc(p, bytes);
   }
   if (moved == nullptr) {
@@ -273,7 +293,6 @@ void activate() {
   // only where the kernel can serve its own faults. And not where the pager's thread would have its own among
   // them.
   const int maps = setting_choice("TASUKI_MEM_MMAP");
-  g_maps_all.store(maps == 1);
   if (maps == 1 || (maps == 0 && !needs_pin() && is_asked())) g_map_threshold.store(g_threshold.load());
   begin_small();
 }

@@ -45,9 +45,7 @@ bool goes_to_cluster(size_t length, int protection, int flags, int fd) {
          (protection == (PROT_READ | PROT_WRITE) || protection == PROT_NONE) &&
          (flags & (MAP_PRIVATE | MAP_ANONYMOUS)) == (MAP_PRIVATE | MAP_ANONYMOUS) &&
          (flags & ~(kHarmless | MAP_NORESERVE)) == 0 && fd < 0 && wants_cluster() && length <= PTRDIFF_MAX &&
-         (!reserves(protection, flags) || may_reserve(length)) &&
-         // jemalloc's handlers of pthread_atfork use its memory when the pager has stopped for the fork.
-         ((flags & MAP_NORESERVE) == 0 || protection == PROT_NONE || g_maps_all.load());
+         (!reserves(protection, flags) || may_reserve(length));
 }
 
 // MAP_FAILED with ENOMEM.

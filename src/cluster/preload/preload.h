@@ -26,7 +26,6 @@ namespace tasuki::cluster::preload {
 // From this size on an allocation goes to cluster memory; SIZE_MAX: none does.
 extern std::atomic<size_t> g_threshold;      // of malloc and its relatives
 extern std::atomic<size_t> g_map_threshold;  // of mmap
-extern std::atomic<bool> g_maps_all;         // also what malloc's own implementation maps, perhaps
 
 enum class Origin : uint8_t {
   malloc,
@@ -59,6 +58,8 @@ bool release(void* p);
 void* resize(void* p, size_t bytes);  // nullptr with ENOMEM: the block stays
 // The block that begins there is ordinary memory from now on. False: it cannot be.
 bool let_go(uintptr_t begin);
+// Of all chunks of small objects, if they fit into this host's memory.
+void let_go_small();
 // A piece of a mapped block was unmapped; with the last of them the block is released. Or it is mapped again.
 void unmapped(uintptr_t begin, const void* piece, size_t bytes);
 void mapped_again(uintptr_t begin, const void* piece, size_t bytes);
@@ -78,8 +79,10 @@ inline constexpr size_t kMostOfLibc = 16 << 20;
 // So many bytes a thread asks for in local memory between two looks.
 extern std::atomic<size_t> g_look_after;
 void look_at_small();
+inline bool looks_at_small() {
+  return g_look_after.load(std::memory_order_relaxed) != SIZE_MAX;
+}
 void begin_small();  // when the pager is at work
-void small_to_cluster();
 // May an object be one of the heap's?
 bool takes_small(size_t bytes, size_t alignment);
 bool is_only_small(size_t bytes);                             // below the threshold that was set
@@ -114,6 +117,8 @@ void explain_faults();
 
 // This library's file, as `tasuki mem` named it.
 const char* library_path();
+// Is it the one for pages on a disk alone?
+bool is_without_mpi();
 
 // main leaves, and other threads may go on: the process ends with the last of the program's.
 void end_with_last_thread();

@@ -1,17 +1,17 @@
 // Small objects of malloc: when they are cluster memory, and the heap that has them.
-#include <link.h>
-
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "base/settings.h"
+#include "cluster/api/entry.h"
 #include "cluster/heap/small_heap.h"
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/pinning.h"
-#include "os/memory/mapping.h"
 #include "os/process/cpu.h"
-#include "os/process/self.h"
+#include "os/process/thread.h"
 #include "pager/pager.h"
 #include "tasuki/dlm.h"
 
@@ -26,7 +26,10 @@ class Blocks final : public ChunkSource {
   void* take(size_t bytes) override { return allocate(bytes, kAlignment, Origin::small); }
   // A forked child knows what is free, and that is all.
   bool give(void* chunk) override { return !is_alone() && release(chunk); }
-  bool discard(void* p, size_t bytes) override { return !is_alone() && dlm_discard(p, bytes) == 0; }
+  bool discard(void* p, size_t bytes) override {
+    const os::NoCancellation none;
+    return !is_alone() && dlm_discard(p, bytes) == 0;
+  }
 
  private:
   static constexpr size_t kAlignment = size_t{2} << 20;
@@ -41,60 +44,61 @@ Blocks& blocks() {
   return *made;
 }
 
-// Small objects that the program may have in local memory, and what of it was there when it began.
-uint64_t g_share = 0, g_before = 0;
-size_t g_threshold_before = 0;
+// What the program may have in local memory before small objects go elsewhere.
+uint64_t g_share = 0;
 constexpr uint64_t kLeastShare = 1 << 20;
 
-uint64_t beside_now() {
-  dlm_counters now;
-  if (dlm_stats(&now, sizeof now) != 0) return 0;
-  const uint64_t counted = g_before + now.resident_bytes, all = os::anonymous_memory();
-  return all > counted ? all - counted : 0;
-}
+size_t g_threshold_before = 0;
 
 // Of the program: such a library keeps in small objects what its own threads and devices use. In a job with
 // servers it is the pager's.
-bool has_mpi() {
-  if (strstr(library_path(), "/alone/") == nullptr) return false;
-  return dl_iterate_phdr([](dl_phdr_info* info, size_t,
-                            void*) { return strstr(info->dlpi_name, "/libmpi") != nullptr ? 1 : 0; },
-                         nullptr) != 0;
+bool may_have_mpi() {
+  if (!is_without_mpi()) return false;
+  for (const char* set_by_launcher : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+    if (getenv(set_by_launcher) != nullptr) return true;
+  return false;
+}
+
+// For good. Not if the pager is about to end.
+void small_to_cluster() {
+  g_look_after.store(SIZE_MAX);
+  size_t active = g_threshold_before;
+  g_threshold.compare_exchange_strong(active, 1);
 }
 
 }  // namespace
 
-// What is freed with the threshold at 1 is not local any more, so that is for good.
-void small_to_cluster() {
-  g_look_after.store(SIZE_MAX);
-  if (!is_alone()) g_threshold.store(1);
-}
-
 void begin_small() {
-  constexpr unsigned kMostArenas = 8;
+  constexpr int kMostArenas = 8;
   os::CpuSet cores;
-  const int count = os::current_cpu_set(&cores);
-  g_heap.store(new (g_room)
-                   SmallHeap(&blocks(), std::clamp<unsigned>(count > 0 ? count : 1, 1, kMostArenas)));
+  const int arenas = std::clamp(os::current_cpu_set(&cores), 1, kMostArenas);
+  g_heap.store(new (g_room) SmallHeap(&blocks(), static_cast<unsigned>(arenas)));
   g_threshold_before = g_threshold.load();
   const int choice = setting_choice("TASUKI_MEM_SMALL");
   dlm_counters now;
   if (choice == 2 || dlm_stats(&now, sizeof now) != 0 || now.server_bytes == 0) return;
   if (choice == 1) return small_to_cluster();
   // Small objects go to system calls of all kinds, and forked children read them.
-  if (needs_pin() || !attached_pager()->children_read() || !is_asked() || is_foreign()) return;
-  g_before = os::anonymous_memory() - std::min(now.resident_bytes, os::anonymous_memory());
+  if (needs_pin() || !attached_pager()->children_read() || !is_asked() || is_foreign() || may_have_mpi())
+    return;
   g_share = std::max(now.local_bytes / 8, kLeastShare);
   g_look_after.store(g_share / 8);
 }
 
 void look_at_small() {
   const InternalScope internal;
-  const uint64_t beside = beside_now();
-  if (g_look_after.load() == SIZE_MAX) return;
-  if (has_mpi()) return g_look_after.store(SIZE_MAX);
-  if (beside >= g_share) return small_to_cluster();
-  g_look_after.store(std::max(g_share - beside, g_share / 4) / 8);
+  const os::NoCancellation none;
+  const int error = errno;
+  size_t after = g_look_after.load();
+  const uint64_t beside = tasuki_dlm_beside();
+  if (after == SIZE_MAX) {
+    // Another thread has decided.
+  } else if (beside >= g_share) {
+    small_to_cluster();
+  } else {
+    g_look_after.compare_exchange_strong(after, std::max(g_share - beside, g_share / 4) / 8);
+  }
+  errno = error;
 }
 
 bool takes_small(size_t bytes, size_t alignment) {
@@ -109,7 +113,9 @@ void* take_small(size_t bytes, size_t alignment, bool zero) {
   SmallHeap::Object object;
   {
     const InternalScope internal;
+    const int error = errno;
     object = g_heap.load(std::memory_order_acquire)->take(bytes, alignment);
+    errno = error;
   }
   if (zero && !object.zero && object.p != nullptr) memset(object.p, 0, bytes);
   return object.p;

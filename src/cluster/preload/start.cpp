@@ -190,6 +190,7 @@ void end() {
     deactivate();
     keep_environment();
     const InternalScope internal;
+    if (!is_without_mpi()) let_go_small();
     reopen_stderr();
     tell_beside();
     tasuki_dlm_stop();
@@ -208,9 +209,12 @@ void end() {
   tasuki_dlm_stop();
 }
 
-void end_before_libraries() {
-  end();
+// Destructors of libraries use their objects. The MPI library must be there still when the pager ends;
+// without it the pager ends last, and with it small objects have become local.
+void end_with_libraries() {
+  if (!is_without_mpi()) end();
   if (g_linker_end != nullptr) g_linker_end();
+  if (is_without_mpi()) end();
 }
 
 int run_main(int argc, char** argv, char**) {
@@ -301,6 +305,10 @@ int replace(const char* path, bool is_path, Strings argv, Strings environment, C
 
 }  // namespace
 
+bool is_without_mpi() {
+  return strstr(library_path(), "/alone/") != nullptr;
+}
+
 const char* library_path() {
   return g_library != nullptr ? g_library : "";
 }
@@ -319,7 +327,7 @@ TASUKI_WRAPPER(int, __libc_start_main, Main main, int argc, char** argv, void (*
   // libc registers the linker's end first of all, so it is called last: behind every exit handler and
   // destructor of a static object of the program, before the destructors of libraries, the MPI library's
   // among them.
-  return start_main(run_main, argc, argv, init, fini, end_before_libraries, stack_end);
+  return start_main(run_main, argc, argv, init, fini, end_with_libraries, stack_end);
 }
 
 extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;

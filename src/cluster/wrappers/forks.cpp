@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
+
 #include "base/log.h"
 #include "cluster/wrappers/descriptors.h"
 #include "cluster/wrappers/faults.h"
@@ -17,6 +19,8 @@
 extern "C" void _IO_list_lock();
 extern "C" void _IO_list_unlock();
 extern "C" void _IO_list_resetlock();
+
+extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
 
 namespace tasuki::cluster {
 namespace {
@@ -108,10 +112,15 @@ void in_child() {
   mask(SIG_SETMASK, signals);
 }
 
-// When this library is loaded: the handlers of others run before ours where ours stops the pager, and after
-// it where ours gives the child its memory. They may use cluster memory.
-[[gnu::constructor(101)]] void register_handlers() {
-  pthread_atfork(before, in_parent, in_child);
+// Before everybody else's, constructors of libraries among them: the handlers of others then run before ours
+// where ours stops the pager, and after it where ours gives the child its memory. They may use cluster
+// memory.
+void register_handlers() {
+  static std::atomic<bool> done{false};
+  if (!done.exchange(true)) next___register_atfork()(before, in_parent, in_child, &__dso_handle);
+}
+[[gnu::constructor(101)]] void register_without_others() {
+  register_handlers();
 }
 
 }  // namespace
@@ -121,3 +130,9 @@ void set_fork_hooks(const ForkHooks& hooks) {
 }
 
 }  // namespace tasuki::cluster
+
+// What pthread_atfork calls.
+TASUKI_WRAPPER(int, __register_atfork, void (*prepare)(), void (*parent)(), void (*child)(), void* library) {
+  tasuki::cluster::register_handlers();
+  return tasuki::cluster::next___register_atfork()(prepare, parent, child, library);
+}

@@ -51,12 +51,13 @@ uint64_t host_number() {
   return static_cast<uint64_t>(gethostid());
 }
 
-uint64_t anonymous_memory() {
-  const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
+void OwnMemory::open() {
+  fd_ = moved_out_of_the_way(Fd(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)));
+}
+
+uint64_t OwnMemory::now() const {
   char text[128] = {};
-  const ssize_t length = read(fd, text, sizeof text - 1);
-  close(fd);
+  const ssize_t length = fd_.valid() ? pread(fd_.get(), text, sizeof text - 1, 0) : 0;
   unsigned long long pages = 0, of_files = 0;
   if (length <= 0 || sscanf(text, "%*s %llu %llu", &pages, &of_files) != 2 || pages < of_files) return 0;
   return (pages - of_files) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "os/files/descriptor.h"
+
 namespace tasuki::os {
 
 pid_t pid_of_self();
@@ -13,8 +15,16 @@ bool is_root();
 uint64_t host_number();  // of the host: by its address, mostly; not unique
 
 // Bytes of memory that are this process's own, with no file behind them, and present. 0: the kernel does not
-// say. Allocates nothing.
-uint64_t anonymous_memory();
+// say. Allocates nothing, and opens nothing after the first call of open().
+class OwnMemory {
+ public:
+  void open();
+  int descriptor() const { return fd_.get(); }
+  uint64_t now() const;
+
+ private:
+  Fd fd_;
+};
 
 // Of ulimit.
 enum class Limit { address_space, data, core_files, descriptors };

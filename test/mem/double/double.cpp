@@ -268,6 +268,10 @@ EXPORT int dlm_shutdown() {
   g_double = nullptr;
   return 0;
 }
+EXPORT unsigned long tasuki_dlm_beside() {
+  return 0;
+}
+
 EXPORT void tasuki_dlm_stop() {
   if (g_double == nullptr) return;
   tasuki::cluster::detach_pager();
