@@ -124,6 +124,7 @@ void Runtime::fail(int exit_code) {
 void Runtime::thread_main() {
   t_pager_thread = true;
   os::name_thread("tasuki-pager");
+  os::use_c_locale();  // the environment may be in memory that this thread cannot wait for
   Result<std::unique_ptr<Job>> job = Job::connect();
   if (!job.ok()) {
     log(LogLevel::error, "%s", job.status().message().c_str());

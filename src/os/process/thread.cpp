@@ -1,5 +1,6 @@
 #include "os/process/thread.h"
 
+#include <locale.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -7,6 +8,10 @@ namespace tasuki::os {
 
 void name_thread(const char* name) {
   pthread_setname_np(pthread_self(), name);
+}
+
+void use_c_locale() {
+  uselocale(newlocale(LC_ALL_MASK, "C", nullptr));
 }
 
 long times_displaced() {
