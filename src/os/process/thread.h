@@ -6,8 +6,8 @@ namespace tasuki::os {
 // The calling thread's name in debuggers and /proc: at most 15 characters.
 void name_thread(const char* name);
 
-// The calling thread's messages are those of the C locale from now on: strerror() looks for no translation, for
-// which it would read the environment.
+// The calling thread's messages are those of the C locale from now on: strerror() looks for no translation,
+// for which it would read the environment.
 void use_c_locale();
 
 // How often the calling thread had to leave its core to others.
