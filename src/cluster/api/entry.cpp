@@ -225,7 +225,7 @@ TASUKI_EXPORT int tasuki_dlm_needs_wrappers(void) {
   return needs_pin() ? 1 : 0;
 }
 
-TASUKI_EXPORT unsigned long tasuki_dlm_beside(void) {
+extern "C" unsigned long tasuki_dlm_beside(void) {
   return running() != nullptr ? Runtime::instance().beside_bytes() : 0;
 }
 

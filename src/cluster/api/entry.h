@@ -14,6 +14,7 @@ void tasuki_dlm_stop(void);
 int tasuki_dlm_needs_wrappers(void);
 
 // Bytes of local memory that the program has now beside the pages of cluster memory; 0: there is no pager.
+// Not exported: for the preload library only, which has it inside.
 unsigned long tasuki_dlm_beside(void);
 
 #ifdef __cplusplus
