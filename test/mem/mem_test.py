@@ -132,13 +132,14 @@ def multiprocessing(options):
     return Case([need("python3"), "children.py"], local=16, files={"children.py": MULTIPROCESSING}, settings=["--mmap", "on"])
 
 
-def own_allocator(library):
+def own_allocator(library, *command):
     """its memory is asked for without the promise that there is any (MAP_NORESERVE), and MPI's threads would have theirs from it too"""
     def case(options):
         found = glob.glob(f"/usr/lib/*/{library}")
         if not found:
             raise Skip(f"{library} is not installed")
-        return Case(["env", f"LD_PRELOAD={found[0]}", f"{options.programs}/mem_nodes"], local=12, memory=2000)
+        return Case(["env", f"LD_PRELOAD={found[0]}", *(f"{options.programs}/{word}" if word.startswith("mem_") else word for word in command or ["mem_nodes"])], local=12,
+                    memory=2000)
     return case
 
 
@@ -373,6 +374,7 @@ CASES.update({
     "maps": allocations("maps", settings=["--mmap", "on"]),
     "jemalloc": own_allocator("libjemalloc.so.2"),
     "mimalloc": own_allocator("libmimalloc.so.2.0"),
+    "jemalloc_objects": own_allocator("libjemalloc.so.2", "mem_objects", "all"),
     "protects": allocations("protects", settings=["--mmap", "on"]),
     "protects_alone": allocations("protects_alone", settings=["--mmap", "on"]),
     # Told although nothing is in cluster memory.

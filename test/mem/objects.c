@@ -93,7 +93,7 @@ static struct object make(uint64_t* x) {
     default:
       o.p = malloc(o.bytes);
   }
-  CHECK(o.p != NULL && (uintptr_t)o.p % 16 == 0 && malloc_usable_size(o.p) >= o.bytes);
+  CHECK(o.p != NULL && (uintptr_t)o.p % (o.bytes < 16 ? 8 : 16) == 0 && malloc_usable_size(o.p) >= o.bytes);
   fill(&o);
   return o;
 }

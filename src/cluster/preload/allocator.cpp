@@ -198,11 +198,18 @@ void* take_cluster(size_t bytes, size_t alignment, bool zero) {
   return allocate(bytes, std::max<size_t>(alignment, 64), Origin::malloc);
 }
 
+// In a block of malloc's. What is in one of mmap's is another allocator's affair.
+bool is_malloced(const void* p) {
+  uintptr_t begin;
+  Block block;
+  return g_cluster.near(p) && listed(p) && find_block_around(p, &begin, &block) && !block.mapped();
+}
+
 // Of malloc's: how many bytes of an allocation can be used; 0: none begins there.
 size_t bytes_at(void* p) {
   if (is_small(p)) return small_bytes(p);
   Block block;
-  if (is_cluster(p)) return find_block(p, &block) ? block.bytes : 0;
+  if (is_malloced(p)) return find_block(p, &block) ? block.bytes : 0;
   return local().usable_size(p);
 }
 
@@ -210,7 +217,7 @@ void give(const char* function, void* p) {
   const int error = errno;
   if (is_small(p)) {
     if (!give_small(p)) invalid_pointer(function, p);
-  } else if (is_cluster(p)) {
+  } else if (is_malloced(p)) {
     if (!release(p)) invalid_pointer(function, p);
   } else {
     count_freed(p);
@@ -221,7 +228,7 @@ void give(const char* function, void* p) {
 
 // realloc of what is in cluster memory, or is to be there.
 void* move(void* p, size_t bytes, bool large) {
-  const bool small = is_small(p), block = !small && is_cluster(p);
+  const bool small = is_small(p), block = !small && is_malloced(p);
   if (!small && !block && !large) return local().realloc(p, bytes);
   const size_t before = bytes_at(p);
   if (before == 0 && (small || block)) invalid_pointer("realloc", p);
