@@ -75,8 +75,8 @@ asan tsan: bootstrap
 	cmake --build build-$@ --parallel $(JOBS)
 	cd build-$@ && $(CTEST) --label-regex unit
 
-# The second compiler, warnings as errors. Nothing of it is run: no optimisation, and of the programs only the commands are linked. CLANG_WITHOUT:
-# a pattern of objects that are left out.
+# The second compiler, warnings as errors. Nothing of it is run: no optimisation, and of the programs only the commands are linked.
+# CLANG_WITHOUT: a pattern of objects that are left out.
 CLANG_WITHOUT ?= ^$$
 clang: bootstrap
 	@test -f build-clang/build.ninja || CC=clang CXX=clang++ cmake --preset release -B build-clang -DTASUKI_UNITY=OFF \

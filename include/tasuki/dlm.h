@@ -16,7 +16,8 @@
  *
  * Any thread of rank 0 may call every function at any time between dlm_startup() and dlm_shutdown(), except
  * those two, which one thread calls once. Memory from malloc, the stack and ordinary arrays stay local. A
- * forked child has no cluster memory: an access there ends the child with a message and SIGSEGV.
+ * forked child has a copy of cluster memory, in which it can neither allocate nor free, where all servers are
+ * on its host; with servers on other hosts an access there ends it with SIGSEGV.
  */
 #ifndef TASUKI_DLM_H
 #define TASUKI_DLM_H

@@ -139,8 +139,7 @@ constexpr Setting kSettings[] = {
     {"TASUKI_MEM_SMALL", SettingKind::choice, "auto", "auto|on|off",
      "tasuki mem: do small allocations go to cluster memory, too? auto: yes, once what the program has in "
      "local memory beside it has grown by an eighth of --local, if the pager can serve page faults inside "
-     "the "
-     "kernel and forked children can read cluster memory; on: from the beginning."},
+     "the kernel and forked children can read cluster memory; on: from the beginning."},
 };
 
 const Setting* find(std::string_view name) {

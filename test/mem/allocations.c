@@ -18,14 +18,7 @@
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
-#define CHECK(condition)                                               \
-  do {                                                                 \
-    if (!(condition)) {                                                \
-      printf("line %d: %s (errno %d)\n", __LINE__, #condition, errno); \
-      fflush(stdout);                                                  \
-      abort();                                                         \
-    }                                                                  \
-  } while (0)
+#include "check.h"
 
 static size_t most = 24 * MIB;
 

@@ -26,14 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                               \
-  do {                                                                 \
-    if (!(condition)) {                                                \
-      printf("line %d: %s (errno %d)\n", __LINE__, #condition, errno); \
-      fflush(stdout);                                                  \
-      abort();                                                         \
-    }                                                                  \
-  } while (0)
+#include "check.h"
 
 static size_t all_bytes = 24 << 20;
 

@@ -24,7 +24,7 @@ class Beside {
  private:
   uint64_t without(uint64_t all, uint64_t counted) const;
 
-  os::OwnMemory memory_;
+  os::AnonymousMemory memory_;
   std::atomic<int64_t> next_ns_{0};
   std::atomic<uint64_t> before_{0}, most_{0};
 };

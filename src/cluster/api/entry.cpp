@@ -48,7 +48,7 @@ class Regions final : public ChunkSource {
  public:
   void* take(size_t bytes) override {
     pager::Pager* const pager = running();
-    return pager != nullptr ? handed_out(pager->allocate(bytes, kChunkAlignment, 0), bytes) : nullptr;
+    return pager != nullptr ? handed_out(pager->allocate(bytes, kAlignment, 0), bytes) : nullptr;
   }
   bool give(void* chunk) override {
     pager::Pager* const pager = running();
@@ -60,9 +60,6 @@ class Regions final : public ChunkSource {
     pager::Pager* const pager = running();
     return pager != nullptr && pager->discard(p, bytes).ok();
   }
-
- private:
-  static constexpr size_t kChunkAlignment = size_t{2} << 20;
 };
 
 // Objects that share pages; others begin with a page of their own. Never destroyed: destructors of static
@@ -101,7 +98,7 @@ void* allocate(const char* function, size_t bytes, size_t alignment, size_t page
 void* reallocate_small(void* old, size_t bytes) {
   const size_t before = heap().bytes_of(old);
   if (before == 0) foreign("dlm_realloc", old);
-  if (bytes <= before && bytes > before / 2) return old;
+  if (SmallHeap::stays(before, bytes)) return old;
   void* const p = allocate("dlm_realloc", bytes, kAlignment, 0);
   if (p == nullptr) return nullptr;
   memcpy(p, old, std::min(before, bytes));

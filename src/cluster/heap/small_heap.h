@@ -29,7 +29,8 @@ namespace tasuki::cluster {
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
-  // Zero-filled, at a multiple of 2 MiB. nullptr: no room.
+  static constexpr size_t kAlignment = size_t{2} << 20;
+  // Zero-filled, at a multiple of kAlignment. nullptr: no room.
   virtual void* take(size_t bytes) = 0;
   // False: it stays as it is.
   virtual bool give(void* chunk) = 0;
@@ -59,6 +60,8 @@ class SmallHeap {
   size_t bytes_of(const void* p) const;
   // False: no object that is in use begins there.
   bool give(void* p);
+  // Does an object of `has` bytes stay where it is when it is to have `wants`?
+  static constexpr bool stays(size_t has, size_t wants) { return wants <= has && wants > has / 2; }
 
   // Around a fork: nobody else is in the middle of it.
   void lock();

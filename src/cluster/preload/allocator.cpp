@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "cluster/heap/small_heap.h"
 #include "cluster/preload/internal_memory.h"
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/libc.h"
@@ -198,26 +199,29 @@ void* take_cluster(size_t bytes, size_t alignment, bool zero) {
   return allocate(bytes, std::max<size_t>(alignment, 64), Origin::malloc);
 }
 
-// In a block of malloc's. What is in one of mmap's is another allocator's affair.
-bool is_malloced(const void* p) {
-  uintptr_t begin;
-  Block block;
-  return g_cluster.near(p) && listed(p) && find_block_around(p, &begin, &block) && !block.mapped();
+// The block of malloc's that holds p, and where it begins. What is in one of mmap's is another allocator's
+// affair.
+bool find_malloced(const void* p, uintptr_t* begin, Block* block) {
+  return find_block_around(p, begin, block) && !block->mapped();
 }
 
-// Of malloc's: how many bytes of an allocation can be used; 0: none begins there.
+// Of malloc's: how many bytes of an allocation can be used; 0: none begins there, although it is cluster
+// memory.
 size_t bytes_at(void* p) {
   if (is_small(p)) return small_bytes(p);
+  uintptr_t begin;
   Block block;
-  if (is_malloced(p)) return find_block(p, &block) ? block.bytes : 0;
-  return local().usable_size(p);
+  if (!find_malloced(p, &begin, &block)) return local().usable_size(p);
+  return begin == reinterpret_cast<uintptr_t>(p) ? block.bytes : 0;
 }
 
 void give(const char* function, void* p) {
   const int error = errno;
+  uintptr_t begin;
+  Block block;
   if (is_small(p)) {
     if (!give_small(p)) invalid_pointer(function, p);
-  } else if (is_malloced(p)) {
+  } else if (find_malloced(p, &begin, &block)) {
     if (!release(p)) invalid_pointer(function, p);
   } else {
     count_freed(p);
@@ -228,12 +232,14 @@ void give(const char* function, void* p) {
 
 // realloc of what is in cluster memory, or is to be there.
 void* move(void* p, size_t bytes, bool large) {
-  const bool small = is_small(p), block = !small && is_malloced(p);
+  uintptr_t begin;
+  Block found;
+  const bool small = is_small(p), block = !small && find_malloced(p, &begin, &found);
   if (!small && !block && !large) return local().realloc(p, bytes);
   const size_t before = bytes_at(p);
   if (before == 0 && (small || block)) invalid_pointer("realloc", p);
   if (block && large && !takes_small(bytes, 16)) return resize(p, bytes);
-  if (small && large && bytes <= before && bytes > before / 2) return p;
+  if (small && large && SmallHeap::stays(before, bytes)) return p;
   void* const moved = large ? take_cluster(bytes, 16, false) : local().malloc(bytes);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(before, bytes));
@@ -367,18 +373,18 @@ TASUKI_WRAPPER(void*, memalign, size_t alignment, size_t bytes) {
 }
 
 TASUKI_WRAPPER(void*, valloc, size_t bytes) {
-  if (!is_large_aligned(bytes, size_t{4096}, TASUKI_CALLER)) return local().valloc(bytes);
-  return take_cluster(bytes, 4096, false);
+  if (!is_large_aligned(bytes, tasuki::os::kPageSize, TASUKI_CALLER)) return local().valloc(bytes);
+  return take_cluster(bytes, tasuki::os::kPageSize, false);
 }
 
 TASUKI_WRAPPER(void*, pvalloc, size_t bytes) {
-  if (!is_large_aligned(bytes, size_t{4096}, TASUKI_CALLER)) return local().pvalloc(bytes);
+  if (!is_large_aligned(bytes, tasuki::os::kPageSize, TASUKI_CALLER)) return local().pvalloc(bytes);
   size_t rounded;
   if (__builtin_add_overflow(bytes, size_t{4095}, &rounded)) {
     errno = ENOMEM;
     return nullptr;
   }
-  return take_cluster(rounded & ~size_t{4095}, 4096, false);
+  return take_cluster(rounded & ~size_t{4095}, tasuki::os::kPageSize, false);
 }
 
 TASUKI_WRAPPER(size_t, malloc_usable_size, void* p) {

@@ -128,11 +128,6 @@ void* allocate(size_t bytes, size_t alignment, Origin origin) {
   return p;
 }
 
-bool find_block(const void* p, Block* block) {
-  uintptr_t begin;
-  return find_block_around(p, &begin, block) && begin == reinterpret_cast<uintptr_t>(p);
-}
-
 bool find_block_around(const void* p, uintptr_t* begin, Block* block) {
   if (g_blocks == nullptr || !g_cluster.near(p) || !listed(p)) return false;
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
@@ -244,12 +239,6 @@ void mapped_again(uintptr_t begin, const void* piece, size_t bytes) {
   const auto found = g_blocks->find(begin);
   if (found == g_blocks->end() || found->second.holes == nullptr) return;
   found->second.holes->subtract(reinterpret_cast<uintptr_t>(piece) / os::kPageSize, bytes / os::kPageSize);
-}
-
-bool is_cluster(const void* p) {
-  Block block;
-  uintptr_t begin;
-  return g_cluster.near(p) && listed(p) && find_block_around(p, &begin, &block);
 }
 
 bool from_libc(const void* code) {

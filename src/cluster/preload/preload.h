@@ -47,9 +47,8 @@ void* allocate(size_t bytes, size_t alignment, Origin origin);
 // Cluster memory is counted when it is allocated: what reserves addresses for later may have a quarter of it
 // in all, and a sixteenth each.
 bool may_reserve(size_t bytes);
-// The block that begins at p. Also in a forked child and after the end, where the block's memory is gone.
-bool find_block(const void* p, Block* block);
-// The block that holds p, and where it begins.
+// The block that holds p, and where it begins. Also in a forked child and after the end, where the block's
+// memory is gone. Two compares if p is not near; else a look into a table.
 bool find_block_around(const void* p, uintptr_t* begin, Block* block);
 // How many of the bytes from p on are in the same block as p, or in none as p.
 size_t part_at(const void* p, size_t bytes);
@@ -63,9 +62,6 @@ void let_go_small();
 // A piece of a mapped block was unmapped; with the last of them the block is released. Or it is mapped again.
 void unmapped(uintptr_t begin, const void* piece, size_t bytes);
 void mapped_again(uintptr_t begin, const void* piece, size_t bytes);
-
-// Is p inside a block? Two compares if it is not near; else a look into a table.
-bool is_cluster(const void* p);
 
 // Is the address in the code of libc or the dynamic linker? What these ask for is for themselves (a FILE's
 // buffer goes to the kernel, thread-local storage to any thread), unless it is large: then it is a temporary

@@ -10,6 +10,7 @@
 #include "cluster/heap/small_heap.h"
 #include "cluster/preload/preload.h"
 #include "cluster/wrappers/pinning.h"
+#include "os/memory/mapping.h"
 #include "os/process/cpu.h"
 #include "os/process/thread.h"
 #include "pager/pager.h"
@@ -30,9 +31,6 @@ class Blocks final : public ChunkSource {
     const os::NoCancellation none;
     return !is_alone() && dlm_discard(p, bytes) == 0;
   }
-
- private:
-  static constexpr size_t kAlignment = size_t{2} << 20;
 };
 
 // Never destroyed: objects are freed while the process ends. Behind the pointer when it is ready.
@@ -102,7 +100,8 @@ void look_at_small() {
 }
 
 bool takes_small(size_t bytes, size_t alignment) {
-  return bytes <= SmallHeap::kMost && alignment <= 4096 && g_heap.load(std::memory_order_acquire) != nullptr;
+  return bytes <= SmallHeap::kMost && alignment < os::kPageSize &&
+         g_heap.load(std::memory_order_acquire) != nullptr;
 }
 
 bool is_only_small(size_t bytes) {

@@ -51,11 +51,11 @@ uint64_t host_number() {
   return static_cast<uint64_t>(gethostid());
 }
 
-void OwnMemory::open() {
+void AnonymousMemory::open() {
   fd_ = moved_out_of_the_way(Fd(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)));
 }
 
-uint64_t OwnMemory::now() const {
+uint64_t AnonymousMemory::now() const {
   char text[128] = {};
   const ssize_t length = fd_.valid() ? pread(fd_.get(), text, sizeof text - 1, 0) : 0;
   unsigned long long pages = 0, of_files = 0;

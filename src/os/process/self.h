@@ -15,8 +15,9 @@ bool is_root();
 uint64_t host_number();  // of the host: by its address, mostly; not unique
 
 // Bytes of memory that are this process's own, with no file behind them, and present. 0: the kernel does not
-// say. Allocates nothing, and opens nothing after the first call of open().
-class OwnMemory {
+// say. Allocates nothing. The descriptor is open()'s, and now() opens none: a program may be waiting for its
+// number.
+class AnonymousMemory {
  public:
   void open();
   int descriptor() const { return fd_.get(); }
