@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Puts the summary of measured JSON files (tasuki bench ddt --json) into README.md, and the rows into docs/performance.md.
+"""Puts what was measured into the documents.
 
-    scripts/evidence.py out/ddt-openmpi.json out/ddt-mpich.json
+    scripts/evidence.py out/ddt-openmpi.json out/ddt-mpich.json    # tasuki bench ddt --json: README.md, docs/performance.md
+    scripts/evidence.py out/paper.json                             # tasuki bench memory --paper --json: docs/pager-paper.md
 """
 import json
 import pathlib
@@ -31,10 +32,30 @@ def flat(value):
     return ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
 
 
+def described(machine):
+    return f"{machine['cpu']}, {machine['cores']} cores, {machine['os']}, {machine['kernel']}"
+
+
+def put(page, text):
+    path = pathlib.Path(__file__).resolve().parent.parent / page
+    before, rest = path.read_text(encoding="utf-8").split(BEGIN, 1)
+    path.write_text(before + BEGIN + text + rest[rest.index(END):], encoding="utf-8")
+    print(text)
+
+
+def paper(run):
+    if not run["verified"]:
+        sys.exit("not every row is verified")
+    put("docs/pager-paper.md", run["paper"]["table"] + f"\nMachine: {described(run['machine'])}; {run['versions']['mpi']}; "
+        f"{run['date'][:10]}. Every result was verified.\n")
+
+
 def main(paths):
     runs = [json.loads(pathlib.Path(p).read_text()) for p in paths]
     if not runs:
         sys.exit(__doc__)
+    if len(runs) == 1 and "paper" in runs[0]:
+        return paper(runs[0])
     for path, run in zip(paths, runs):
         if not all(row["verified"] for row in run["rows"]):
             sys.exit(f"{path}: not every row is verified")
@@ -51,13 +72,9 @@ def main(paths):
             rows += (f"| {name} | {row['pattern']} | {row['bytes']} | {row['plain_us']:.2f} | {row['tasuki_us']:.2f} "
                      f"| {ratio(row):.1f} | {row['memcpy_us']:.2f} |\n")
         rows += f"| {name} | **all {len(run['rows'])} rows** | | | | **{run['geomean']:.2f}** | |\n"
-    machine = runs[0]["machine"]
-    summary += f"\nMachine: {machine['cpu']}, {machine['cores']} cores, {machine['os']}, {machine['kernel']}. Every byte was verified.\n"
-    root = pathlib.Path(__file__).resolve().parent.parent
-    for page, text in ((root / "README.md", summary), (root / "docs" / "performance.md", rows)):
-        before, rest = page.read_text(encoding="utf-8").split(BEGIN, 1)
-        page.write_text(before + BEGIN + text + rest[rest.index(END):], encoding="utf-8")
-        print(text)
+    summary += f"\nMachine: {described(runs[0]['machine'])}. Every byte was verified.\n"
+    put("README.md", summary)
+    put("docs/performance.md", rows)
 
 
 main(sys.argv[1:])

@@ -282,9 +282,9 @@ void add_transport(const json& m, std::vector<Chart>* charts) {
         "while the other comes; window: copied from memory that both processes share.";
     for (const json& s : t["sizes"])
       chart.groups.push_back(bytes_text(s["page"].get<uint64_t>(), BytesStyle::compact));
-    static constexpr const char* kWays[][2] = {
+    static constexpr const char* kRates[][2] = {
         {"fetch", "fetch"}, {"fetch4", "fetch 4"}, {"swap", "swap"}, {"window", "window"}, {"copy", "copy"}};
-    for (const auto& way : kWays) {
+    for (const auto& way : kRates) {
       Curve curve{way[1], {}};
       for (size_t i = 0; i < t["sizes"].size(); i++)
         if (const json& v = t["sizes"][i][way[0]]; v.is_number())

@@ -1,5 +1,5 @@
 // `tasuki bench memory` without running anything: what is planned, and what is made of results.
-#include "bench/driver/benchmarks/memory.h"
+#include "bench/driver/benchmarks/memory_paper.h"
 
 #include <gtest/gtest.h>
 
@@ -70,6 +70,18 @@ TEST(MemoryPlan, FullHasAllOfThePaper) {
   EXPECT_EQ(threads, (std::set<int>{1, 4}));
   EXPECT_EQ(ratios, (std::set<double>{2, 5, 10, 25, 50, 75, 100}));
   EXPECT_EQ(mpis.size(), 2U);
+}
+
+TEST(MemoryPlan, ThePaperGoesWithKernelsOnly) {
+  MemoryChoice choice;
+  choice.paper = true;
+  expect_names_are_unique(plan(choice, 1).value());
+  choice.kernels = {"himeno:L"};
+  const std::vector<MemoryGroup> some = plan(choice, 1).value();
+  ASSERT_EQ(some.size(), 1U);
+  EXPECT_EQ(some[0].kernel.size, "L");
+  choice.ratios = {5};
+  EXPECT_FALSE(plan(choice, 1).ok());
 }
 
 TEST(MemoryPlan, Combinations) {
@@ -274,6 +286,62 @@ TEST(MemoryPage, SaysThatTheMachineWasBusy) {
   const std::string html = page({m});
   EXPECT_LT(html.find("the machine was busy"), html.find("<main"));
   EXPECT_NE(html.find("the same of the best rounds"), std::string::npos);
+}
+
+// A measurement of all that is planned, where each number can be told from the others.
+json measurement_of_the_paper() {
+  json m = {{"mpi", "openmpi"}, {"rows", json::array()}};
+  double n = 1;
+  const auto add = [&](const MemoryKernel& kernel, const std::string& part, const MemoryPoint& point) {
+    m["rows"].push_back(
+        {{"pattern", point_name(kernel, part, point, point.kind == "plain" ? "" : "openmpi")},
+         {"bytes", 1 << 20},
+         {"seconds", n},
+         {"job_seconds", 2 * n},
+         {"relative", 3 * n},
+         {"gbps", 4 * n},
+         {"counters", {{"bytes_in", 5 * n}, {"swaps_in", 2}, {"wait_page", n}, {"wait_previous", n / 2}}}});
+    n++;
+  };
+  for (const MemoryGroup& g : paper_groups())
+    for (const char* part : {"", "copy", "scale", "add", "triad"}) {
+      if ((g.kernel.name == "stream") == (*part == '\0')) continue;
+      add(g.kernel, part, MemoryPoint());
+      for (const MemoryPoint& p : g.points) add(g.kernel, part, p);
+    }
+  m["transport"] = {{{"mpi", "openmpi"},
+                     {"where", "hosts"},
+                     {"sizes", {{{"page", 1 << 20}, {"fetch", 6e8}, {"again", 1e9}}}}}};
+  return m;
+}
+
+TEST(MemoryPaper, NoRowIsEmpty) {
+  const json m = measurement_of_the_paper();
+  const json rows = paper_rows(m);
+  ASSERT_GT(rows.size(), 60U);
+  std::set<std::string> figures;
+  for (const json& row : rows) {
+    EXPECT_TRUE(row["as_paper"].is_number()) << row.dump();
+    EXPECT_TRUE(row["paper"][0].is_number() || row["paper"][1].is_number()) << row.dump();
+    figures.insert(row["where"]);
+  }
+  for (const char* figure :
+       {"table 3, fig. 10", "fig. 11", "fig. 12", "fig. 13", "fig. 19", "table 6", "fig. 20", "fig. 21",
+        "fig. 22", "fig. 23", "fig. 24", "fig. 25", "fig. 26", "fig. 27"})
+    EXPECT_EQ(figures.count(figure), 1U) << figure;
+  const std::string table = paper_table(m);
+  EXPECT_EQ(table.find("not measured"), std::string::npos) << table;
+  EXPECT_NE(table.find("| 600 |"), std::string::npos) << "the transport's: " << table;
+}
+
+TEST(MemoryPaper, WhatWasNotMeasuredIsSaid) {
+  json m = measurement_of_the_paper();
+  for (json& row : m["rows"])
+    if (row["pattern"].get<std::string>().find("cluster 15 %") != std::string::npos)
+      row.erase("seconds"), row.erase("relative"), row.erase("counters");
+  EXPECT_NE(paper_table(m).find("not measured"), std::string::npos);
+  m["rows"].erase(0);
+  EXPECT_FALSE(paper_rows(m).empty());
 }
 
 }  // namespace

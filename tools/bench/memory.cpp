@@ -51,6 +51,7 @@ int run(MemoryCommand* c) {
   }
   o.launch_args = words_of(c->common.launch_args);
   o.need_hosts = c->where->count() > 0;
+  o.paper = c->choice.paper;
   Result<std::vector<bench::MemoryGroup>> groups = bench::plan(c->choice, o.mpis.size());
   if (!groups.ok()) return fail(groups.status());
   o.groups = groups.value();
@@ -76,12 +77,16 @@ void add_bench_memory(CLI::App* bench, int* exit_code) {
       ->capture_default_str();
   add_files(cmd, &c->common);
   cmd->add_flag("--full", choice.full,
-                "Run the whole evaluation of the DLM-MPI paper, which takes hours; with other options: "
-                "measure more ratios of local memory");
+                "Measure all kernels at all sizes of local memory, with all protocols and page sizes, which "
+                "takes hours; with other options: more sizes of local memory");
+  cmd->add_flag("--paper", choice.paper,
+                "Measure what the DLM-MPI paper's tables and figures say in numbers, in its way and in ours, "
+                "and print both beside them as a table in Markdown, which takes about an hour; --kernels "
+                "selects a part");
   cmd->add_option("--kernels", choice.kernels,
                   "Kernels, NAME, NAME:SIZE or NAME:SIZE:PART+PART: stream, himeno, himeno-double, matvec, "
                   "is, cg, mg, "
-                  "ft, bt, sp, random-update, random-read")
+                  "ft, bt, sp, lu, ep, random-update, random-read")
       ->delimiter(',');
   cmd->add_option("--ratios", choice.ratios, "Sizes of local memory, in per cent of the data")
       ->delimiter(',')
@@ -127,7 +132,7 @@ void add_bench_memory(CLI::App* bench, int* exit_code) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   cmd->add_option("--transport-seconds", o.transport_seconds,
-                  "Seconds for each of the 30 measurements of how fast the MPI library and memory move pages")
+                  "Seconds for each of the 36 measurements of how fast the MPI library and memory move pages")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   cmd->add_option("--folder", o.folder,

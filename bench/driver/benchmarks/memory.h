@@ -55,15 +55,21 @@ struct MemoryGroup {
   std::vector<MemoryPoint> points;  // the plain one is not in the list
 };
 
+// Adds a point, if it is not there.
+void add_point(MemoryGroup* group, const MemoryPoint& point);
+// The group of that kernel, until the next one is made; it is made if there is none.
+MemoryGroup& group_of(std::vector<MemoryGroup>* groups, const MemoryKernel& kernel);
+
 // Swap space and mapped files under a limit of memory (limit.h says where they are), and LLNL UMap.
 inline constexpr const char* kMemoryPeers[] = {"swap-disk", "swap-zram", "file-ram", "file-disk", "umap"};
 inline constexpr const char* kMemoryKernels[] = {
-    "stream", "himeno", "himeno-double", "matvec",     "is", "cg", "mg", "ft",
-    "bt",     "sp",     "random-update", "random-read"};
+    "stream", "himeno", "himeno-double", "matvec",     "is", "cg", "mg", "ft", "bt", "sp",
+    "lu",     "ep",     "random-update", "random-read"};
 
 // What a user chose; empty lists are filled by plan().
 struct MemoryChoice {
-  bool full = false;                 // the paper's whole evaluation
+  bool full = false;                 // all kernels, at all ratios
+  bool paper = false;                // the numbers of the paper (memory_paper.h)
   std::vector<std::string> kernels;  // NAME, NAME:SIZE, NAME:SIZE:PART,PART
   std::vector<double> ratios;
   std::vector<uint64_t> pages;
@@ -83,6 +89,7 @@ struct MemoryOptions {
   std::vector<std::string> launch_args;
   std::vector<MemoryGroup> groups;
   int rounds = 1;
+  bool paper = false;                   // of paper_groups()
   bool need_hosts = false;              // an error, not a note, if two hosts cannot be made
   double limit_seconds = 300;           // of one start of a program
   double peer_limit_seconds = 60;       // of one that is not on cluster memory
@@ -93,20 +100,25 @@ struct MemoryOptions {
 
 // The measurement as JSON: the head of run_ddt()'s (`benchmark` "memory", `format`, `machine`, ...) and
 //
-//   transport   [{mpi, where, servers, sizes: [{page, fetch, fetch4, swap, window, copy}]}], bytes per second
+//   transport   [{mpi, where, servers, sizes: [{page, fetch, fetch4, swap, again, window, copy}]}], bytes per
+//               second
 //   peers       {kind: "measured", or why not}
 //   rows        the measurements. A row has
 //     pattern, bytes         what tells it from others; the data's size
 //     kernel, size, part, kind, ratio, local_bytes, page, protocol, servers, where, mpi, threads, settings
 //     seconds, best_seconds, spread_seconds   of a repetition: median, least, [least, most]
+//     job_seconds            of the whole program, from its first allocation to its check
 //     relative               seconds / plain malloc's
 //     gbps, mflops, mops     what the kernel counts
 //     counters               per repetition: the fields of struct dlm_counters (cluster)
-//     components             seconds per repetition: compute, wait_previous, wait_page; in, out, map (cluster)
-//     moved_gbps, share      pages in and out per second; that over the transport's `fetch` of pages of that size
+//     components             seconds per repetition: compute, wait_previous, wait_page; in, out, map
+// (cluster)
+//     moved_gbps, share      pages in and out per second; that over the transport's `fetch` of pages of that
+// size
 //     faults                 {minor, major} of the system
 //     verified, failure      failure: what is wrong, if it is not verified
 //     finished               false: it took longer than limit_seconds
+//   paper       with MemoryOptions::paper: {rows: paper_rows(), table: paper_table()}, of the first library
 //   verified    all rows of plain malloc and cluster memory are verified and finished
 Result<nlohmann::json> run_memory(const MemoryOptions& options,
                                   const std::function<void(const DdtProgress&)>& progress);

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "base/bytes.h"
-#include "bench/driver/benchmarks/memory.h"
+#include "bench/driver/benchmarks/memory_paper.h"
 
 namespace tasuki::bench {
 namespace {
@@ -22,19 +22,6 @@ std::vector<std::string> split(const std::string& text, char separator, size_t m
   }
   parts.push_back(text.substr(from));
   return parts;
-}
-
-// Points of a group, each once.
-void add(MemoryGroup* group, const MemoryPoint& point) {
-  if (std::find(group->points.begin(), group->points.end(), point) == group->points.end())
-    group->points.push_back(point);
-}
-
-MemoryGroup& group_of(std::vector<MemoryGroup>* groups, const MemoryKernel& kernel) {
-  for (MemoryGroup& g : *groups)
-    if (g.kernel == kernel) return g;
-  groups->push_back({kernel, {}});
-  return groups->back();
 }
 
 MemoryPoint cluster(double ratio) {
@@ -62,48 +49,49 @@ const std::vector<std::string> kProtocols = {"ahead", "cs", "cross", "as1", "as2
 std::vector<MemoryGroup> tour(size_t mpis) {
   std::vector<MemoryGroup> groups;
   MemoryGroup& stream = group_of(&groups, {"stream", "768MiB", "triad", 1, 1, 2});
-  for (const double ratio : {100.0, 5.0}) add(&stream, cluster(ratio));
-  for (const char* kind : {"swap-disk", "file-disk", "umap"}) add(&stream, peer(kind, 5));
+  for (const double ratio : {100.0, 5.0}) add_point(&stream, cluster(ratio));
+  for (const char* kind : {"swap-disk", "file-disk", "umap"}) add_point(&stream, peer(kind, 5));
 
   MemoryGroup& himeno = group_of(&groups, {"himeno", "M", "", 1, 1, 3});
-  for (const double ratio : {100.0, 50.0, 25.0, 7.0}) add(&himeno, cluster(ratio));
+  for (const double ratio : {100.0, 50.0, 25.0, 7.0}) add_point(&himeno, cluster(ratio));
   for (const char* protocol : {"cs", "cross", "as1", "as2"}) {
     MemoryPoint p = cluster(7);
     p.protocol = protocol;
     p.page = MiB;
-    add(&himeno, p);
+    add_point(&himeno, p);
   }
   MemoryPoint same = cluster(7);
   same.page = MiB;
-  add(&himeno, same);
+  add_point(&himeno, same);
   MemoryPoint two = cluster(7);
   two.servers = 2;
-  add(&himeno, two);
+  add_point(&himeno, two);
 
   MemoryGroup& random = group_of(&groups, {"random-update", "256MiB", "", 1, 1, 2});
   for (const uint64_t page : {uint64_t{0}, 4 * KiB, 16 * KiB, 64 * KiB}) {
     MemoryPoint p = cluster(25);
     p.page = page;
-    add(&random, p);
+    add_point(&random, p);
   }
   MemoryGroup& bt = group_of(&groups, {"bt", "W", "", 1, 1, 3});
   for (const uint64_t page : {uint64_t{0}, 16 * KiB, 64 * KiB}) {
     MemoryPoint p = cluster(25);
     p.page = page;
-    add(&bt, p);
+    add_point(&bt, p);
   }
   static constexpr struct {
     const char *name, *size;
-  } kOthers[] = {{"matvec", "4000"}, {"is", "A"}, {"cg", "A"}, {"mg", "W"}, {"ft", "W"}, {"sp", "W"}};
+  } kOthers[] = {{"matvec", "4000"}, {"is", "A"}, {"cg", "A"}, {"mg", "W"},
+                 {"ft", "W"},        {"sp", "W"}, {"lu", "W"}};
   for (const auto& other : kOthers)
     for (const double ratio : {50.0, 10.0})
-      add(&group_of(&groups, {other.name, other.size, "", 1, 1, 3}), cluster(ratio));
+      add_point(&group_of(&groups, {other.name, other.size, "", 1, 1, 3}), cluster(ratio));
   for (MemoryGroup& g : groups)
     for (size_t i = 0, n = g.points.size(); i < n; i++)
       for (size_t mpi = 1; mpi < mpis && g.points[i].kind == "cluster"; mpi++) {
         MemoryPoint p = g.points[i];
         p.mpi = mpi;
-        add(&g, p);
+        add_point(&g, p);
       }
   return groups;
 }
@@ -124,6 +112,8 @@ std::vector<MemoryGroup> evaluation(size_t mpis) {
                   {"ft", "A"},
                   {"bt", "A"},
                   {"sp", "B"},
+                  {"lu", "B"},
+                  {"ep", "S"},
                   {"random-update", "256MiB"},
                   {"random-read", "256MiB"}};
   for (const auto& k : kKernels) {
@@ -133,55 +123,55 @@ std::vector<MemoryGroup> evaluation(size_t mpis) {
       for (size_t mpi = 0; mpi < mpis; mpi++) {
         MemoryPoint p = cluster(ratio);
         p.mpi = mpi;
-        add(&group, p);
+        add_point(&group, p);
       }
       MemoryPoint far = cluster(ratio);
       far.where = "hosts";
-      if (ratio <= 25) add(&group, far);
+      if (ratio <= 25) add_point(&group, far);
     }
   }
   // Protocols (figures 13 to 18), servers (12), page sizes (11, and 4.5.6), replacement.
-  MemoryGroup& himeno = group_of(&groups, {"himeno", "M", "", 1, 1, 3});
+  const MemoryKernel himeno = {"himeno", "M", "", 1, 1, 3};
   for (const double ratio : kRatios) {
     for (const std::string& protocol : kProtocols) {
       MemoryPoint p = cluster(ratio);
       p.protocol = protocol;
       p.page = MiB;
-      add(&himeno, p);
+      add_point(&group_of(&groups, himeno), p);
     }
     for (const int servers : {2, 4}) {
       MemoryPoint p = cluster(ratio);
       p.servers = servers;
-      add(&himeno, p);
+      add_point(&group_of(&groups, himeno), p);
     }
   }
   for (const char* policy : {"fifo", "address"}) {
     MemoryPoint p = cluster(10);
     p.settings = std::string("replacement=") + policy;
-    add(&himeno, p);
+    add_point(&group_of(&groups, himeno), p);
   }
   for (const double ratio : {25.0, 10.0, 5.0})
     for (const uint64_t page : kPages) {
       MemoryPoint p = cluster(ratio);
       p.page = page;
-      add(&himeno, p);
-      add(&group_of(&groups, {"mg", "A", "", 1, 1, 3}), p);
+      add_point(&group_of(&groups, himeno), p);
+      add_point(&group_of(&groups, {"mg", "A", "", 1, 1, 3}), p);
       // With a small class: large pages make these programs hundreds of times slower, which is the point.
-      add(&group_of(&groups, {"bt", "W", "", 1, 1, 3}), p);
-      add(&group_of(&groups, {"sp", "W", "", 1, 1, 3}), p);
-      if (page <= 256 * KiB) add(&group_of(&groups, {"random-update", "256MiB", "", 1, 1, 3}), p);
+      add_point(&group_of(&groups, {"bt", "W", "", 1, 1, 3}), p);
+      add_point(&group_of(&groups, {"sp", "W", "", 1, 1, 3}), p);
+      if (page <= 256 * KiB) add_point(&group_of(&groups, {"random-update", "256MiB", "", 1, 1, 3}), p);
     }
   for (const char* name : {"stream", "himeno", "mg", "cg", "is", "random-update"})
     for (const auto& k : kKernels)
       if (std::string(k.name) == name && std::string(k.size) != "L")
-        add(&group_of(&groups, {k.name, k.size, "", 4, 1, 3}), cluster(10));
+        add_point(&group_of(&groups, {k.name, k.size, "", 4, 1, 3}), cluster(10));
   // What a user would pick instead, where a single sweep already takes long.
   for (const MemoryKernel& kernel : {MemoryKernel{"stream", "768MiB", "triad", 1, 1, 2, "beside the peers"},
                                      MemoryKernel{"himeno", "M", "", 1, 1, 1, "beside the peers"}}) {
     MemoryGroup& group = group_of(&groups, kernel);
     for (const double ratio : {50.0, 10.0, 5.0}) {
-      add(&group, cluster(ratio));
-      for (const char* kind : kMemoryPeers) add(&group, peer(kind, ratio));
+      add_point(&group, cluster(ratio));
+      for (const char* kind : kMemoryPeers) add_point(&group, peer(kind, ratio));
     }
   }
   return groups;
@@ -226,10 +216,10 @@ std::vector<MemoryGroup> combinations(const MemoryChoice& c, const std::vector<M
                   for (const std::string& settings : or_else(c.settings, {""})) {
                     p.where = where, p.servers = servers, p.protocol = protocol, p.page = page;
                     p.settings = settings;
-                    add(&group, p);
+                    add_point(&group, p);
                   }
         for (const std::string& kind : c.peers)
-          if (ratio < 100) add(&group, peer(kind, ratio));
+          if (ratio < 100) add_point(&group, peer(kind, ratio));
       }
     }
   return groups;
@@ -237,9 +227,23 @@ std::vector<MemoryGroup> combinations(const MemoryChoice& c, const std::vector<M
 
 }  // namespace
 
+void add_point(MemoryGroup* group, const MemoryPoint& point) {
+  if (std::find(group->points.begin(), group->points.end(), point) == group->points.end())
+    group->points.push_back(point);
+}
+
+MemoryGroup& group_of(std::vector<MemoryGroup>* groups, const MemoryKernel& kernel) {
+  for (MemoryGroup& g : *groups)
+    if (g.kernel == kernel) return g;
+  groups->push_back({kernel, {}});
+  return groups->back();
+}
+
 Result<std::vector<MemoryGroup>> plan(const MemoryChoice& c, size_t mpis) {
   const bool how = !c.ratios.empty() || !c.pages.empty() || !c.protocols.empty() || !c.where.empty() ||
                    !c.peers.empty() || !c.servers.empty() || !c.threads.empty() || !c.settings.empty();
+  if (c.paper && (how || c.full || c.repetitions > 0 || c.warm >= 0))
+    return Status::error(EINVAL, "--paper decides what is measured: only --kernels goes with it");
   std::vector<MemoryKernel> kernels;
   for (const std::string& text : c.kernels) {
     Result<MemoryKernel> kernel = kernel_of(text);
@@ -247,8 +251,8 @@ Result<std::vector<MemoryGroup>> plan(const MemoryChoice& c, size_t mpis) {
     kernels.push_back(kernel.value());
   }
   std::vector<MemoryGroup> groups;
-  if (c.full && !how) {
-    groups = evaluation(mpis);
+  if ((c.full || c.paper) && !how) {
+    groups = c.paper ? paper_groups() : evaluation(mpis);
     std::erase_if(groups, [&kernels](const MemoryGroup& g) {
       return !kernels.empty() && std::none_of(kernels.begin(), kernels.end(), [&g](const MemoryKernel& k) {
         return k.name == g.kernel.name && (k.size.empty() || k.size == g.kernel.size);

@@ -154,6 +154,7 @@ std::string memory_table(const json& m) {
       "\nmoved in and out a second, over what the transport's `fetch` moves in pages of that size.\n\n";
   append_gains(&out, m);
   append_transport(&out, m);
+  if (m.contains("paper")) out += "\n" + m["paper"]["table"].get<std::string>();
   return out;
 }
 

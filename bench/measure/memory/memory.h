@@ -57,7 +57,7 @@ struct memory_kernel {
 };
 
 extern const struct memory_kernel kStream, kHimeno, kHimenoDouble, kMatvec, kRandomUpdate, kRandomRead, kIs,
-    kCg, kMg, kFt, kBt, kSp;
+    kCg, kMg, kFt, kBt, kSp, kLu, kEp;
 
 // ---- what kernels share
 // "768MiB", "4K", "1000". False: not a number of bytes.

@@ -8,9 +8,8 @@
 #include <math.h>
 
 #include "measure/memory/memory.h"
+#include "measure/memory/npb/blocks.h"
 
-typedef double vector[5];
-typedef double block[5][5];
 struct row {
   block a, b, c;  // of the point before, of this point, of the point behind
 };
@@ -79,11 +78,6 @@ static void rows(block f_before, block n_before, block n_here, block f_behind, b
     }
 }
 
-static void subtract_product(block a, vector x, vector out) {
-  for (int m = 0; m < 5; m++)
-    for (int l = 0; l < 5; l++) out[m] -= a[m][l] * x[l];
-}
-
 // out = M_d in; the first and the last point of a line stay as they are.
 static void multiply(int d, vector* in, vector* out) {
   const struct direction k = direction(d);
@@ -128,23 +122,6 @@ static void build(int d) {
         for (int m = 0; m < 5; m++)
           for (int o = 0; o < 5; o++) g_lhs[x].a[m][o] = g_lhs[x].c[m][o] = 0, g_lhs[x].b[m][o] = m == o;
       }
-}
-
-// c := b^-1 c, x := b^-1 x, by Gauss' method; the blocks are dominated by their diagonals.
-static void solve_block(block b, block c, vector x) {
-  for (int p = 0; p < 5; p++) {
-    const double pivot = 1 / b[p][p];
-    for (int l = p; l < 5; l++) b[p][l] *= pivot;
-    for (int l = 0; l < 5; l++) c[p][l] *= pivot;
-    x[p] *= pivot;
-    for (int m = 0; m < 5; m++) {
-      if (m == p) continue;
-      const double factor = b[m][p];
-      for (int l = p; l < 5; l++) b[m][l] -= factor * b[p][l];
-      for (int l = 0; l < 5; l++) c[m][l] -= factor * c[p][l];
-      x[m] -= factor * x[p];
-    }
-  }
 }
 
 static void solve(int d, vector* rhs) {
