@@ -13,7 +13,8 @@
 // Threads: the program's threads call allocate, free, advise, pin and stats, and fault. One thread calls
 // serve(), which does all the work and all calls of the store, until stop(). That thread must have been made
 // with all signals blocked (os/process/signals.h): a handler that touches cluster memory there would wait for
-// itself. Source: Midorikawa et al., DLM-MPI, section 3; what goes beyond it is said where it stands.
+// itself. Without it (Options::threadless) the program's threads do all of that in their faults and calls, by
+// turns. Source: Midorikawa et al., DLM-MPI, section 3; what goes beyond it is said where it stands.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,7 @@ enum class Protocol {
   cs,     // conservative serial: request, receive, send, then go on
   cross,  // request, send while the page is on its way, receive, then go on
   as1,    // aggressive serial: the program goes on when its page is there, then one page is sent away; the
-          // next fault waits for that
+          // next fault waits for that. A thread that serves its own faults sends the request itself
   as2,  // the same, where the thread that catches faults hands them over to the one that makes all MPI calls
 };
 enum class ReplacementPolicy { clock, fifo, address };
@@ -54,6 +55,12 @@ struct Options {
   Prefetch prefetch = Prefetch::automatic;
   Copies copies = Copies::automatic;
   Faults faults = Faults::automatic;
+  // There is no serve(): who needs something done does it, as with cs in the paper (figure 9). Only with
+  // Protocol::cs and Faults::userfault_sigbus; stop() ends it.
+  bool threadless = false;
+  // Threadless: the store has failed, as serve() would say. Called in the thread that heard of it; does not
+  // return.
+  void (*lost)(const Status&) = nullptr;
   // Called before and after what a thread of the program does in a handler to serve its own fault: its calls
   // of libc are the pager's then.
   void (*enter)() = [] {};

@@ -31,7 +31,10 @@ Result<std::unique_ptr<Pager>> Pager::create(const Options& options, Store* stor
                                      " are needed with this page size");
   if (store->slots() >= UINT32_MAX)
     return Status::error(EINVAL, "more than 16 TiB of memory are not supported");
-  Result<std::unique_ptr<Mapper>> mapper = make_mapper(options.faults);
+  if (options.threadless &&
+      (options.protocol != Protocol::cs || options.faults != Faults::userfault_sigbus || !options.lost))
+    return Status::error(EINVAL, "without a thread of the pager's only protocol cs with faults by SIGBUS");
+  Result<std::unique_ptr<Mapper>> mapper = make_mapper(options);
   if (!mapper.ok()) return mapper.status();
   return std::unique_ptr<Pager>(std::make_unique<Engine>(options, store, std::move(mapper.value())));
 }

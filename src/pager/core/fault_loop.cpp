@@ -38,13 +38,18 @@ FaultLoop::FaultLoop(const Options& options, const Roles& roles)
     : roles_(roles),
       catcher_catches_(options.protocol == Protocol::as2),
       faults_served_here_(roles.mapper->serve_by(this)),
+      threadless_(options.threadless),
+      lost_(options.lost),
       enter_(options.enter),
       leave_(options.leave),
-      copies_here_(faults_served_here_ && roles.transport->direct()),
+      copies_here_(faults_served_here_ && roles.transport->direct() && !threadless_),
       places_here_(copies_here_ && options.protocol == Protocol::ahead),
+      begins_here_(faults_served_here_ && !copies_here_ && options.protocol == Protocol::as1),
       streams_(options.protocol == Protocol::ahead ? options.prefetch : Prefetch::off,
                options.local_bytes / kUnit),
-      catcher_(roles.mapper, roles.wakeup) {}
+      catcher_(roles.mapper, roles.wakeup) {
+  if (threadless_) roles_.commands->serve_by_callers([this] { progress_alone(); });
+}
 
 bool FaultLoop::serve(Fault* fault) {
   const os::FaultEvent& event = fault->event;
@@ -164,6 +169,10 @@ FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since,
   fault.since = since;
   if (!ended_) {
     if (looks == 0) roles_.wait_times->fault(event.thread);
+    if (threadless_) {
+      serve_alone(fault);
+      return Here::served;
+    }
     if (serve_at_once(*region, &fault)) {
       if (has_work()) call();
       left->placing = roles_.residency->take_placing();
@@ -178,9 +187,22 @@ FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since,
     }
   }
   fault.sleeper = left->sleeper = Sleeper::create();
-  deferred_.push_back(fault);
+  if (ended_ || !begins_here_ || !deferred_.empty() || !serve(&fault)) deferred_.push_back(fault);
   call();
   return Here::waits;
+}
+
+// All that the fault needs, in one turn.
+void FaultLoop::serve_alone(Fault fault) {
+  Sleeper* const sleeper = fault.sleeper = Sleeper::create();
+  deferred_.push_back(fault);
+  while (!sleeper->served()) progress_alone();
+  sleeper->let_go();
+}
+
+void FaultLoop::progress_alone() {
+  serve_and_prepare();
+  if (!roles_.failure->ok()) lost_(roles_.failure->status());
 }
 
 // The bytes travel while others have their turns.
@@ -239,7 +261,10 @@ bool FaultLoop::hold() {
     roles_.turn->lock();
     if (!roles_.failure->ok()) break;
     if (quiet()) return true;
-    call();
+    if (threadless_)
+      progress_alone();
+    else
+      call();
     roles_.turn->unlock();
   }
   holders_.fetch_sub(1, std::memory_order_relaxed);
@@ -354,15 +379,20 @@ Status FaultLoop::run() {
       copy_left();
   }
   catcher_.stop();
-  // The store outlives the pager: it must have no transfer from or to memory that will be gone.
+  end();
+  return roles_.failure->status();
+}
+
+// The store outlives the pager: it must have no transfer from or to memory that will be gone.
+void FaultLoop::end() {
   while (!end_transfers()) os::cpu_yield();
   roles_.commands->end();
-  return roles_.failure->status();
 }
 
 void FaultLoop::stop() {
   stop_.store(true);
   roles_.wakeup->wake();
+  if (threadless_) end();
 }
 
 }  // namespace tasuki::pager

@@ -1,6 +1,7 @@
 // The pager's thread: takes the program's faults and serves them, brings what is read ahead, carries commands
 // out, and sleeps when there is nothing to do. Where the mapper lets them, threads serve their faults
-// themselves (serve_here), as far as nobody else is needed for it.
+// themselves (serve_here), as far as nobody else is needed for it; without a thread of the pager's, all of
+// them.
 #pragma once
 
 #include <atomic>
@@ -42,7 +43,8 @@ class FaultLoop final : public FaultServer {
   FaultLoop(const FaultLoop&) = delete;
   FaultLoop& operator=(const FaultLoop&) = delete;
 
-  // Serves until stop() or a failure. Afterwards no transfer is under way, unless it failed.
+  // Serves until stop() or a failure. Afterwards no transfer is under way, unless it failed. Threadless,
+  // there is no run(), and it is stop() that leaves no transfer under way.
   Status run();
   void stop();  // any thread
 
@@ -69,9 +71,12 @@ class FaultLoop final : public FaultServer {
   Here begin_here(const os::FaultEvent& event, double since, int looks, Left* left);
   void place(const Residency::Placing& placing);
   bool serve_at_once(const Region& region, Fault* fault);
+  void serve_alone(Fault fault);
+  void progress_alone();
   PageId under_way(const Region& region, const os::FaultEvent& event) const;
   void copy_left();
   bool end_transfers();
+  void end();
   bool work();
   bool serve_and_prepare();
   bool quiet() const { return roles_.transport->idle() && roles_.transport->pages() == 0 && placing_ == 0; }
@@ -91,10 +96,13 @@ class FaultLoop final : public FaultServer {
   Roles roles_;
   const bool catcher_catches_;
   const bool faults_served_here_;
+  const bool threadless_;
+  void (*const lost_)(const Status&);
   void (*const enter_)();
   void (*const leave_)();
   const bool copies_here_;  // the thread that faults copies its page itself
   const bool places_here_;  // and puts it in its place, if it is small
+  const bool begins_here_;  // the thread that faults asks for its page itself, and the pager's does the rest
   Streams streams_;
   Catcher catcher_;
   OwnDeque<Fault> deferred_;  // that must wait, oldest first

@@ -82,7 +82,7 @@ Status FaultSignal::serve_in_child(int number, Serve serve) {
   return kept->start(number, serve, Others::wait);
 }
 
-Status FaultSignal::start(int number, Serve serve, Others others) {
+Status FaultSignal::start(int number, Serve serve, Others others, Stack stack) {
   const std::string name = number == SIGBUS ? "SIGBUS" : "SIGSEGV";
   if (shared.used.exchange(true))
     return Status::error(EBUSY, "another pager of this process catches the signals of faults");
@@ -99,7 +99,8 @@ Status FaultSignal::start(int number, Serve serve, Others others) {
   shared.serving->store(1);
   struct sigaction action = {};
   action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  if (stack == Stack::alternate) action.sa_flags |= SA_ONSTACK;
   if (others == Others::run)
     action.sa_flags |= SA_NODEFER;
   else

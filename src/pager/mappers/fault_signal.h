@@ -20,6 +20,9 @@ class FaultSignal {
   using Serve = bool (*)(const os::FaultEvent& event, const sigset_t& before);
   // Others: handlers of other signals may run on top of this one, and fault themselves.
   enum class Others : bool { run, wait };
+  // The handler runs on the thread's alternate stack, if it has one; or on its own one, as such a stack may
+  // have 8 KiB only, too little to call an MPI library there.
+  enum class Stack : bool { alternate, own };
 
   FaultSignal() = default;
   ~FaultSignal() { stop(); }
@@ -27,7 +30,7 @@ class FaultSignal {
   FaultSignal& operator=(const FaultSignal&) = delete;
 
   // EBUSY: another pager of this process has the handler; ENOMEM: no memory for it.
-  Status start(int number, Serve serve, Others others);
+  Status start(int number, Serve serve, Others others, Stack stack = Stack::alternate);
   // In a forked child, for the rest of its life; again in a child of it. EBUSY: its parent's pager had the
   // handler of another signal.
   static Status serve_in_child(int number, Serve serve);

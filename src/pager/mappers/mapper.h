@@ -149,7 +149,8 @@ class Mapper {
 };
 
 Result<std::unique_ptr<Mapper>> make_userfault_mapper(bool user_mode_only);
-Result<std::unique_ptr<Mapper>> make_sigbus_mapper();
+// `own_stack`: faults are served on the thread's own stack (fault_signal.h).
+Result<std::unique_ptr<Mapper>> make_sigbus_mapper(bool own_stack);
 Result<std::unique_ptr<Mapper>> make_copy_mapper(bool user_mode_only);
 Result<std::unique_ptr<Mapper>> make_signal_mapper();
 

@@ -301,7 +301,9 @@ class SignalMapper final : public Mapper {
   // Of what the program may do there, that by which the pager does not have to hear of it.
   int permitted(const std::byte* at, bool writable) const {
     const int protection = protections_.of(unit_of(at));
-    return writable ? protection : protection & ~Protections::kWrite;
+    if (writable || (protection & Protections::kWrite) == 0) return protection;
+    // Who may write may read, as on the processor: also the kernel, which has no fault of its own served.
+    return (protection & ~Protections::kWrite) | Protections::kRead;
   }
   static void forget_range(const std::byte* at) {
     for (auto& range : shared.ranges)

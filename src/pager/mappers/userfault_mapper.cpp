@@ -400,12 +400,13 @@ class SigbusMapper final : public UserfaultMapper {
       : UserfaultMapper(std::move(faults), true, std::move(scattered)) {}
   ~SigbusMapper() override { signal_.stop(); }
 
-  Status start() {
+  Status start(bool own_stack) {
+    const auto stack = own_stack ? FaultSignal::Stack::own : FaultSignal::Stack::alternate;
     const auto serve = [](const os::FaultEvent& event, const sigset_t& before) {
       FaultServer* const server = g_server.load();
       return server != nullptr && server->serve_here(event, before);
     };
-    return signal_.start(SIGBUS, serve, FaultSignal::Others::wait);
+    return signal_.start(SIGBUS, serve, FaultSignal::Others::wait, stack);
   }
 
   bool serve_by(FaultServer* server) override {
@@ -436,7 +437,7 @@ Result<std::unique_ptr<Mapper>> make_userfault_mapper(bool user_mode_only) {
       std::make_unique<UserfaultMapper>(std::move(faults.value()), user_mode_only));
 }
 
-Result<std::unique_ptr<Mapper>> make_sigbus_mapper() {
+Result<std::unique_ptr<Mapper>> make_sigbus_mapper(bool own_stack) {
   Result<os::UserFault> faults = open_with_move(true, os::FaultDelivery::signal);
   if (!faults.ok()) return faults.status();
   std::optional<os::Scattered> scattered;
@@ -445,7 +446,7 @@ Result<std::unique_ptr<Mapper>> make_sigbus_mapper() {
     if (opened.ok()) scattered = std::move(opened.value());
   }
   auto mapper = std::make_unique<SigbusMapper>(std::move(faults.value()), std::move(scattered));
-  const Status started = mapper->start();
+  const Status started = mapper->start(own_stack);
   if (!started.ok()) return started;
   return std::unique_ptr<Mapper>(std::move(mapper));
 }

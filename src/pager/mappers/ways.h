@@ -8,6 +8,6 @@ namespace tasuki::pager {
 
 // The first way that was asked for and works; the error is the first one's. fault_ways() in pager.h lists
 // them all.
-Result<std::unique_ptr<Mapper>> make_mapper(Faults faults);
+Result<std::unique_ptr<Mapper>> make_mapper(const Options& options);
 
 }  // namespace tasuki::pager

@@ -370,6 +370,7 @@ Status SlowStore::start(const Transfer& t) {
 }
 
 Status SlowStore::get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) {
+  fetchers_.insert(static_cast<int>(gettid()));
   return start({slot, units, to, nullptr, ticket});
 }
 

@@ -140,6 +140,7 @@ class SlowStore final : public Store {
 
   uint64_t used() const { return contents_.size(); }  // slots with contents
   uint64_t calls() const { return calls_; }
+  const std::set<int>& fetchers() const { return fetchers_; }  // threads that called get()
 
  private:
   struct Transfer {
@@ -157,6 +158,7 @@ class SlowStore final : public Store {
   std::mt19937_64 random_;
   std::vector<Transfer> transfers_;
   std::set<Slot> moving_;
+  std::set<int> fetchers_;
   std::unordered_map<Slot, std::vector<std::byte>> contents_;
   std::atomic<uint64_t> calls_ = 0;
 };

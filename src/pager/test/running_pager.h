@@ -23,35 +23,37 @@ namespace tasuki::pager {
 // A pager that serves, with a store that answers at once (`direct`) or late and out of order.
 class Running {
  public:
-  explicit Running(const Options& options, uint64_t slots = 20'000, bool direct = true) {
+  explicit Running(Options options, uint64_t slots = 20'000, bool direct = true) {
     if (direct) {
       Result<std::unique_ptr<RamStore>> made = RamStore::create(kUnit, slots);
       EXPECT_TRUE(made.ok());
       store_ = std::move(made.value());
     } else {
-      store_ = std::make_unique<SlowStore>(slots, SlowStore::Behaviour{.run = 1000, .patience = 3}, 1);
+      auto made = std::make_unique<SlowStore>(slots, SlowStore::Behaviour{.run = 1000, .patience = 3}, 1);
+      slow_ = made.get();
+      store_ = std::move(made);
     }
+    options.lost = lose;
     Result<std::unique_ptr<Pager>> pager = Pager::create(options, store_.get());
     status_ = pager.status();
     if (!pager.ok()) return;
     pager_ = std::move(pager.value());
+    if (options.threadless) return;
     const os::SignalsBlocked blocked;
     serving_ = std::thread([this] {
       const Status served = pager_->serve();
-      if (!served.ok()) {
-        fprintf(stderr, "serve: %s\n", served.message().c_str());
-        _exit(99);  // as a program would: no access to cluster memory returns any more
-      }
+      if (!served.ok()) lose(served);
     });
   }
   ~Running() {
     if (pager_ == nullptr) return;
     pager_->stop();
-    serving_.join();
+    if (serving_.joinable()) serving_.join();
   }
 
   const Status& status() const { return status_; }
   Pager* operator->() const { return pager_.get(); }
+  const SlowStore& slow_store() const { return *slow_; }
   template <class T = uint64_t>
   T* allocate(size_t bytes, size_t alignment = 64, size_t page_bytes = 0) const {
     Result<void*> got = pager_->allocate(bytes, alignment, page_bytes);
@@ -60,7 +62,14 @@ class Running {
   }
 
  private:
+  // As a program would: no access to cluster memory returns any more.
+  static void lose(const Status& why) {
+    fprintf(stderr, "serve: %s\n", why.message().c_str());
+    _exit(99);
+  }
+
   std::unique_ptr<Store> store_;
+  const SlowStore* slow_ = nullptr;
   std::unique_ptr<Pager> pager_;
   std::thread serving_;
   Status status_;

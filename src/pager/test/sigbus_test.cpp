@@ -255,5 +255,60 @@ TEST(Sigbus, AFaultLeavesTheSignalsThatAThreadBlocks) {
   EXPECT_EQ(sigismember(&now, SIGALRM), 0);
 }
 
+// DLM-MPI, figure 9: one thread computes, asks for pages and sends them away.
+TEST(Sigbus, ThreadsOfTheProgramCanDoEverything) {
+  for (const bool direct : {true, false}) {
+    Options options = small(Faults::userfault_sigbus);
+    options.protocol = Protocol::cs;
+    options.threadless = true;
+    Running pager(options, 8000, direct);
+    SKIP_IF_NOT_PERMITTED(pager);
+    auto* words = pager.allocate(512 * kUnit);
+    hammer(words, 512, 4, 50'000);
+    number_units(words, 512);
+    void* const first = words;
+    EXPECT_EQ(pager->pin(first, 16 * kUnit, true), 16 * kUnit);
+    pager->unpin(first, 16 * kUnit);
+    EXPECT_TRUE(pager->advise(first, 512 * kUnit, Advice::will_need).ok());
+    EXPECT_TRUE(pager->protect(first, 256 * kUnit, PROT_READ).ok());
+    expect_numbers(words, 0, 512);
+    EXPECT_TRUE(pager->protect(first, 256 * kUnit, PROT_READ | PROT_WRITE).ok());
+    EXPECT_TRUE(pager->discard(words + 100 * 512, 100 * kUnit).ok());
+    expect_numbers(words, 0, 100);
+    for (uint64_t u = 100; u < 200; u++) EXPECT_EQ(words[u * 512], 0u);
+    Result<void*> larger = pager->reallocate(words, 2000 * kUnit);
+    ASSERT_TRUE(larger.ok());
+    words = static_cast<uint64_t*>(larger.value());
+    expect_numbers(words, 200, 512);
+    if (pager->before_fork()) pager->after_fork();
+    EXPECT_TRUE(pager->free(words).ok());
+    const Stats stats = pager->stats();
+    EXPECT_GT(stats.swaps_out, 0u);
+    EXPECT_LE(stats.resident_bytes, options.local_bytes);
+  }
+}
+
+TEST(Sigbus, WithoutAThreadThereIsOneProtocol) {
+  Options options = small(Faults::userfault_sigbus);
+  options.threadless = true;
+  Running pager(options);
+  EXPECT_EQ(pager.status().err(), EINVAL);
+}
+
+// DLM-MPI, figure 7: the thread that computes asks for its page, and the pager's receives it.
+TEST(Sigbus, AThreadAsksForItsPageItselfWithAs1) {
+  for (const Protocol protocol : {Protocol::as1, Protocol::as2}) {
+    Options options = single_units(Faults::userfault_sigbus, 128);
+    options.protocol = protocol;
+    Running pager(options, 4000, false);
+    SKIP_IF_NOT_PERMITTED(pager);
+    auto* words = pager.allocate(512 * kUnit);
+    for (int pass = 0; pass < 3; pass++) number_units(words, 512);
+    expect_numbers(words, 0, 512);
+    EXPECT_EQ(pager.slow_store().fetchers().count(static_cast<int>(gettid())),
+              protocol == Protocol::as1 ? 1 : 0);
+  }
+}
+
 }  // namespace
 }  // namespace tasuki::pager

@@ -1,7 +1,5 @@
 #include "pager/threads/commands.h"
 
-#include <utility>
-
 #include "os/process/thread.h"
 #include "pager/undisturbed.h"
 
@@ -13,7 +11,10 @@ void Commands::run(const Work& work) {
   std::unique_lock lock(mutex_);
   if (!serving_) {
     const std::lock_guard turn(*turn_);
-    if (work() || ended_) return;
+    for (;; progress_()) {
+      if (work() || ended_) return;
+      if (!progress_) break;
+    }
   }
   Command command{work};
   commands_.push_back(&command);

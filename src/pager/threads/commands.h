@@ -1,5 +1,5 @@
 // What threads of the program want done in the pager's thread: they wait until it is. Without that thread,
-// before it serves and after, they do it themselves.
+// before it serves and after, or if there is none, they do it themselves.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <utility>
 
 #include "os/files/wakeup.h"
 #include "pager/threads/turn.h"
@@ -23,6 +24,9 @@ class Commands {
 
   // Any thread of the program: returns when the work is done.
   void run(const Work& work);
+  // There is no thread of the pager's: work that cannot be finished yet can after some calls of this, in the
+  // caller's turn. Before all others.
+  void serve_by_callers(std::function<void()> progress) { progress_ = std::move(progress); }
 
   // The pager's thread: from begin() to end() it calls serve() again and again, in its turn. serve() returns
   // whether any work is done.
@@ -42,6 +46,7 @@ class Commands {
 
   const os::Wakeup* wakeup_;
   Turn* turn_;
+  std::function<void()> progress_;
   std::mutex mutex_;
   std::condition_variable done_;
   std::deque<Command*> commands_;
