@@ -256,7 +256,7 @@ TASUKI_WRAPPER(ssize_t, vmsplice, int fd, const struct iovec* vector, size_t cou
   if (bytes == SIZE_MAX || bytes == 0) return next_vmsplice()(fd, vector, count, flags);
   const int mode = next_fcntl()(fd, F_GETFL, 0) & O_ACCMODE;
   if (mode == O_RDONLY)
-    return vector_parts(vector, static_cast<int>(count), true, false,
+    return vector_parts(vector, static_cast<int>(count), true, false, false,
                         [&](const iovec* part, int pieces, size_t) {
                           return next_vmsplice()(fd, part, static_cast<size_t>(pieces), flags);
                         });

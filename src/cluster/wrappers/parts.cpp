@@ -63,7 +63,7 @@ Held::Held(std::initializer_list<Area> areas) {
     }
     unpin(area.p, pinned);
     // An object that other threads use cannot be moved: the touch has brought it at least.
-    if (area.access == Access::shared) continue;
+    if (area.access == Access::shared || !permits(area.p, area.bytes, area.access != Access::reads)) continue;
     void* copy = local_memory(area.bytes);
     if (copy == nullptr) {
       complete_ = false;
@@ -104,6 +104,7 @@ Piece::Piece(const void* p, size_t bytes, bool write, bool whole)
     bytes_ = part_of(bytes_, kCopy);
   else if (write)
     bytes_ = std::min(bytes_, kMostDatagram);
+  if (!permits(p, bytes_, write)) return;
   copy_ = local_memory(bytes_);
   if (copy_ == nullptr) {
     bytes_ = 0;
@@ -190,12 +191,15 @@ bool Vector::add(void* p, size_t bytes, bool whole, size_t wanted) {
       // It waits for the next call if what is before it may go by itself, else it moves on as a copy.
       if (!whole && part_of(wanted, bytes_) > 0) return false;
       piece.iov_len = whole ? bytes : std::min(bytes, kCopy);
-      piece.iov_base = local_memory(piece.iov_len);
-      if (piece.iov_base == nullptr) {
-        errno = ENOMEM;
-        return false;
+      const bool permitted = permits(p, piece.iov_len, write_);
+      if (permitted) {
+        piece.iov_base = local_memory(piece.iov_len);
+        if (piece.iov_base == nullptr) {
+          errno = ENOMEM;
+          return false;
+        }
+        if (!write_) memcpy(piece.iov_base, p, piece.iov_len);
       }
-      if (!write_) memcpy(piece.iov_base, p, piece.iov_len);
     }
   }
   origin.bytes = piece.iov_len;

@@ -128,16 +128,24 @@ ssize_t in_parts(const void* p, size_t length, bool write, bool again, bool whol
   return static_cast<ssize_t>(done);
 }
 
+// A datagram is given once: it cannot be taken in parts.
+inline bool is_message_socket(int fd) {
+  const int error = errno;
+  const bool stream = is_stream_socket(fd);
+  errno = error;
+  return !stream;
+}
+
 template <typename Call>
 ssize_t receive_parts(int fd, void* p, size_t length, Call call) {
   const int error = errno;
   const bool again = reads_fill(fd);
   errno = error;
-  return in_parts(p, length, true, again, false, call);
+  return in_parts(p, length, true, again, is_message_socket(fd), call);
 }
 template <typename Call>
-ssize_t send_parts(int, const void* p, size_t length, Call call) {
-  return in_parts(p, length, false, true, false, call);
+ssize_t send_parts(int fd, const void* p, size_t length, Call call) {
+  return in_parts(p, length, false, true, is_message_socket(fd), call);
 }
 template <typename Call>
 ssize_t receive_socket_parts(int fd, void* p, size_t length, int flags, Call call);
@@ -197,7 +205,7 @@ bool held_vector(int fd, const iovec* vector, int count);
 size_t vector_bytes(const iovec* vector, int count);
 
 template <typename Call>
-ssize_t vector_parts(const iovec* vector, int count, bool write, bool again, Call call) {
+ssize_t vector_parts(const iovec* vector, int count, bool write, bool again, bool whole, Call call) {
   const size_t length = vector_bytes(vector, count);
   if (length == SIZE_MAX) return call(vector, count, 0);
   size_t done = 0;
@@ -205,13 +213,14 @@ ssize_t vector_parts(const iovec* vector, int count, bool write, bool again, Cal
     ssize_t n;
     size_t bytes;
     {
-      Vector part(vector, count, done, write, false);
+      Vector part(vector, count, done, write, whole);
       bytes = part.bytes();
       if (bytes == 0 && length > done) return done > 0 ? static_cast<ssize_t>(done) : -1;
       n = call(part.pieces(), part.count(), done);
       part.came(n);
     }
     if (n < 0) return done > 0 ? static_cast<ssize_t>(done) : n;
+    if (whole) return n;
     done += static_cast<size_t>(n);
     if (static_cast<size_t>(n) < bytes) break;
   } while (again && done < length);
@@ -222,11 +231,11 @@ ssize_t receive_vector(int fd, const iovec* vector, int count, Call call) {
   const int error = errno;
   const bool again = reads_fill(fd);
   errno = error;
-  return vector_parts(vector, count, true, again, call);
+  return vector_parts(vector, count, true, again, is_message_socket(fd), call);
 }
 template <typename Call>
-ssize_t send_vector(int, const iovec* vector, int count, Call call) {
-  return vector_parts(vector, count, false, true, call);
+ssize_t send_vector(int fd, const iovec* vector, int count, Call call) {
+  return vector_parts(vector, count, false, true, is_message_socket(fd), call);
 }
 
 // A peek looks at the same bytes again, a datagram is given once: neither can be taken in parts.

@@ -1,5 +1,7 @@
 #include "cluster/wrappers/pinning.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -146,6 +148,21 @@ size_t pin(const void* p, size_t bytes, bool write) {
     g_used.fetch_sub(wanted + kEnds);
   errno = error;
   return pinned;
+}
+
+bool permits(const void* p, size_t bytes, bool write) {
+  const pager::Pager* pager = g_pager.load(std::memory_order_acquire);
+  if (pager == nullptr) return true;
+  const InternalScope internal;
+  constexpr int kUsual = PROT_READ | PROT_WRITE;
+  if (pager->protection(p, bytes) == kUsual) return true;
+  const char* const end = static_cast<const char*>(p) + bytes;
+  for (const char* at = static_cast<const char*>(p); at < end;
+       at += 4096 - reinterpret_cast<uintptr_t>(at) % 4096) {
+    const int protection = pager->protection(at, 1);
+    if (protection == PROT_NONE || (write && (protection & PROT_WRITE) == 0)) return false;
+  }
+  return true;
 }
 
 void unpin(const void* p, size_t bytes) {

@@ -1,10 +1,12 @@
 // What the wrappers of system calls and the preload library know of cluster memory: which addresses it may
 // have, and how to make a piece of it safe for the kernel.
 //
-//   internal thread   a thread of the pager or of the MPI library: it never gets cluster memory and never waits
+//   internal thread   a thread of the pager or of the MPI library: it never gets cluster memory and never
+// waits
 //                     for a page, because it is the one that brings pages
 //   near              inside the bounds of all allocations so far: two compares
-//   listed            in 2 MiB of addresses that an allocation overlaps: one load more (near, where there is no address space for the table)
+//   listed            in 2 MiB of addresses that an allocation overlaps: one load more (near, where there is
+// no address space for the table)
 //   pinned            resident until unpinned (pager/pager.h)
 //
 // The runtime calls attach_pager, note_allocation, forget_allocation and detach_pager; everything else is for
@@ -87,5 +89,7 @@ bool needs_pin();
 // kept.
 size_t pin(const void* p, size_t bytes, bool write);
 void unpin(const void* p, size_t bytes);
+// May the program itself access all of it? What it may not, the kernel must be asked for: EFAULT.
+bool permits(const void* p, size_t bytes, bool write);
 
 }  // namespace tasuki::cluster

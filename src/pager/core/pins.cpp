@@ -18,7 +18,9 @@ size_t Pins::pin(const void* p, size_t bytes, bool write) {
     note(&pinning);
     return over;
   });
-  return static_cast<size_t>(pinning.end - begin);
+  // Not all of it, if the pager has ended meanwhile: whoever touches the rest then waits for the process's
+  // end.
+  return static_cast<size_t>(std::min(pinning.next, pinning.end) - begin);
 }
 
 bool Pins::go_on(Pinning* p) {

@@ -129,6 +129,8 @@ bool Residency::clear(Region* region, uint64_t first, uint64_t end,
       left(unit, next);
     } else {
       mapper_->clear(region->address(unit), static_cast<uint32_t>(next - unit));
+      // There, for whoever pins it: it counts as resident.
+      mapper_->wake(region->address(unit), static_cast<uint32_t>(next - unit));
       page.state.forget_stored();
     }
   }
