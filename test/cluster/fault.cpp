@@ -1,5 +1,6 @@
-// Preloaded by rank 0 of a test: from the moment that the file $DLM_FAULT_FLAG exists, every transfer with the ranks whose
-// numbers are in it ("1 2") ends with an error, those that are under way too, and what they send reaches nobody.
+// Preloaded by rank 0 of a test: from the moment that the file $DLM_FAULT_FLAG exists, every transfer with
+// the ranks whose numbers are in it ("1 2") ends with an error, those that are under way too, and what they
+// send reaches nobody.
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -12,8 +13,10 @@
 
 namespace {
 
-std::map<MPI_Request, int> pending;  // the rank at the other side
-unsigned dead;                       // a bit for each rank
+// The rank at the other side. Never destroyed: the pager's thread calls MPI until all other exit handlers
+// have run.
+std::map<MPI_Request, int>& pending = *new std::map<MPI_Request, int>;
+unsigned dead;  // a bit for each rank
 int error;
 
 template <typename Function>
