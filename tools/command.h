@@ -20,6 +20,7 @@ void add_sim(CLI::App& app, int* exit_code);
 void add_tune(CLI::App& app, int* exit_code);
 void add_simcc(CLI::App& app, int* exit_code);
 void add_mem(CLI::App& app, int* exit_code);
+void add_lend(CLI::App& app, int* exit_code);
 
 // What --help of `tasuki` and of the parts says (command_line.h).
 inline constexpr const char* kAboutBench =

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     return become_part(*part, {argv, argv + argc});
   static constexpr AddCommand kCommands[] = {
       add_run,      add_check_layout, add_gdb,      add_settings, add_doctor, add_layout,
-      name_part<0>, name_part<1>,     name_part<2>, add_simcc,    add_mem,
+      name_part<0>, name_part<1>,     name_part<2>, add_simcc,    add_mem,    add_lend,
   };
   return carry_out(argc, argv, kCommands);
 }

@@ -82,6 +82,9 @@ constexpr Setting kSettings[] = {
     {"TASUKI_DLM_MEMORY", SettingKind::text, "auto", nullptr,
      "Cluster memory: how many bytes each server lends; auto: half of the free memory of its host, divided "
      "by the number of ranks there."},
+    {"TASUKI_DLM_LENDERS", SettingKind::text, "", nullptr,
+     "Cluster memory of programs under tasuki mem: HOST or HOST:PORT of each `tasuki lend` whose memory this "
+     "process borrows, with commas between them. They know nothing of MPI, and outlive it."},
     {"TASUKI_DLM_STORE", SettingKind::text, "", nullptr,
      "Cluster memory: a directory on a disk of rank 0's host. Pages for which the servers have no room go "
      "there, into a file without a name; without servers all pages do."},
@@ -96,7 +99,8 @@ constexpr Setting kSettings[] = {
      "runs."},
     {"TASUKI_DLM_PROTOCOL", SettingKind::choice, "ahead", "ahead|cs|cross|as1|as2",
      "Cluster memory: in which order rank 0 requests a page, receives it, and sends another page away; "
-     "ahead: several transfers at once, before they are needed; the others are those of the DLM-MPI paper."},
+     "ahead: several transfers at once, before they are needed; the others are those of the DLM-MPI paper, "
+     "threaded as there with TASUKI_DLM_FAULTS=userfault-sigbus."},
     {"TASUKI_DLM_REPLACEMENT", SettingKind::choice, "clock", "clock|fifo|address",
      "Cluster memory: which page leaves rank 0 next."},
     {"TASUKI_DLM_PREFETCH", SettingKind::choice, "auto", "auto|off|sequential|strided|majority",
@@ -131,6 +135,9 @@ constexpr Setting kSettings[] = {
     {"TASUKI_DLM_STATS", SettingKind::text, "off", nullptr,
      "Cluster memory: on: print counters and times at the end; a file name that ends in .json or .html: "
      "write them there."},
+    {"TASUKI_LEND_KEY", SettingKind::text, "", nullptr,
+     "tasuki lend, and who borrows: the file with the key of lenders; empty: .config/tasuki/lend.key in the "
+     "user's home."},
     {"TASUKI_MEM_THRESHOLD", SettingKind::bytes, "1MiB", nullptr,
      "tasuki mem: allocations of at least this size go to cluster memory."},
     {"TASUKI_MEM_MMAP", SettingKind::choice, "auto", "auto|on|off",

@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
     }
     operations = strtoull(argv[i], nullptr, 10);
   }
-  Result<std::unique_ptr<cluster::Job>> job = cluster::Job::connect();
+  Result<std::unique_ptr<cluster::Job>> job = cluster::Job::connect(cluster::Job::Callers::pager);
   if (!job.ok()) {
     fprintf(stderr, "store: %s\n", job.status().message().c_str());
     return 1;

@@ -6,9 +6,11 @@
     mem_test.py --case allocations_sizes --launcher double --double build/test/mem/double/libtasuki-mem.so ...
 
 A run counts only when pages were sent away (the counters say so): one in which everything stayed local proves nothing.
-`double`: without MPI, with a double of the pager. `store`: without a launcher, pages go to a disk. Exit code 77: skipped, the reason is printed.
+`double`: without MPI, with a double of the pager. `store`: without a launcher, pages go to a disk. `lend`: the same, to lenders. Exit code 77:
+skipped, the reason is printed.
 """
 import argparse
+import contextlib
 import glob
 import hashlib
 import json
@@ -18,6 +20,8 @@ import re
 import shutil
 import subprocess
 import sys
+
+import lender
 
 MIB = 1 << 20
 
@@ -31,11 +35,11 @@ class Failure(Exception):
 
 
 class Case:
-    """command; local: MiB of pages; swaps: must pages have been sent away?; counters: what --stats must say, or a function of it; page: --stats writes a page; store: another directory; each: every rank runs it, with a pager of its own;
+    """command; local: MiB of pages; swaps: must pages have been sent away?; counters: what --stats must say, or a function of it; page: --stats writes a page; store: another directory; each: every rank runs it, with a pager of its own: "store", "lend";
     code: the exit code where it is not the plain one; says: what standard error must hold; files: name -> content; out: a file that the command writes; same: is the output that of the plain run?"""
 
     def __init__(self, command, local=8, memory=400, swaps=True, code=None, says="", files=None, out=None, same=True, settings=(),
-                 double_local=None, timeout=150, stdout=None, counters=None, page=False, store=None, each=False):
+                 double_local=None, timeout=150, stdout=None, counters=None, page=False, store=None, each=None):
         self.command, self.local, self.memory, self.swaps, self.code, self.says = command, local, memory, swaps, code, says
         self.files, self.out, self.same, self.settings, self.timeout = files or {}, out, same, list(settings), timeout
         self.double_local = double_local if double_local is not None else local
@@ -232,12 +236,17 @@ def mpi_program(options):
 
 
 def each_rank(options):
-    return Case([f"{options.programs}/mem_each_rank-{options.launcher}"], local=6, each=True)
+    return Case([f"{options.programs}/mem_each_rank-{options.launcher}"], local=6, each="store")
+
+
+def each_rank_lend(options):
+    """To two lenders, of which each keeps a copy."""
+    return Case([f"{options.programs}/mem_each_rank-{options.launcher}"], local=6, each="lend", settings=["--replicas", "2"])
 
 
 def each_rank_faults(options):
     """said once"""
-    return Case([f"{options.programs}/mem_each_rank-{options.launcher}"], local=6, swaps=False, same=False, each=True, settings=["--faults", "userfault-copy"],
+    return Case([f"{options.programs}/mem_each_rank-{options.launcher}"], local=6, swaps=False, same=False, each="store", settings=["--faults", "userfault-copy"],
                 says=re.compile(r"\A(?!.*needs a pager.*needs a pager).*needs a pager that moves pages .*leave out --faults", re.S), code=[1])
 
 
@@ -357,7 +366,7 @@ def file_limit(options):
                 stdout="Cannot allocate memory after some: 0\nagain: 0\ndone full\n", says="the limit of file sizes (ulimit -f) is below")
 
 
-CASES = {f.__name__: f for f in (small, small_off, node, java, sort, xz, zstd, bzip2, numpy, multiprocessing, missing, incomplete, static, child, child_far, mpi_program, each_rank, each_rank_faults, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
+CASES = {f.__name__: f for f in (small, small_off, node, java, sort, xz, zstd, bzip2, numpy, multiprocessing, missing, incomplete, static, child, child_far, mpi_program, each_rank, each_rank_faults, each_rank_lend, bad_setting, bad_choice, settings_file, bad_settings_file, memory_file, short_memory_file, bad_memory_file, no_memory_file, value_as_program, fixed_address, script,
                                  script_exec, threads, handlers, loading, plugin, preload, file_limit)}
 CASES.update({
     "sizes": allocations("sizes"),
@@ -458,6 +467,15 @@ def launch(options, ranks):
 
 
 def under_tasuki(options, case):
+    with contextlib.ExitStack() as stack:
+        lenders = []
+        if options.launcher == "lend" or case.each == "lend":
+            for _ in range(2):
+                lenders.append(stack.enter_context(lender.Lender(options.tasuki, options.scratch, "--memory", f"{case.memory}MiB")))
+        return run_under_tasuki(options, case, lenders)
+
+
+def run_under_tasuki(options, case, lenders):
     directory = os.path.join(options.scratch, "mem")
     prepare(case, directory)
     env = environment()
@@ -475,8 +493,15 @@ def under_tasuki(options, case):
         os.remove(name)
     ranks = 1 if options.case in ("alone", "store_alone") else 3
     local = f"{200 if options.case == 'alone' else case.local}MiB"
+    borrow = ["--lenders", ",".join(one.at for one in lenders)]
+    if lenders:
+        env["TASUKI_LEND_KEY"] = lenders[0].key
     if options.launcher == "store":
         command = [options.tasuki, "mem", "--store", case.store or options.scratch, "--store-size", f"{case.memory}MiB"]
+    elif options.launcher == "lend":
+        command = [options.tasuki, "mem", "--memory", f"{case.memory // 2}MiB"] + borrow
+    elif case.each == "lend":
+        command = launch(options, ranks) + [options.tasuki, "mem", "--memory", f"{case.memory // 4}MiB"] + borrow
     else:
         command = launch(options, ranks) + [options.tasuki, "mem", "--memory", f"{case.memory // 2}MiB"] + (["--store", options.scratch] if case.each else [])
     command += [f"--stats={stats}", "--local", local]
@@ -486,7 +511,7 @@ def under_tasuki(options, case):
     away = None
     if case.each:
         counters = [json.load(open(name, encoding="utf-8")) for name in glob.glob(os.path.join(options.scratch, "stats.[0-9].json"))]
-        return directory, code, out, err, len(counters) == ranks and all(c["disk"]["bytes_out"] > 0 for c in counters)
+        return directory, code, out, err, len(counters) == ranks and all(c["swaps"]["bytes_out"] > 0 for c in counters)
     if os.path.exists(stats) and os.path.getsize(stats) > 0:  # it is made at the start
         content = open(stats, encoding="utf-8").read()
         counters = json.loads(data_of_page(content, case) if case.page else content)
@@ -522,7 +547,7 @@ def check(options):
     elif case.stdout is not None and out.decode().replace("\r\n", "\n") != case.stdout:
         problems.append(f"it printed {out.decode()!r}, not {case.stdout!r}")
     if isinstance(expected, dict):
-        expected = expected["double" if options.launcher == "store" else options.launcher]  # each without a launcher
+        expected = expected["double" if options.launcher in ("store", "lend") else options.launcher]  # each without a launcher
     if code not in (expected or [0]):
         problems.append(f"exit code {code}, expected {expected or [0]}")
     if callable(case.says):

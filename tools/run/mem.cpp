@@ -76,28 +76,32 @@ task::MpiAbi abi_of(const task::Program& program, const std::vector<std::string>
                           program.image.interpreter, program.path, environment);
 }
 
-bool has_disk(const std::vector<std::string>& environment) {
-  const char* const directory = os::variable(environment, "TASUKI_DLM_STORE");
-  return directory != nullptr && *directory != 0;
+// Has a process somewhere for its pages, whatever the other ranks of its job do: a disk, or lenders?
+bool has_own_tier(const std::vector<std::string>& environment) {
+  for (const char* name : {"TASUKI_DLM_STORE", "TASUKI_DLM_LENDERS"}) {
+    const char* const value = os::variable(environment, name);
+    if (value != nullptr && *value != 0) return true;
+  }
+  return false;
 }
 
-// The ranks of an MPI program, each with a pager of its own, whose pages go to a disk. (One in an
-// interpreter does not look like one: --mpi none.)
+// The ranks of an MPI program, each with a pager of its own, whose pages go to a disk or to lenders. (One in
+// an interpreter does not look like one: --mpi none.)
 bool is_each_rank(const MemOptions& options, const task::Program& program,
                   const std::vector<std::string>& environment) {
-  return has_disk(environment) && program.error == 0 &&
+  return has_own_tier(environment) && program.error == 0 &&
          (options.mpi == "none" || abi_of(program, environment) != task::MpiAbi::none);
 }
 
 // The folder of the library to preload. For the MPI library that the ranks speak: as asked for, as the
 // launcher says, else the first one that is installed. Without a launcher a program whose pages go to a
-// disk needs none.
+// disk or to lenders needs none.
 std::string choose_library(const MemOptions& options, const task::Job& job,
                            const std::vector<std::string>& environment) {
   if (options.mpi == "none") return kAlone;
   if (options.mpi != "auto") return options.mpi;
   if (const char* name = directory_of(job.abi)) return name;
-  if (job.launcher == nullptr && has_disk(environment)) return kAlone;
+  if (job.launcher == nullptr && has_own_tier(environment)) return kAlone;
   for (const char* name : {"openmpi", "mpich"})
     if (os::can_read(library_for(name))) return name;
   return "openmpi";
@@ -111,9 +115,10 @@ std::string obstacle(const task::Program& program, const std::vector<std::string
   if (image.sanitizer) return "is built with a sanitizer, which has an allocator of its own";
   if (!task::can_preload(image.interpreter))
     return "uses " + image.interpreter + ", not a glibc as new as the one that Tasuki was built with";
-  if (abi_of(program, environment) != task::MpiAbi::none && !has_disk(environment))
-    return "is an MPI program: the memory that other ranks lend is for programs of one process (with --store "
-           "DIR each rank of an MPI program has a disk for what does not fit)";
+  if (abi_of(program, environment) != task::MpiAbi::none && !has_own_tier(environment))
+    return "is an MPI program: the memory that other ranks lend is for programs of one process (with "
+           "--lenders "
+           "HOST,... or --store DIR each rank of an MPI program has lenders or a disk for what does not fit)";
   return {};
 }
 
@@ -208,13 +213,15 @@ int run(MemOptions* options) {
   const task::Job job = task::read_job(environment);
   if (!take_settings(options, &environment)) return 2;
   const Status settings = resolve_settings(job.world_rank == 0, &environment);
-  if (options->mpi == "none" && settings.ok() && !has_disk(environment)) {
-    fprintf(stderr, "tasuki mem: --mpi none: where nobody lends memory, pages need a disk: --store DIR\n");
+  if (options->mpi == "none" && settings.ok() && !has_own_tier(environment)) {
+    fprintf(stderr,
+            "tasuki mem: --mpi none: where no rank lends memory, pages need lenders or a disk: --lenders "
+            "HOST,... or --store DIR\n");
     return 2;
   }
   // A rank that lends memory needs none, and may be on a host that has none.
   task::Program program;
-  if (job.world_rank <= 0 || has_disk(environment))
+  if (job.world_rank <= 0 || has_own_tier(environment))
     program = task::find_program(options->command, getenv("PATH"));
   const bool each = is_each_rank(*options, program, environment);
   const bool lends = job.world_rank > 0 && !each && options->mpi != "none";
@@ -314,11 +321,12 @@ void add_mem(CLI::App& app, int* exit_code) {
   }
   cmd->add_option("--mpi", options->mpi,
                   "MPI library of the job; auto: the one of the launcher; none: no rank lends memory, each "
-                  "runs the program, and --store has room for its pages")
+                  "runs the program, and --lenders or --store have room for its pages")
       ->check(CLI::IsMember({"auto", "openmpi", "mpich", "none"}));
   cmd->footer(
       "Rank 0 runs the program, the other ranks lend their memory. Without mpirun, and for the ranks of an "
-      "MPI program, pages go to a disk: tasuki mem --store /scratch ./program args...");
+      "MPI program, pages go to lenders or to a disk: tasuki mem --lenders node7,node8 --store /scratch "
+      "./program args...");
   cmd->prefix_command();
   cmd->callback([cmd, options, exit_code] {
     if (!take_program(*cmd, "mpirun -n 4 tasuki mem [options] PROGRAM [arguments]", &options->command)) {

@@ -93,7 +93,14 @@ void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter wr
   {
     const os::SignalsBlocked blocked;  // which the pager's thread inherits
     const InternalScope internal;      // which the thread inherits, and the MPI library's helpers from it
-    thread_ = std::thread([this] { thread_main(); });
+    choose_callers();
+    if (threadless_) {
+      lock.unlock();
+      open();
+      lock.lock();
+    } else {
+      thread_ = std::thread([this] { thread_main(); });
+    }
   }
   changed_.wait(lock, [this] { return state_ != State::starting; });
   if (state_ == State::running) {
@@ -105,7 +112,7 @@ void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter wr
     return;
   }
   lock.unlock();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   // The program's own MPI ends where it began.
   if (job_ == nullptr || !job_->initialised_here()) Job::end_mpi_of_program();
   if (job_ == nullptr || job_->rank() == 0) exit(exit_code_);
@@ -121,11 +128,30 @@ void Runtime::fail(int exit_code) {
   changed_.notify_all();
 }
 
+// Before MPI is there, as it depends on that who begins it. What is wrong with the settings is said later, by
+// rank 0.
+void Runtime::choose_callers() {
+  const Result<Options> read = read_options_(arguments_, 0);
+  if (!read.ok() || read.value().pager.faults != pager::Faults::userfault_sigbus) return;
+  threadless_ = read.value().pager.protocol == pager::Protocol::cs;
+  if (threadless_) callers_ = Job::Callers::program;
+  if (read.value().pager.protocol == pager::Protocol::as1) callers_ = Job::Callers::by_turns;
+}
+
 void Runtime::thread_main() {
   t_pager_thread = true;
   os::name_thread("tasuki-pager");
   os::use_c_locale();  // the environment may be in memory that this thread cannot wait for
-  Result<std::unique_ptr<Job>> job = Job::connect();
+  open();
+  if (state_ != State::running) return;
+  const Status served = pager_->serve();
+  if (!served.ok()) lose(served);
+  conclude();
+}
+
+// Afterwards the pager runs, or this has failed.
+void Runtime::open() {
+  Result<std::unique_ptr<Job>> job = Job::connect(callers_);
   if (!job.ok()) {
     log(LogLevel::error, "%s", job.status().message().c_str());
     return fail(1);
@@ -153,12 +179,13 @@ void Runtime::lend() {
 void Runtime::lead() {
   // A launcher that gives this rank one core would have the program and its pager share it.
   os::CpuSet own;
-  if (os::current_cpu_set(&own) < 2) os::use_cores(job_->host_cores());
+  if (!threadless_ && os::current_cpu_set(&own) < 2) os::use_cores(job_->host_cores());
 
   Result<Options> read = read_options_(arguments_, job_->size());
   if (read.ok()) {
-    const Status writable = os::check_output("--stats", read.value().stats_file);
-    if (!writable.ok()) read = writable;
+    Status possible = os::check_output("--stats", read.value().stats_file);
+    if (possible.ok()) possible = job_->check(read.value());
+    if (!possible.ok()) read = possible;
   }
   const size_t unit = read.ok() ? pager::Pager::unit_bytes(read.value().pager) : 0;
   if (read.ok() && read.value().help.empty()) {
@@ -178,7 +205,7 @@ void Runtime::lead() {
     job_->disconnect(code);
     return fail(code);
   }
-  Options& options = read.value();
+  Options& options = options_ = std::move(read.value());
   // The program may change its working directory.
   if (!options.stats_file.empty()) options.stats_file = absolute(options.stats_file);
   Result<std::unique_ptr<Servers>> assembled = job_->assemble(options, unit, &options.pager.local_bytes);
@@ -187,11 +214,14 @@ void Runtime::lead() {
     job_->disconnect(1);
     return fail(1);
   }
-  Servers& servers = *assembled.value();
+  servers_ = std::move(assembled.value());
+  Servers& servers = *servers_;
   const Result<pager::Store*> store = tiers_->join(options, &servers);
   pager::Options of_pager = options.pager;
   of_pager.enter = [] { t_internal++; };
   of_pager.leave = [] { t_internal--; };
+  of_pager.threadless = threadless_;
+  of_pager.lost = [](const Status& why) { instance().lose(why); };
   before_pager_handler();
   Result<std::unique_ptr<pager::Pager>> created = store.ok()
                                                       ? pager::Pager::create(of_pager, store.value())
@@ -204,32 +234,37 @@ void Runtime::lead() {
     job_->disconnect(1);
     return fail(1);
   }
-  {
-    const std::lock_guard lock(mutex_);
-    pager_ = std::move(created.value());
-    attach_pager(pager_.get());
-    beside_.begin();
-    state_ = State::running;
-    changed_.notify_all();
-  }
-  const Status served = pager_->serve();
-  if (!served.ok()) {
-    log(LogLevel::error, "cluster memory is lost: %s", served.message().c_str());
-    flush_stdout();
-    // A launcher that goes on without some ranks does not always report an abort.
-    if (!servers.lost().empty() && job_->knows_ended(servers.lost())) {
-      servers.goodbye(1, true);
-      std::_Exit(1);
-    }
-    job_->abort(1);
-  }
-  conclude(servers, options);
-  tiers_.reset();  // the pager uses its store no more
+  if (threadless_) servers.let_wait();  // nobody will tell them that this rank is alive
+  const std::lock_guard lock(mutex_);
+  pager_ = std::move(created.value());
+  attach_pager(pager_.get());
+  beside_.begin();
+  state_ = State::running;
+  changed_.notify_all();
 }
 
-void Runtime::conclude(Servers& servers, const Options& options) {
-  if (options.stats) {
-    const Status written = write_report_(make_report(servers, options), options.stats_file);
+void Runtime::lose(const Status& why) {
+  log(LogLevel::error, "cluster memory is lost: %s", why.message().c_str());
+  flush_stdout();
+  // A launcher that goes on without some ranks does not always report an abort.
+  if (!servers_->lost().empty() && job_->knows_ended(servers_->lost())) {
+    servers_->goodbye(1, true);
+    std::_Exit(1);
+  }
+  job_->abort(1);
+}
+
+// The pager uses its store no more.
+void Runtime::conclude() {
+  end_servers();
+  tiers_.reset();
+  servers_.reset();
+}
+
+void Runtime::end_servers() {
+  Servers& servers = *servers_;
+  if (options_.stats) {
+    const Status written = write_report_(make_report(), options_.stats_file);
     if (!written.ok()) log(LogLevel::error, "%s", written.message().c_str());
   }
   servers.finish();
@@ -253,7 +288,9 @@ void Runtime::end() {
   job_->abort(program_exit_code_);
 }
 
-Report Runtime::make_report(const Servers& servers, const Options& options) {
+Report Runtime::make_report() {
+  const Options& options = options_;
+  const Servers& servers = *servers_;
   Report report;
   report.program = program_name();
   report.mpi = job_->library();
@@ -306,7 +343,12 @@ void Runtime::stop(bool exiting) {
   if (state_ != State::running) return;
   detach_pager();
   pager_->stop();
-  thread_.join();
+  if (threadless_) {
+    const InternalScope internal;
+    conclude();
+  } else {
+    thread_.join();
+  }
   state_ = State::ended;
   if (!exiting) {
     const InternalScope internal;  // what the pager gives back is its own

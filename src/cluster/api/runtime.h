@@ -1,4 +1,6 @@
 // The pager of a program: one thread that owns MPI, the store and the pager's loop; dlm.h is its face.
+// Without that thread (pager::Options::threadless) the one that starts it and the one that stops it do its
+// work.
 #pragma once
 
 #include <atomic>
@@ -50,12 +52,16 @@ class Runtime {
 
   enum class State { off, starting, running, failed, ended };
 
+  void choose_callers();
   void thread_main();
+  void open();
   void lead();
   void lend();
   void fail(int exit_code);
-  void conclude(Servers& servers, const Options& options);
-  Report make_report(const Servers& servers, const Options& options);
+  void lose(const Status& why);  // does not return
+  void conclude();
+  void end_servers();
+  Report make_report();
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -67,7 +73,11 @@ class Runtime {
   std::thread thread_;
   std::atomic<bool> abort_at_end_{false};
   int program_exit_code_ = 0;
+  bool threadless_ = false;
+  Job::Callers callers_ = Job::Callers::pager;
   std::unique_ptr<Job> job_;
+  Options options_;
+  std::unique_ptr<Servers> servers_;
   std::unique_ptr<Tiers> tiers_;
   std::unique_ptr<pager::Pager> pager_;
   Beside beside_;

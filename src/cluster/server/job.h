@@ -1,7 +1,8 @@
 // What a program with cluster memory runs as: the ranks of an MPI job (mpi_job.cpp), of which the others lend
 // memory, or one process alone (lone_job.cpp). A library has one of the two.
 //
-// All functions are called by one thread of each rank, the one that called connect().
+// All functions are called by one thread of each rank, the one that called connect(); those of the Servers
+// that assemble() makes by the pager's thread, or by turns.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,12 @@ namespace tasuki::cluster {
 
 class Job {
  public:
-  // Collective. Initialises MPI, unless the program has: then MPI_THREAD_MULTIPLE is needed, else EPERM.
-  static Result<std::unique_ptr<Job>> connect();
+  // Which threads of rank 0 call MPI: the pager's, that one and by turns those of the program (DLM-MPI's
+  // AS1), or only those of the program, in their faults (its CS).
+  enum class Callers { pager, by_turns, program };
+  // Collective. Initialises MPI, unless the program has: then MPI_THREAD_MULTIPLE is needed, else EPERM; and
+  // it cannot be where faults call MPI, as one may happen inside of the program's own call.
+  static Result<std::unique_ptr<Job>> connect(Callers callers);
   // A rank is about to end where the program itself has begun MPI.
   static void end_mpi_of_program();
   virtual ~Job() = default;
@@ -30,6 +35,8 @@ class Job {
   const os::CpuSet& host_cores() const { return host_cores_; }
   virtual std::string library() const = 0;  // for people: "Open MPI v4.1.4"
 
+  // Rank 0: what of the settings such a job cannot have (EINVAL).
+  virtual Status check(const Options&) const { return {}; }
   // Rank 0, one of the two: the servers' memory as one store, and the bytes for pages on rank 0 in *local;
   virtual Result<std::unique_ptr<Servers>> assemble(const Options& options, size_t unit_bytes,
                                                     uint64_t* local) = 0;

@@ -1,8 +1,12 @@
-// One process without MPI and without servers: its pages go to a disk.
+// One process without MPI: its pages go to lenders anywhere, and to a disk.
+#include <cerrno>
 #include <cstdlib>
 
+#include "cluster/lend/socket_courier.h"
 #include "cluster/server/job.h"
+#include "cluster/transport/cluster_store.h"
 #include "os/memory/host_memory.h"
+#include "os/process/self.h"
 
 namespace tasuki::cluster {
 namespace {
@@ -36,27 +40,64 @@ class NoServers final : public Servers {
 
 class LoneJob final : public Job {
  public:
-  LoneJob() { os::current_cpu_set(&host_cores_); }
+  LoneJob() {
+    os::current_cpu_set(&host_cores_);
+    host_ = os::host_name();
+  }
 
   std::string library() const override { return "no MPI"; }
   Result<std::unique_ptr<Servers>> assemble(const Options& options, size_t unit_bytes,
-                                            uint64_t* local) override {
-    *local = options.pager.local_bytes;
-    if (*local == 0 && !options.memfile.empty()) *local = options.memfile.front();
-    if (*local == 0) *local = os::host_memory().available / 2;
-    return std::unique_ptr<Servers>(std::make_unique<NoServers>(unit_bytes));
-  }
+                                            uint64_t* local) override;
   void refuse(int) override {}
   Result<int> serve() override { return 0; }
   bool knows_ended(const std::vector<int>&) const override { return true; }
   void disconnect(int) override {}
   // Nothing is flushed: a thread that waits for a page may hold a stream.
   [[noreturn]] void abort(int exit_code) override { std::_Exit(exit_code); }
+
+ private:
+  Result<std::unique_ptr<Servers>> borrow(const Options& options, size_t unit_bytes) const;
 };
+
+Result<std::unique_ptr<Servers>> LoneJob::assemble(const Options& options, size_t unit_bytes,
+                                                   uint64_t* local) {
+  *local = options.pager.local_bytes;
+  if (*local == 0 && !options.memfile.empty()) *local = options.memfile.front();
+  if (*local == 0) *local = os::host_memory().available / 2;
+  if (!options.lenders.empty()) return borrow(options, unit_bytes);
+  return std::unique_ptr<Servers>(std::make_unique<NoServers>(unit_bytes));
+}
+
+Result<std::unique_ptr<Servers>> LoneJob::borrow(const Options& options, size_t unit_bytes) const {
+  if (options.compress == Compress::lz4)
+    return Status::error(EINVAL, "--compress lz4 is for memory servers of an MPI job, not for --lenders");
+  if (options.replicas > options.lenders.size())
+    return Status::error(EINVAL, "--replicas 2 needs two lenders, but --lenders names one");
+  const Result<std::string> file = lend::key_file();
+  if (!file.ok()) return file.status();
+  const Result<lend::Key> key = lend::read_key(file.value());
+  if (!key.ok()) return key.status();
+  const std::string name = std::string(program_invocation_short_name) + " on " + host_ + " (pid " +
+                           std::to_string(os::pid_of_self()) + ")";
+  std::vector<uint64_t> bytes;
+  Result<std::unique_ptr<lend::SocketCourier>> courier = lend::SocketCourier::connect(
+      options.lenders,
+      {unit_bytes, options.memory, options.timeout_s, options.replicas > 1, key.value(), name}, &bytes);
+  if (!courier.ok()) return courier.status();
+  std::vector<Lender> lenders;
+  for (size_t i = 0; i < bytes.size(); i++) {
+    Lender lender;
+    lender.name = options.lenders[i].text();
+    lender.slots = bytes[i] / unit_bytes;
+    lenders.push_back(std::move(lender));
+  }
+  return std::unique_ptr<Servers>(std::make_unique<ClusterStore>(
+      std::move(lenders), std::move(courier.value()), unit_bytes, options.fill, options.replicas));
+}
 
 }  // namespace
 
-Result<std::unique_ptr<Job>> Job::connect() {
+Result<std::unique_ptr<Job>> Job::connect(Callers) {
   return std::unique_ptr<Job>(std::make_unique<LoneJob>());
 }
 

@@ -17,6 +17,7 @@
 #include "cluster/server/server.h"
 #include "cluster/transport/cluster_store.h"
 #include "cluster/transport/mpi_call.h"
+#include "cluster/transport/mpi_courier.h"
 #include "os/memory/host_memory.h"
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
@@ -28,6 +29,7 @@ namespace {
 
 constexpr int64_t kNewsNanoseconds = 2'000'000'000;
 constexpr int64_t kAbortMilliseconds = 3000, kFinalizeMilliseconds = 10'000;
+constexpr uint64_t kProcessBytes = 32 << 20;  // of a rank, beside what it gives
 constexpr int kQuietMilliseconds = 60, kTurnMilliseconds = 20, kTurns = 10;
 
 // MPICH before 4.2 over UCX and TCP waits in MPI_Finalize for ever, on several hosts, when one rank still
@@ -68,7 +70,7 @@ const char* level_name(int level) {
   }
 }
 
-Status initialise(bool* here) {
+Status initialise(Job::Callers callers, bool* here) {
   int initialised = 0, finalised = 0, level = 0;
   PMPI_Initialized(&initialised);
   PMPI_Finalized(&finalised);
@@ -76,6 +78,12 @@ Status initialise(bool* here) {
     return Status::error(EPERM,
                          "dlm_startup after MPI_Finalize: MPI cannot be used any more; call it before");
   if (initialised != 0) {
+    if (callers != Job::Callers::pager)
+      return Status::error(
+          EPERM,
+          "the program has initialised MPI: the protocols cs and as1 with faults by SIGBUS call "
+          "MPI wherever the program touches a page that is away, perhaps inside of its own "
+          "call; take another protocol");
     PMPI_Query_thread(&level);
     if (level != MPI_THREAD_MULTIPLE)
       return Status::error(EPERM, std::string("the program has initialised MPI with ") + level_name(level) +
@@ -84,13 +92,12 @@ Status initialise(bool* here) {
     *here = false;
     return {};
   }
-  Status status =
-      mpi_status(PMPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread");
+  const int wanted = callers == Job::Callers::pager ? MPI_THREAD_FUNNELED : MPI_THREAD_SERIALIZED;
+  Status status = mpi_status(PMPI_Init_thread(nullptr, nullptr, wanted, &level), "MPI_Init_thread");
   if (!status.ok()) return status;
   *here = true;
-  log(LogLevel::debug, "cluster memory: MPI gives %s%s", level_name(level),
-      level < MPI_THREAD_FUNNELED ? "; asked for was MPI_THREAD_FUNNELED, and one thread makes all calls"
-                                  : "");
+  log(LogLevel::debug, "cluster memory: MPI gives %s; asked for was %s", level_name(level),
+      level_name(wanted));
   return {};
 }
 
@@ -136,8 +143,8 @@ void copy_text(const std::string& from, char* to, size_t size) {
 
 }  // namespace
 
-Result<std::unique_ptr<Job>> Job::connect() {
-  return MpiJob::join();
+Result<std::unique_ptr<Job>> Job::connect(Callers callers) {
+  return MpiJob::join(callers);
 }
 
 void Job::end_mpi_of_program() {
@@ -157,9 +164,9 @@ std::string MpiJob::library() const {
   return text;
 }
 
-Result<std::unique_ptr<Job>> MpiJob::join() {
+Result<std::unique_ptr<Job>> MpiJob::join(Callers callers) {
   std::unique_ptr<MpiJob> job(new MpiJob);
-  Status status = initialise(&job->initialised_here_);
+  Status status = initialise(callers, &job->initialised_here_);
   if (status.ok()) status = mpi_status(PMPI_Comm_dup(MPI_COMM_WORLD, &job->comm_), "MPI_Comm_dup");
   if (status.ok()) status = job->look_around();
   if (!status.ok()) return status;
@@ -206,7 +213,9 @@ Status MpiJob::share_out(uint64_t wanted, uint64_t* bytes) {
   uint64_t sum = *bytes >> 20;
   Status status =
       mpi_status(PMPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, host_comm_), "MPI_Allreduce");
-  const uint64_t total = memory.total >> 20;
+  // The processes need some, too.
+  const uint64_t own = std::min(memory.total / 4, kProcessBytes * static_cast<uint64_t>(host_ranks_));
+  const uint64_t total = (memory.total - own) >> 20;
   if (!status.ok() || total == 0 || sum <= total) return status;
   const double share = static_cast<double>(total) / static_cast<double>(sum);
   *bytes = static_cast<uint64_t>(static_cast<double>(*bytes) * share);
@@ -215,9 +224,17 @@ Status MpiJob::share_out(uint64_t wanted, uint64_t* bytes) {
   if (host_rank == 0)
     log(LogLevel::warning,
         "the ranks of %s are to give %" PRIu64 " MiB together, but the host has %" PRIu64
-        " MiB: each rank gives %.0f %% of its part",
+        " MiB to give: each rank gives %.0f %% of its part",
         host_.c_str(), sum, total, 100 * share);
   return {};
+}
+
+Status MpiJob::check(const Options& options) const {
+  if (options.lenders.empty()) return {};
+  return Status::error(
+      EINVAL,
+      "--lenders: here the other ranks of the job lend their memory; lenders are for programs that "
+      "are started without mpirun, for MPI programs under `tasuki mem`, and with --mpi none");
 }
 
 void MpiJob::refuse(int exit_code) {
@@ -301,10 +318,10 @@ Result<std::unique_ptr<Servers>> MpiJob::assemble(const Options& options, size_t
                  "MPI_Scatter");
   if (status.ok()) status = dealt;
   if (!status.ok()) return status;
-  auto courier =
-      std::make_unique<Courier>(comm_, std::move(names),
-                                Courier::Options{unit_bytes, options.compress == Compress::lz4, crowded_,
-                                                 options.timeout_s, options.replicas > 1, std::move(far)});
+  auto courier = std::make_unique<MpiCourier>(
+      comm_, std::move(names),
+      MpiCourier::Options{unit_bytes, options.compress == Compress::lz4, crowded_, options.timeout_s,
+                          options.replicas > 1, std::move(far)});
   return std::unique_ptr<Servers>(std::make_unique<ClusterStore>(
       std::move(lenders), std::move(courier), unit_bytes, options.fill, options.replicas, options.threads));
 }

@@ -1,7 +1,9 @@
 // The MPI job that a program with cluster memory runs as: joining it, what its hosts have, lending memory.
 //
 // One thread of each rank calls MPI: MPI_THREAD_FUNNELED is enough (DLM-MPI, section 3.3), and even
-// MPI_THREAD_SINGLE, as no other thread of ours knows of MPI.
+// MPI_THREAD_SINGLE, as no other thread of ours knows of MPI. Where a thread that faults calls it, too, the
+// calls are never at the same time: MPI_THREAD_SERIALIZED. Nothing refuses less, as in the paper (section
+// 4.4).
 #pragma once
 
 #include <mpi.h>
@@ -13,9 +15,10 @@ namespace tasuki::cluster {
 class MpiJob final : public Job {
  public:
   // As connect().
-  static Result<std::unique_ptr<Job>> join();
+  static Result<std::unique_ptr<Job>> join(Callers callers);
 
   std::string library() const override;
+  Status check(const Options& options) const override;
   Result<std::unique_ptr<Servers>> assemble(const Options& options, size_t unit_bytes,
                                             uint64_t* local) override;
   void refuse(int exit_code) override;

@@ -1,9 +1,11 @@
 #include "cluster/settings/options.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "base/bytes.h"
+#include "cluster/lend/protocol.h"
 
 namespace tasuki::cluster {
 
@@ -109,6 +111,18 @@ void read_stats(Reader* reader, Options* options) {
   options->stats_file = g->text;
 }
 
+void read_lenders(Reader* reader, Options* options) {
+  const Given* g = reader->given("lenders");
+  if (g == nullptr) return;
+  for (size_t from = 0; from <= g->text.size();) {
+    const size_t comma = std::min(g->text.find(',', from), g->text.size());
+    const Result<os::HostPort> one = os::parse_host_port(g->text.substr(from, comma - from), lend::kPort);
+    if (!one.ok()) return reader->refuse(*g, "HOST or HOST:PORT of each lender, with commas between them");
+    options->lenders.push_back(one.value());
+    from = comma + 1;
+  }
+}
+
 void read_page_size(Reader* reader, Options* options) {
   uint64_t page = 0;
   reader->bytes_or("auto", "page-size", &page);
@@ -124,6 +138,7 @@ Result<Options> make_options(const Values& values) {
   Reader reader(values);
   reader.bytes_or("auto", "local", &options.pager.local_bytes);
   reader.bytes_or("auto", "memory", &options.memory);
+  read_lenders(&reader, &options);
   if (const Given* store = reader.given("store")) options.store = store->text;
   reader.bytes_or("auto", "store-size", &options.store_bytes);
   reader.bytes_or("none", "compressed-cache", &options.compressed_cache);

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "cluster/settings/memory_sizes.h"
 #include "cluster/transport/slot_map.h"
+#include "os/net/sockets.h"
 #include "pager/pager.h"
 
 namespace tasuki::cluster {
@@ -21,12 +22,13 @@ enum class Window { automatic, on, off };
 enum class Compress { none, lz4 };
 
 struct Options {
-  pager::Options pager;           // local_bytes 0: automatic
-  uint64_t memory = 0;            // bytes of each server; 0: automatic
-  std::vector<uint64_t> memfile;  // bytes of each rank; empty: there is no such file
-  std::string store;              // directory on a disk; empty: none
-  uint64_t store_bytes = 0;       // there; 0: automatic
-  uint64_t compressed_cache = 0;  // bytes; 0: none
+  pager::Options pager;               // local_bytes 0: automatic
+  uint64_t memory = 0;                // bytes of each server; 0: automatic
+  std::vector<uint64_t> memfile;      // bytes of each rank; empty: there is no such file
+  std::vector<os::HostPort> lenders;  // elsewhere, of which this process borrows
+  std::string store;                  // directory on a disk; empty: none
+  uint64_t store_bytes = 0;           // there; 0: automatic
+  uint64_t compressed_cache = 0;      // bytes; 0: none
   Fill fill = Fill::rank;
   uint32_t replicas = 1;
   uint32_t threads = 1;  // that copy

@@ -1,4 +1,4 @@
-// The store of a job: the memory that its servers lend, by messages or, on rank 0's own host, directly.
+// The memory that others lend, as one store: by a courier or, on rank 0's own host, directly.
 //
 // A server that is lost is gone with what it kept, except where its memory is a window: that stays as long as
 // rank 0 has it mapped. With two copies of each slot the program goes on with the other one.
@@ -19,7 +19,7 @@ namespace tasuki::cluster {
 
 class ClusterStore final : public Servers {
  public:
-  // `copies`: of every slot, on different servers. lenders[i] is rank i + 1 of the courier's communicator.
+  // `copies`: of every slot, on different servers. lenders[i] is the courier's server i.
   // `threads` copy from and to windows.
   ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier> courier, size_t unit_bytes, Fill fill,
                uint32_t copies, uint32_t threads = 1);
@@ -43,6 +43,7 @@ class ClusterStore final : public Servers {
   Status collect(pager::Tickets* completed) override;
   bool busy() const override { return !done_.empty() || left_.busy() || courier_->busy(); }
   int longest_rest_ms() const override { return courier_->longest_rest_ms(); }
+  int descriptor() const override { return done_.empty() ? courier_->descriptor() : -1; }
   bool direct() const override { return direct_; }
 
   std::string describe(pager::Slot slot) const override;  // "slot 5 of rank 2 on host"

@@ -1,132 +1,77 @@
-// Rank 0's side of the transfers by messages. MPI_ERRORS_RETURN is set on the communicator.
+// The transfers of pages with those who lend their memory, by whatever carries bytes: messages of MPI
+// (mpi_courier.h) or streams (lend/socket_courier.h). One thread at a time calls all of it.
 //
-// Budget: a get is one small send, one receive that is posted before it, straight to where the page goes, and
-// nothing else; no allocation once enough transfers have been under way.
-//
-// A server is lost when MPI reports an error of a transfer with it, or when it has not answered for too long.
-// If it may not be (`keeps_on`), that is an error of this object. If it may, its transfers are given up at
-// once and reported as lost: MPI may still use their memory, whatever becomes of the server, so all data
-// travel by way of memory that is the transfer's own (a copy for each page, at memory speed), and that of
-// lost transfers is never used again.
+// A lender is lost when an error of a transfer with it is reported, or when it has not answered for too long.
+// If it may not be, that is an error of this object. If it may (`keeps_on`), its transfers are given up at
+// once and reported as lost.
 #pragma once
-
-#include <mpi.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
-#include "cluster/transport/idle.h"
 #include "cluster/transport/wire.h"
 
 namespace tasuki::cluster {
 
 class Courier {
  public:
-  struct Options {
-    size_t unit_bytes = 0;
-    bool packed = false;  // data travel as packed.h says
-    bool crowded =
-        false;  // fewer cores than threads that want to run: a poll that finds nothing gives its core away
-    uint64_t timeout_s = 0;      // 0: none
-    bool keeps_on = false;       // without servers that are lost
-    std::vector<bool> far = {};  // servers that wait for a sign of life; one that does not take it is lost
-  };
-  // names[i]: of the server that is rank i + 1, for messages: "rank 1 on host".
-  Courier(MPI_Comm comm, std::vector<std::string> names, const Options& options);
-  ~Courier();
+  virtual ~Courier() = default;
   Courier(const Courier&) = delete;
   Courier& operator=(const Courier&) = delete;
 
   // `token` comes back from progress(): completed when the memory is the caller's again, or lost, with its
-  // server. At most kMostTransfers at once: more wait here, in get() or put(), for one to end.
-  Status get(uint32_t server, uint64_t slot, uint32_t units, std::byte* to, uint64_t token);
-  Status put(uint32_t server, uint64_t slot, uint32_t units, const std::byte* from, uint64_t token);
-  // In order with everything else to that server; at most kRangesInMessage ranges. Only when may_release().
-  bool may_release(uint32_t server) const { return releasing_[server] < kMostReleases; }
-  Status release(uint32_t server, const Range* ranges, uint32_t count);
+  // server.
+  virtual Status get(uint32_t server, uint64_t slot, uint32_t units, std::byte* to, uint64_t token) = 0;
+  virtual Status put(uint32_t server, uint64_t slot, uint32_t units, const std::byte* from,
+                     uint64_t token) = 0;
+  // In order with all puts to that server; at most kRangesInMessage ranges. Only when may_release().
+  virtual bool may_release(uint32_t server) const = 0;
+  virtual Status release(uint32_t server, const Range* ranges, uint32_t count) = 0;
 
-  Status progress(std::vector<uint64_t>* completed, std::vector<uint64_t>* lost);
-  // Until the next sign of life is due, or, while one is under way, until somebody should look; -1: never.
-  int longest_rest_ms();
+  virtual Status progress(std::vector<uint64_t>* completed, std::vector<uint64_t>* lost) = 0;
+  // Until somebody should call progress(), though nothing seems to happen; -1: never.
+  virtual int longest_rest_ms() = 0;
+  // Can be read when progress() has something to do; -1: it must be called again and again while busy().
+  virtual int descriptor() const { return -1; }
   // Nobody is here to give signs of life any more: the servers wait all the same.
-  void let_wait();
-  bool busy() const { return moving_ > 0 || !done_.empty() || !lost_.empty(); }
+  virtual void let_wait() {}
+  virtual bool busy() const = 0;
+
+  // Waits for transfers: of a program that has ended, so that a lost server is no error.
+  virtual void finish() = 0;
+  // Waits for all transfers, then tells every server that is there to end with `exit_code`, `abruptly`:
+  // without MPI_Finalize. Nothing is needed of the servers then: one that is lost is no error.
+  virtual void goodbye(int exit_code, bool abruptly) = 0;
 
   bool alive(uint32_t server) const { return fate_[server].empty(); }
   // Why it is lost.
   const std::string& fate(uint32_t server) const { return fate_[server]; }
-  bool lost_any() const { return lost_any_; }
   // Nothing is sent there any more. Told to the user, once: the server's name, why, what that means.
   void lose(uint32_t server, const std::string& why,
             const std::string& consequence = "it is not used any more");
 
-  // Waits for all transfers, then tells every server that is there to end with `exit_code`, `abruptly`:
-  // without MPI_Finalize. Nothing is needed of the servers then: one that is lost is no error.
-  void goodbye(int exit_code, bool abruptly);
-  // Waits for transfers: of a program that has ended, so that a lost server is no error.
-  void finish();
+ protected:
+  // names[i]: of server i, for messages: "rank 1 on host".
+  Courier(std::vector<std::string> names, bool keeps_on);
+
+  // Its transfers are over, and lost.
+  virtual void give_up(uint32_t server) = 0;
+  // What an error of a transfer means: the end, or the server's.
+  Status failure(uint32_t server, Status status);
+  void keep_on() { keeps_on_ = true; }
+
+  uint32_t servers() const { return static_cast<uint32_t>(names_.size()); }
+  std::string name(uint32_t server) const { return "memory server " + names_[server]; }
+  bool lost_any() const { return lost_any_; }
 
  private:
-  static constexpr uint32_t kMostReleases = 4;
-  enum class Kind { get, put, release, goodbye, beat };
-  struct Transfer {
-    alignas(8) std::byte message[sizeof(Header)];
-    std::vector<std::byte> extra;  // of a release: the whole message; of packed or staged units: what travels
-    std::byte* to = nullptr;       // of a get by way of `extra`
-    uint64_t slot = 0;
-    uint32_t units = 0;
-    uint32_t index = 0;
-    uint32_t server = 0;
-    Kind kind = Kind::get;
-    uint64_t token = 0;
-    int64_t begin_ns = 0;
-  };
-  struct Ended {
-    Transfer* transfer;
-    size_t status;
-    int error;
-  };
-
-  Result<Transfer*> take(uint32_t server, Kind kind, uint64_t token);
-  Status start(Transfer* transfer, MPI_Request request, int rc, const char* call);
-  Status send_header(Transfer* transfer, const Header& header);
-  Status beat(bool for_ever);
-  Status poll();
-  Status end(const Ended& ended);
-  Status arrive(const Transfer& transfer, const MPI_Status& status) const;
-  Status check_time();
-  Status failure(uint32_t server, Status status);
-  bool gone(Transfer* transfer);
-  std::string name(uint32_t server) const { return "memory server " + names_[server]; }
-
-  MPI_Comm comm_;
   std::vector<std::string> names_;
-  size_t unit_;
-  bool packed_;
-  bool staged_;  // data travel by way of the transfers' own memory
-  bool crowded_;
   bool keeps_on_;
   bool lost_any_ = false;
-  int64_t timeout_ns_;
-  std::vector<bool> far_, beating_;  // of each server: see Options; a sign of life is under way
-  RunningTime time_;
-  int64_t beaten_ns_ = 0;
-  std::vector<std::unique_ptr<Transfer>> transfers_;  // all that ever were; their data's tag is their index
-  std::vector<Transfer*> free_;
-  std::vector<MPI_Request> requests_;  // of what is under way
-  std::vector<Transfer*> owners_;      // whose they are
-  std::vector<int> indices_;
-  std::vector<MPI_Status> statuses_;
-  std::vector<Ended> ended_;
-  std::vector<uint32_t> releasing_;
   std::vector<std::string> fate_;  // of each server; empty: alive
-  std::vector<uint64_t> done_, lost_;
-  uint64_t moving_ = 0;  // gets and puts under way
-  uint64_t empty_polls_ = 0, calls_ = 0;
 };
 
 }  // namespace tasuki::cluster

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string>
 
+#include "os/memory/mapping.h"
+
 namespace tasuki::os {
 
 Result<Fd> memory_file(size_t bytes) {
@@ -79,6 +81,20 @@ bool discard_unlocked(void* at, size_t length) {
 
 void allow_huge_pages(void* at, size_t length) {
   madvise(at, length, MADV_HUGEPAGE);
+}
+
+void keep_out_of_core_files(void* at, size_t length) {
+  madvise(at, length, MADV_DONTDUMP);
+}
+
+bool populate(void* at, size_t length) {
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(at, length, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+#endif
+  // Before Linux 5.14.
+  for (size_t i = 0; i < length; i += kPageSize) static_cast<volatile char*>(at)[i] = 0;
+  return true;
 }
 
 }  // namespace tasuki::os

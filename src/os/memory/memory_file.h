@@ -43,5 +43,10 @@ bool discard_unlocked(void* at, size_t length);
 
 // The kernel may back this private memory with huge pages.
 void allow_huge_pages(void* at, size_t length);
+// Other people's data, which a core file of this process must not show.
+void keep_out_of_core_files(void* at, size_t length);
+// Private memory gets its pages from the system now. False: there are no more (ENOMEM). Where a control
+// group's limit is reached, the kernel ends a process instead: look before (os/memory/host_memory.h).
+bool populate(void* at, size_t length);
 
 }  // namespace tasuki::os

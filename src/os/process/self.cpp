@@ -13,10 +13,12 @@ namespace {
 
 volatile sig_atomic_t g_interrupt = 0;
 volatile pid_t g_receiver = 0;
+void (*volatile g_when_interrupted)() = nullptr;
 
 void note(int number) {
   g_interrupt = number;
   if (g_receiver > 0) kill(g_receiver, number);
+  if (g_when_interrupted != nullptr) g_when_interrupted();
 }
 
 __rlimit_resource kernels(Limit limit) {
@@ -96,6 +98,10 @@ void catch_interrupts(Ignored ignored) {
 
 int interrupted() {
   return g_interrupt;
+}
+
+void call_when_interrupted(void (*function)()) {
+  g_when_interrupted = function;
 }
 
 void pass_interrupts_to(pid_t process) {

@@ -45,6 +45,8 @@ void end_in(unsigned seconds);
 enum class Ignored { is_caught, stays };
 void catch_interrupts(Ignored ignored);
 int interrupted();  // the last of these signals; 0: none came
+// Called in the handler of each of them, from now on: in whatever thread, so it does little.
+void call_when_interrupted(void (*function)());
 // They are sent on to this process, too, at once if one has come already. 0: to none.
 void pass_interrupts_to(pid_t process);
 

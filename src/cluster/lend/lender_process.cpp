@@ -1,0 +1,346 @@
+#include "cluster/lend/lender_process.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "os/memory/host_memory.h"
+#include "os/memory/mapping.h"
+#include "os/memory/memory_file.h"
+
+namespace tasuki::cluster::lend {
+namespace {
+
+// Left to the host, and to this process itself.
+constexpr uint64_t kMargin = 64 << 20;
+// What a request may be long; a borrower never asks for more.
+constexpr uint32_t kMostUnits = 1 << 16;
+constexpr uint32_t kMostRanges = 1 << 16;
+
+std::string rounded(uint64_t bytes) {
+  return bytes_text(bytes, BytesStyle::rounded);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LenderProcess>> LenderProcess::open(const LenderOptions& options) {
+  const uint64_t available = os::host_memory().available;
+  if (available != 0 && options.bytes + kMargin > available)
+    return Status::error(ENOMEM, "cannot lend " + rounded(options.bytes) +
+                                     ": this host (or the control group) has " + rounded(available) +
+                                     " to spare, of which " + rounded(kMargin) + " stay free");
+  Result<os::Fd> listener = os::listen_on(options.listen);
+  if (!listener.ok()) return listener.status();
+  const Result<uint16_t> port = os::port_of(listener.value().get());
+  if (!port.ok()) return port.status();
+  Result<os::Poller> poller = os::Poller::open();
+  if (!poller.ok()) return poller.status();
+  std::unique_ptr<LenderProcess> lender(
+      new LenderProcess(options, std::move(listener.value()), port.value(), std::move(poller.value())));
+  Status status = lender->poller_.add(lender->listener_.get(), kListener);
+  if (status.ok()) status = lender->poller_.add(lender->left_.descriptor(), kLeave);
+  if (!status.ok()) return status;
+  return lender;
+}
+
+void LenderProcess::say(const char* format, ...) {
+  char line[512];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(line, sizeof line, format, values);
+  va_end(values);
+  options_.say(line);
+}
+
+LenderProcess::LenderProcess(const LenderOptions& options, os::Fd listener, uint16_t port, os::Poller poller)
+    : options_(options), listener_(std::move(listener)), port_(port), poller_(std::move(poller)) {}
+
+LenderProcess::~LenderProcess() {
+  connections_.clear();
+  for (const auto& borrower : borrowers_) os::unmap(borrower->memory, borrower->bytes);
+}
+
+void LenderProcess::leave() {
+  leaves_.fetch_add(1);
+  left_.wake();
+}
+
+Status LenderProcess::serve() {
+  std::vector<os::Poller::Event> events;
+  for (;;) {
+    const int leaves = leaves_.load();
+    if (leaves > 1 || (leaves == 1 && borrowers_.empty())) return {};
+    const bool filling =
+        std::any_of(borrowers_.begin(), borrowers_.end(), [](const auto& b) { return b->ready < b->bytes; });
+    events.clear();
+    poller_.wait(filling ? 0 : -1, &events);
+    for (const os::Poller::Event& event : events) {
+      if (event.id == kListener) {
+        accept_all();
+      } else if (event.id == kLeave) {
+        left_.clear();
+        if (leaves_.load() == 1 && !borrowers_.empty())
+          say("lends nothing new, and ends when the last of %zu programs has ended; once more ends it, and "
+              "them, now",
+              borrowers_.size());
+      } else {
+        const auto found = connections_.find(event.id);
+        if (found != connections_.end() && event.writable) write(event.id, &found->second);
+        if (event.readable) read(event.id);
+      }
+    }
+    if (filling) fill_grants();
+  }
+}
+
+void LenderProcess::accept_all() {
+  for (std::string from;;) {
+    os::Fd socket = os::accept_stream(listener_.get(), &from);
+    if (!socket.valid()) return;
+    os::prepare_stream(socket.get(), 60);
+    const uint64_t id = next_++;
+    if (!poller_.add(socket.get(), id).ok()) continue;
+    Connection& connection = connections_[id];
+    connection.socket = std::move(socket);
+    connection.from = from;
+    expect(&connection, Reading::hello, sizeof(Hello));
+  }
+}
+
+// What comes next.
+void LenderProcess::expect(Connection* connection, Reading what, size_t bytes) {
+  connection->reading = what;
+  connection->left = bytes;
+  if (what == Reading::data) return;
+  connection->buffer.resize(bytes);
+  connection->to = connection->buffer.data();
+}
+
+void LenderProcess::read(uint64_t id) {
+  for (size_t done = 0; done < kTurnBytes;) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) return;
+    Connection* connection = &found->second;
+    if (connection->out.size() >= kMostWaiting) return;  // write() looks again
+    int failed = 0;
+    const iovec part = {connection->to, connection->left};
+    const size_t n = os::receive_now(connection->socket.get(), &part, 1, &failed);
+    if (failed != 0) return close(id, strerror(failed));
+    if (n == 0) return;
+    done += n;
+    connection->to += n;
+    connection->left -= n;
+    if (connection->left == 0 && !take(id, connection)) return;
+  }
+}
+
+// All of what was expected is there. False: the connection is gone.
+bool LenderProcess::take(uint64_t id, Connection* c) {
+  switch (c->reading) {
+    case Reading::hello:
+      return begin(id, c);
+    case Reading::request:
+      memcpy(&c->request, c->buffer.data(), sizeof c->request);
+      if (serve_request(c)) break;
+      close(id, "a request that makes no sense");
+      return false;
+    case Reading::ranges: {
+      const Borrower& b = *c->borrower;
+      for (uint32_t i = 0; i < c->request.units; i++) {
+        Range range;
+        memcpy(&range, c->buffer.data() + i * sizeof range, sizeof range);
+        const uint64_t slots = b.bytes / b.unit_bytes;
+        if (range.slot <= slots && range.units <= slots - range.slot) continue;
+        close(id, "a range that it has not got");
+        return false;
+      }
+      // The memory stays the borrower's: it was promised, and is needed again soon.
+      expect(c, Reading::request, sizeof(Request));
+      break;
+    }
+    case Reading::data:
+      c->out.push_back({answer_to(c->request), nullptr, 0, 0});
+      expect(c, Reading::request, sizeof(Request));
+      break;
+  }
+  write(id, c);
+  return connections_.count(id) != 0;
+}
+
+bool LenderProcess::serve_request(Connection* c) {
+  const Request& r = c->request;
+  const Borrower& b = *c->borrower;
+  if (r.op == Op::release) {
+    if (r.units == 0 || r.units > kMostRanges) return false;
+    expect(c, Reading::ranges, r.units * sizeof(Range));
+    return true;
+  }
+  const uint64_t slots = b.bytes / b.unit_bytes;
+  if ((r.op != Op::get && r.op != Op::put) || r.units == 0 || r.units > kMostUnits || r.slot > slots ||
+      r.units > slots - r.slot)
+    return false;
+  std::byte* const at = b.memory + r.slot * b.unit_bytes;
+  if (r.op == Op::get) {
+    c->out.push_back({answer_to(r), at, r.units * b.unit_bytes, 0});
+    expect(c, Reading::request, sizeof(Request));
+  } else {
+    c->to = at;
+    expect(c, Reading::data, r.units * b.unit_bytes);
+  }
+  return true;
+}
+
+// What waits to go there, as far as it can.
+void LenderProcess::write(uint64_t id, Connection* c) {
+  constexpr int kMostParts = 32;
+  const bool full = c->out.size() >= kMostWaiting;
+  while (!c->out.empty()) {
+    iovec parts[2 * kMostParts];
+    int count = 0;
+    for (size_t i = 0; i < c->out.size() && count < 2 * kMostParts - 1; i++) {
+      Piece& p = c->out[i];
+      const size_t head = std::min(p.sent, sizeof p.answer), body = p.sent - head;
+      if (head < sizeof p.answer)
+        parts[count++] = {reinterpret_cast<char*>(&p.answer) + head, sizeof p.answer - head};
+      if (body < p.bytes) parts[count++] = {const_cast<std::byte*>(p.data) + body, p.bytes - body};
+    }
+    int failed = 0;
+    size_t n = os::send_now(c->socket.get(), parts, count, &failed);
+    if (failed != 0) return close(id, strerror(failed));
+    if (n == 0) break;
+    while (n > 0) {
+      Piece& p = c->out.front();
+      const size_t here = std::min(n, sizeof p.answer + p.bytes - p.sent);
+      p.sent += here;
+      n -= here;
+      if (p.sent == sizeof p.answer + p.bytes) c->out.pop_front();
+    }
+  }
+  if (c->awaits_writable != !c->out.empty()) {
+    c->awaits_writable = !c->out.empty();
+    poller_.await_writable(c->socket.get(), id, c->awaits_writable);
+  }
+  if (full && c->out.size() < kMostWaiting) read(id);
+}
+
+void LenderProcess::welcome(Connection* connection, int error, const std::string& text, uint64_t bytes) {
+  Welcome answer = {};
+  answer.magic = kMagic;
+  answer.version = kVersion;
+  answer.error = error;
+  answer.bytes = bytes;
+  snprintf(answer.text, sizeof answer.text, "%s", text.c_str());
+  // The first message of a stream: there is room for it.
+  const Status sent = os::send_all(connection->socket.get(), &answer, sizeof answer, 1);
+  if (!sent.ok()) log(LogLevel::debug, "%s: %s", connection->from.c_str(), sent.message().c_str());
+}
+
+bool LenderProcess::begin(uint64_t id, Connection* c) {
+  Hello hello;
+  memcpy(&hello, c->buffer.data(), sizeof hello);
+  hello.name[sizeof hello.name - 1] = 0;
+  const auto refuse = [&](int error, const std::string& text) {
+    say("refuses %s (%s): %s", hello.magic == kMagic ? hello.name : "somebody", c->from.c_str(),
+        text.c_str());
+    if (hello.magic == kMagic) welcome(c, error, text, 0);
+    close(id, "");
+    return false;
+  };
+  if (hello.magic != kMagic) return refuse(EPROTO, "it does not speak as borrowers of Tasuki do");
+  if (hello.version != kVersion) return refuse(EPROTO, "it has another version of Tasuki");
+  if (!same(hello.key, options_.key))
+    return refuse(EACCES, "its key is not this lender's: both read the file that `tasuki lend` names");
+  if (hello.unit_bytes == 0 || hello.unit_bytes % os::kPageSize != 0 || hello.unit_bytes > (2u << 20))
+    return refuse(EPROTO, "slots of " + std::to_string(hello.unit_bytes) + " bytes");
+  const auto known = std::find_if(borrowers_.begin(), borrowers_.end(),
+                                  [&](const auto& b) { return b->id == hello.borrower; });
+  if (hello.stream == Stream::puts) {
+    if (known == borrowers_.end()) return refuse(EPROTO, "its memory has gone");
+    c->borrower = known->get();
+    c->borrower->streams.push_back(id);
+    expect(c, Reading::request, sizeof(Request));
+    welcome(c, 0, "", c->borrower->bytes);
+    return true;
+  }
+  if (known != borrowers_.end()) return refuse(EPROTO, "it is here already");
+  if (leaves_.load() > 0) return refuse(ESHUTDOWN, "this lender is about to leave");
+  const uint64_t most = options_.quota != 0 ? std::min(options_.quota, options_.bytes) : options_.bytes;
+  const uint64_t left = options_.bytes - lent_, fits = std::min(most, left);
+  const uint64_t bytes = (hello.bytes == 0 ? fits : hello.bytes) / hello.unit_bytes * hello.unit_bytes;
+  if (bytes > fits || bytes == 0)
+    return refuse(
+        ENOMEM, (hello.bytes == 0 ? "nothing" : rounded(hello.bytes) + " are wanted, but " + rounded(fits)) +
+                    std::string(hello.bytes == 0 ? " is" : " are") + " left for it: " + rounded(lent_) +
+                    " of " + rounded(options_.bytes) + " are lent, and each borrower gets at most " +
+                    rounded(most));
+  auto borrower = std::make_unique<Borrower>(Borrower{hello.borrower, hello.name});
+  borrower->unit_bytes = hello.unit_bytes;
+  borrower->memory = static_cast<std::byte*>(os::map_memory(bytes));
+  if (borrower->memory == nullptr) return refuse(ENOMEM, "no address space for " + rounded(bytes));
+  borrower->bytes = bytes;
+  os::keep_out_of_core_files(borrower->memory, bytes);
+  os::allow_huge_pages(borrower->memory, bytes);
+  borrower->streams.push_back(id);
+  lent_ += bytes;
+  c->borrower = borrower.get();
+  borrowers_.push_back(std::move(borrower));
+  expect(c, Reading::request, sizeof(Request));
+  return true;  // fill_grants() answers
+}
+
+// A part of each grant that is not there yet.
+void LenderProcess::fill_grants() {
+  for (size_t i = 0; i < borrowers_.size(); i++) {
+    Borrower& b = *borrowers_[i];
+    if (b.ready == b.bytes) continue;
+    const uint64_t part = std::min<uint64_t>(kFillBytes, b.bytes - b.ready);
+    const uint64_t available = os::host_memory().available;
+    Connection& c = connections_.at(b.streams.front());
+    const bool short_of = available != 0 && part + kMargin > available;
+    if (short_of || !os::populate(b.memory + b.ready, part)) {
+      say("cannot lend %s to %s: the host has no more", rounded(b.bytes).c_str(), b.name.c_str());
+      welcome(&c, ENOMEM, "its host has only " + rounded(available) + " to spare", 0);
+      close(b.streams.front(), "");
+      i--;
+      continue;
+    }
+    b.ready += part;
+    if (b.ready < b.bytes) continue;
+    say("%s borrows %s; %s of %s are left", b.name.c_str(), rounded(b.bytes).c_str(),
+        rounded(options_.bytes - lent_).c_str(), rounded(options_.bytes).c_str());
+    welcome(&c, 0, "", b.bytes);
+  }
+}
+
+// A borrower goes with the first of its streams. `why`: empty: that has been said.
+void LenderProcess::close(uint64_t id, const std::string& why) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  Borrower* const borrower = found->second.borrower;
+  if (borrower == nullptr && !why.empty())
+    log(LogLevel::debug, "%s: %s", found->second.from.c_str(), why.c_str());
+  poller_.remove(found->second.socket.get());
+  connections_.erase(found);
+  if (borrower != nullptr) drop(borrower);
+}
+
+void LenderProcess::drop(Borrower* borrower) {
+  for (const uint64_t id : borrower->streams) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) continue;
+    poller_.remove(found->second.socket.get());
+    connections_.erase(found);
+  }
+  lent_ -= borrower->bytes;
+  if (borrower->ready == borrower->bytes)
+    say("%s has ended; %s of %s are left", borrower->name.c_str(), rounded(options_.bytes - lent_).c_str(),
+        rounded(options_.bytes).c_str());
+  os::unmap(borrower->memory, borrower->bytes);
+  std::erase_if(borrowers_, [borrower](const auto& b) { return b.get() == borrower; });
+}
+
+}  // namespace tasuki::cluster::lend

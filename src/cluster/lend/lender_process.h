@@ -1,0 +1,111 @@
+// A process that lends its memory to programs anywhere that have the key: `tasuki lend`. One thread serves
+// all borrowers in turns, a part of a page at a time, so that none waits for another one's burst.
+//
+// Memory is taken from the system before it is promised, so that no lender is ended for lack of it: a
+// borrower hears of its grant when every page of it is there. When it goes, its memory goes back to the
+// system.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "cluster/lend/protocol.h"
+#include "os/files/wakeup.h"
+#include "os/net/sockets.h"
+
+namespace tasuki::cluster::lend {
+
+struct LenderOptions {
+  os::HostPort listen;
+  uint64_t bytes = 0;  // to lend, to all borrowers together
+  uint64_t quota = 0;  // to one at most; 0: all
+  Key key;
+  std::function<void(const std::string&)> say = [](const std::string&) {};  // who comes and goes, a line each
+};
+
+class LenderProcess {
+ public:
+  // EADDRINUSE and others of the socket; ENOMEM: the host has less memory, or its control group.
+  static Result<std::unique_ptr<LenderProcess>> open(const LenderOptions& options);
+  ~LenderProcess();
+  LenderProcess(const LenderProcess&) = delete;
+  LenderProcess& operator=(const LenderProcess&) = delete;
+
+  uint16_t port() const { return port_; }
+  uint64_t lent() const { return lent_; }
+  size_t borrowers() const { return borrowers_.size(); }
+
+  // Until leave(), and then until the last borrower has gone; or until leave() again.
+  Status serve();
+  // Any thread, and handlers of signals.
+  void leave();
+
+ private:
+  struct Borrower {
+    uint64_t id;
+    std::string name;
+    std::byte* memory = nullptr;
+    uint64_t bytes = 0, ready = 0;  // granted; of them taken from the system
+    uint64_t unit_bytes = 0;
+    std::vector<uint64_t> streams{};  // of connections_
+  };
+  struct Piece {  // of what goes to a borrower
+    Answer answer;
+    const std::byte* data;
+    size_t bytes;
+    size_t sent;  // of both
+  };
+  enum class Reading { hello, request, ranges, data };
+  struct Connection {
+    os::Fd socket;
+    std::string from;
+    Borrower* borrower = nullptr;
+    Reading reading = Reading::hello;
+    std::vector<std::byte> buffer{};  // of a hello, a request or ranges
+    std::byte* to = nullptr;          // where what is read goes
+    size_t left = 0;
+    Request request = {};
+    std::deque<Piece> out{};
+    bool awaits_writable = false;
+  };
+
+  LenderProcess(const LenderOptions& options, os::Fd listener, uint16_t port, os::Poller poller);
+
+  [[gnu::format(printf, 2, 3)]] void say(const char* format, ...);
+  void accept_all();
+  void read(uint64_t id);
+  void write(uint64_t id, Connection* connection);
+  bool take(uint64_t id, Connection* connection);
+  bool begin(uint64_t id, Connection* connection);
+  bool serve_request(Connection* connection);
+  void expect(Connection* connection, Reading what, size_t bytes);
+  void welcome(Connection* connection, int error, const std::string& text, uint64_t bytes);
+  void fill_grants();
+  void close(uint64_t id, const std::string& why);
+  void drop(Borrower* borrower);
+
+  static constexpr size_t kMostWaiting = 256;  // answers, before no more requests are read
+  static constexpr size_t kTurnBytes = 1 << 20;
+  static constexpr size_t kFillBytes = 16 << 20;
+
+  const LenderOptions options_;
+  const os::Fd listener_;
+  const uint16_t port_;
+  const os::Poller poller_;
+  os::Wakeup left_;
+  std::atomic<int> leaves_{0};
+  uint64_t lent_ = 0, next_ = kFirst;
+  static constexpr uint64_t kListener = 0, kLeave = 1, kFirst = 2;
+  std::map<uint64_t, Connection> connections_;
+  std::vector<std::unique_ptr<Borrower>> borrowers_;
+};
+
+}  // namespace tasuki::cluster::lend

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""`tasuki lend` and who borrows: what is wrong is said, what is lost is said or made good, and nothing is left.
+
+    lend_test.py --tasuki build/bin/tasuki --program build/test/mem/mem_allocations --scratch DIRECTORY
+"""
+import argparse
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+from lender import Lender
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"lend_test: {what}")
+
+
+class Test:
+    def __init__(self, options):
+        self.tasuki, self.program, self.folder = options.tasuki, options.program, options.scratch
+
+    def environment(self, key=None):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("TASUKI")}
+        env["TASUKI_LEND_KEY"] = key or os.path.join(self.folder, "lend.key")
+        return env
+
+    def start(self, *options, words=("sizes", "24"), key=None):
+        return subprocess.Popen([self.tasuki, "mem", "--local", "8MiB", *options, self.program, *words], env=self.environment(key),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, *options, **more):
+        process = self.start(*options, **more)
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+    def lender(self, *options):
+        return Lender(self.tasuki, self.folder, *options)
+
+    def refused(self, says, *options, code=1, **more):
+        got, out, err = self.run(*options, **more)
+        check(got == code and says in err and not out and err.count("\n") == 1, f"{options}: exit {got}, {out!r}, {err!r}; expected {says!r}")
+
+    # --- what is wrong
+
+    def wrong(self):
+        with self.lender("--memory", "64MiB", "--quota", "48MiB") as one:
+            check(stat.S_IMODE(os.stat(one.key).st_mode) == 0o600, "others can read the key")
+            self.refused("cannot reach lender 127.0.0.1:1: Connection refused (does `tasuki lend` run there?)", "--lenders", "127.0.0.1:1")
+            self.refused("no address for no.such.host.invalid", "--lenders", "no.such.host.invalid")
+            self.refused("accepted is HOST or HOST:PORT of each lender", "--lenders", "node:port")
+            self.refused("96.0 MiB are wanted, but 48.0 MiB are left for it", "--lenders", one.at, "--memory", "96MiB")
+            self.refused("--replicas 2 needs two lenders", "--lenders", one.at, "--replicas", "2")
+            self.refused("--compress lz4 is for memory servers", "--lenders", one.at, "--compress", "lz4")
+            other = os.path.join(self.folder, "other.key")
+            with open(other, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.write(b"x" * 32)
+            self.refused("its key is not this lender's", "--lenders", one.at, key=other)
+            self.refused("`tasuki lend` makes it", "--lenders", one.at, key=os.path.join(self.folder, "none.key"))
+            code, said = one.end()
+            check(code == 0, f"the lender ends with {code}: {said}")
+        for options, says, code in ((["--memory", "much"], "--memory much: neither auto nor a size", 2), (["--memory", "900TiB"], "cannot lend 900 TiB", 1),
+                                    (["--listen", "no.such.host.invalid:0"], "no address for", 1), (["--listen", "[::1"], "--listen", 2)):
+            done = subprocess.run([self.tasuki, "lend", *options], env=self.environment(), capture_output=True, text=True, check=False, timeout=60)
+            check(done.returncode == code and says in done.stderr, f"lend {options}: exit {done.returncode}, {done.stderr}")
+
+    # --- who leaves, and what is lost
+
+    def leaving(self):
+        with self.lender("--memory", "200MiB") as one:
+            borrower = self.start("--lenders", one.at, words=("threads", "24"))
+            while "borrows" not in one.process.stdout.readline():
+                pass
+            one.process.send_signal(signal.SIGTERM)
+            check("lends nothing new" in one.process.stdout.readline(), "the lender does not say that it leaves")
+            self.refused("this lender is about to leave", "--lenders", one.at)
+            out, err = borrower.communicate(timeout=120)
+            check(borrower.returncode == 0 and out == "done threads\n", f"the program ends with {borrower.returncode}: {out} {err}")
+            said, _ = one.process.communicate(timeout=30)
+            check(one.process.returncode == 0, f"the lender ends with {one.process.returncode}: {said}")
+
+    def lost(self, replicas):
+        """A lender is killed while a program uses it."""
+        with self.lender("--memory", "200MiB") as one, self.lender("--memory", "200MiB") as two:
+            borrower = self.start("--lenders", f"{one.at},{two.at}", "--replicas", replicas, words=("threads", "24"))
+            while "borrows" not in one.process.stdout.readline():
+                pass
+            time.sleep(0.5)
+            one.kill()
+            out, err = borrower.communicate(timeout=120)
+            told = f"memory server {one.at} has ended, or its connection has" in err or "memory server " + one.at in err
+            if replicas == "2":
+                check(borrower.returncode == 0 and out == "done threads\n", f"with two copies it ends with {borrower.returncode}: {out} {err}")
+            else:
+                check(borrower.returncode == 1 and "cluster memory is lost" in err, f"without copies it ends with {borrower.returncode}: {out} {err}")
+            check(told, f"it does not say who was lost: {err}")
+
+    def stopped(self):
+        """A lender that does not answer any more."""
+        with self.lender("--memory", "200MiB") as one:
+            borrower = self.start("--lenders", one.at, "--timeout", "2", words=("threads", "24"))
+            while "borrows" not in one.process.stdout.readline():
+                pass
+            time.sleep(0.3)
+            one.process.send_signal(signal.SIGSTOP)
+            _, err = borrower.communicate(timeout=60)
+            one.process.send_signal(signal.SIGCONT)
+            check(borrower.returncode == 1 and "has not answered for 2 s" in err, f"exit {borrower.returncode}: {err}")
+
+    def killed_borrowers(self):
+        """What they had is lent again."""
+        with self.lender("--memory", "100MiB") as one:
+            for _ in range(5):
+                borrower = self.start("--lenders", one.at, "--memory", "96MiB", words=("threads", "24"))
+                while "borrows 96.0 MiB" not in one.process.stdout.readline():
+                    pass
+                time.sleep(0.1)
+                borrower.kill()
+                borrower.communicate()
+                while "100 MiB of 100 MiB are left" not in one.process.stdout.readline():
+                    pass
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("tasuki", "program", "scratch"):
+        parser.add_argument("--" + name, type=os.path.abspath, required=True)
+    options = parser.parse_args()
+    shutil.rmtree(options.scratch, ignore_errors=True)
+    os.makedirs(options.scratch)
+    test = Test(options)
+    for name, part in (("wrong", test.wrong), ("leaving", test.leaving), ("lost 1", lambda: test.lost("1")), ("lost 2", lambda: test.lost("2")),
+                       ("stopped", test.stopped), ("killed borrowers", test.killed_borrowers)):
+        part()
+        print(f"{name}: as expected", flush=True)
+
+
+if __name__ == "__main__":
+    main()
