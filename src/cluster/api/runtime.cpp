@@ -206,6 +206,7 @@ void Runtime::lead() {
     return fail(code);
   }
   Options& options = options_ = std::move(read.value());
+  options.keep_descriptor = keep_descriptor;
   // The program may change its working directory.
   if (!options.stats_file.empty()) options.stats_file = absolute(options.stats_file);
   Result<std::unique_ptr<Servers>> assembled = job_->assemble(options, unit, &options.pager.local_bytes);

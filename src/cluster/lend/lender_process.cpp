@@ -163,7 +163,7 @@ bool LenderProcess::take(uint64_t id, Connection* c) {
       break;
     }
     case Reading::data:
-      c->out.push_back({answer_to(c->request), nullptr, 0, 0});
+      c->out.add(answer_to(c->request), nullptr, 0);
       expect(c, Reading::request, sizeof(Request));
       break;
   }
@@ -180,12 +180,13 @@ bool LenderProcess::serve_request(Connection* c) {
     return true;
   }
   const uint64_t slots = b.bytes / b.unit_bytes;
+  if (c->aside && r.op != Op::get) return false;
   if ((r.op != Op::get && r.op != Op::put) || r.units == 0 || r.units > kMostUnits || r.slot > slots ||
       r.units > slots - r.slot)
     return false;
   std::byte* const at = b.memory + r.slot * b.unit_bytes;
   if (r.op == Op::get) {
-    c->out.push_back({answer_to(r), at, r.units * b.unit_bytes, 0});
+    c->out.add(answer_to(r), at, r.units * b.unit_bytes);
     expect(c, Reading::request, sizeof(Request));
   } else {
     c->to = at;
@@ -196,30 +197,8 @@ bool LenderProcess::serve_request(Connection* c) {
 
 // What waits to go there, as far as it can.
 void LenderProcess::write(uint64_t id, Connection* c) {
-  constexpr int kMostParts = 32;
   const bool full = c->out.size() >= kMostWaiting;
-  while (!c->out.empty()) {
-    iovec parts[2 * kMostParts];
-    int count = 0;
-    for (size_t i = 0; i < c->out.size() && count < 2 * kMostParts - 1; i++) {
-      Piece& p = c->out[i];
-      const size_t head = std::min(p.sent, sizeof p.answer), body = p.sent - head;
-      if (head < sizeof p.answer)
-        parts[count++] = {reinterpret_cast<char*>(&p.answer) + head, sizeof p.answer - head};
-      if (body < p.bytes) parts[count++] = {const_cast<std::byte*>(p.data) + body, p.bytes - body};
-    }
-    int failed = 0;
-    size_t n = os::send_now(c->socket.get(), parts, count, &failed);
-    if (failed != 0) return close(id, strerror(failed));
-    if (n == 0) break;
-    while (n > 0) {
-      Piece& p = c->out.front();
-      const size_t here = std::min(n, sizeof p.answer + p.bytes - p.sent);
-      p.sent += here;
-      n -= here;
-      if (p.sent == sizeof p.answer + p.bytes) c->out.pop_front();
-    }
-  }
+  if (const int failed = c->out.send(c->socket.get()); failed != 0) return close(id, strerror(failed));
   if (c->awaits_writable != !c->out.empty()) {
     c->awaits_writable = !c->out.empty();
     poller_.await_writable(c->socket.get(), id, c->awaits_writable);
@@ -258,9 +237,10 @@ bool LenderProcess::begin(uint64_t id, Connection* c) {
     return refuse(EPROTO, "slots of " + std::to_string(hello.unit_bytes) + " bytes");
   const auto known = std::find_if(borrowers_.begin(), borrowers_.end(),
                                   [&](const auto& b) { return b->id == hello.borrower; });
-  if (hello.stream == Stream::puts) {
+  if (hello.stream != Stream::gets) {
     if (known == borrowers_.end()) return refuse(EPROTO, "its memory has gone");
     c->borrower = known->get();
+    c->aside = hello.stream == Stream::aside;
     c->borrower->streams.push_back(id);
     expect(c, Reading::request, sizeof(Request));
     welcome(c, 0, "", c->borrower->bytes);
@@ -316,11 +296,13 @@ void LenderProcess::fill_grants() {
   }
 }
 
-// A borrower goes with the first of its streams. `why`: empty: that has been said.
+// A borrower goes with the first of its streams, but for those of its children. `why`: empty: that has been
+// said.
 void LenderProcess::close(uint64_t id, const std::string& why) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  Borrower* const borrower = found->second.borrower;
+  Borrower* const borrower = found->second.aside ? nullptr : found->second.borrower;
+  if (found->second.aside) std::erase(found->second.borrower->streams, id);
   if (borrower == nullptr && !why.empty())
     log(LogLevel::debug, "%s: %s", found->second.from.c_str(), why.c_str());
   poller_.remove(found->second.socket.get());

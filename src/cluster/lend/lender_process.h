@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cluster/lend/outbox.h"
 #include "cluster/lend/protocol.h"
 #include "os/files/wakeup.h"
 #include "os/net/sockets.h"
@@ -57,23 +57,18 @@ class LenderProcess {
     uint64_t unit_bytes = 0;
     std::vector<uint64_t> streams{};  // of connections_
   };
-  struct Piece {  // of what goes to a borrower
-    Answer answer;
-    const std::byte* data;
-    size_t bytes;
-    size_t sent;  // of both
-  };
   enum class Reading { hello, request, ranges, data };
   struct Connection {
     os::Fd socket;
     std::string from;
     Borrower* borrower = nullptr;
+    bool aside = false;  // of a child of it
     Reading reading = Reading::hello;
     std::vector<std::byte> buffer{};  // of a hello, a request or ranges
     std::byte* to = nullptr;          // where what is read goes
     size_t left = 0;
     Request request = {};
-    std::deque<Piece> out{};
+    Outbox out{};
     bool awaits_writable = false;
   };
 

@@ -28,7 +28,9 @@ Result<Key> read_key(const std::string& file);
 Result<Key> make_key(const std::string& file);
 bool same(const Key& a, const Key& b);  // in a time that does not tell where they differ
 
-enum class Stream : uint32_t { gets, puts };
+// aside: gets of a forked child of the borrower. Its parent's streams are the child's, too, and keep the
+// memory as long as one of both lives; but only the parent speaks there.
+enum class Stream : uint32_t { gets, puts, aside };
 
 // The first message of each stream.
 struct Hello {
@@ -36,9 +38,9 @@ struct Hello {
   uint32_t version;
   Stream stream;
   Key key;
-  uint64_t borrower;    // a random number, the same for its two streams
+  uint64_t borrower;    // a random number, the same for its streams
   uint64_t unit_bytes;  // of a slot
-  uint64_t bytes;       // wanted; 0: all that one borrower may have. The second stream's: ignored
+  uint64_t bytes;       // wanted; 0: all that one borrower may have. Of the first stream
   char name[128];       // for people: "program on host (pid 1)"
 };
 // Its answer, when the memory is there.

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/bytes.h"
+#include "os/process/self.h"
 
 namespace tasuki::cluster::lend {
 namespace {
@@ -13,13 +14,11 @@ namespace {
 constexpr uint64_t kPatience = 10;  // seconds, to be connected
 constexpr uint64_t kFilling = 600;  // seconds, for a lender to take memory from its system
 constexpr int kLookMilliseconds = 500;
-constexpr int kMostParts = 32;
 
-Hello hello_of(const SocketCourier::Options& options, Stream stream, uint64_t borrower) {
+Hello hello_of(const SocketCourier::Options& options, uint64_t borrower) {
   Hello hello = {};
   hello.magic = kMagic;
   hello.version = kVersion;
-  hello.stream = stream;
   hello.key = options.key;
   hello.borrower = borrower;
   hello.unit_bytes = options.unit_bytes;
@@ -59,31 +58,32 @@ Result<std::unique_ptr<SocketCourier>> SocketCourier::connect(const std::vector<
   if (!poller.ok()) return poller.status();
   std::unique_ptr<SocketCourier> courier(
       new SocketCourier(std::move(names), options, std::move(poller.value())));
-  std::random_device random;
-  const uint64_t borrower = uint64_t{random()} << 32 | random();
   bytes->resize(lenders.size());
   for (uint32_t i = 0; i < lenders.size(); i++)
-    if (const Status joined = courier->join(i, lenders[i], options, borrower, &(*bytes)[i]); !joined.ok())
-      return joined;
+    if (const Status joined = courier->join(i, lenders[i], &(*bytes)[i]); !joined.ok()) return joined;
   return courier;
 }
 
 SocketCourier::SocketCourier(std::vector<std::string> names, const Options& options, os::Poller poller)
     : Courier(std::move(names), options.keeps_on),
       unit_(options.unit_bytes),
+      timeout_s_(options.timeout_s),
       timeout_ns_(static_cast<int64_t>(options.timeout_s) * 1'000'000'000),
-      poller_(std::move(poller)) {}
+      keep_(options.keep),
+      poller_(std::move(poller)) {
+  std::random_device random;
+  hello_ = hello_of(options, uint64_t{random()} << 32 | random());
+}
 
-Status SocketCourier::join(uint32_t server, const os::HostPort& at, const Options& options, uint64_t borrower,
-                           uint64_t* bytes) {
+Status SocketCourier::join(uint32_t server, const os::HostPort& at, uint64_t* bytes) {
   lenders_.emplace_back();
   for (const lend::Stream stream : {lend::Stream::gets, lend::Stream::puts}) {
-    const Hello hello = hello_of(options, stream, borrower);
-    Result<os::Fd> opened = open_stream(at, hello, options.timeout_s, bytes);
+    hello_.stream = stream;
+    Result<os::Fd> opened = open_stream(at, hello_, timeout_s_, bytes);
     if (!opened.ok()) return opened.status();
     const uint64_t id = 2 * uint64_t{server} + static_cast<uint64_t>(stream);
     Stream& mine = lenders_[server].streams[static_cast<int>(stream)];
-    mine.socket = std::move(opened.value());
+    mine.socket = os::moved_out_of_the_way(std::move(opened.value()));  // a child's, too
     if (const Status added = poller_.add(mine.socket.get(), id); !added.ok()) return added;
   }
   return {};
@@ -107,7 +107,7 @@ Status SocketCourier::start(uint32_t server, lend::Stream stream, const Transfer
   }
   Stream& mine = lenders_[server].streams[static_cast<int>(stream)];
   mine.transfers.push_back(transfer);
-  mine.out.push_back({transfer.request, {}, data, bytes, 0});
+  mine.out.add(transfer.request, data, bytes);
   moving_++;
   return mine.out.size() > 1 ? Status() : flush(server, static_cast<int>(stream));
 }
@@ -115,40 +115,18 @@ Status SocketCourier::start(uint32_t server, lend::Stream stream, const Transfer
 Status SocketCourier::release(uint32_t server, const cluster::Range* ranges, uint32_t count) {
   if (!alive(server)) return {};
   Stream& mine = lenders_[server].streams[static_cast<int>(lend::Stream::puts)];
-  Piece piece{{Op::release, count, 0}, {}, nullptr, count * sizeof(Range), 0};
-  piece.own.resize(piece.bytes);
   static_assert(sizeof(Range) == sizeof(cluster::Range));
-  memcpy(piece.own.data(), ranges, piece.bytes);
-  mine.out.push_back(std::move(piece));
+  std::vector<std::byte> own(count * sizeof(Range));
+  memcpy(own.data(), ranges, own.size());
+  mine.out.add(Request{Op::release, count, 0}, std::move(own));
   return mine.out.size() > 1 ? Status() : flush(server, static_cast<int>(lend::Stream::puts));
 }
 
 // Sends what waits, as far as it goes at once.
 Status SocketCourier::flush(uint32_t server, int stream) {
   Stream& s = lenders_[server].streams[stream];
-  while (!s.out.empty()) {
-    iovec parts[2 * kMostParts];
-    int count = 0;
-    for (size_t i = 0; i < s.out.size() && count < 2 * kMostParts - 1; i++) {
-      Piece& p = s.out[i];
-      const std::byte* const data = p.own.empty() ? p.data : p.own.data();
-      const size_t head = std::min(p.sent, sizeof p.request), body = p.sent - head;
-      if (head < sizeof p.request)
-        parts[count++] = {reinterpret_cast<char*>(&p.request) + head, sizeof p.request - head};
-      if (body < p.bytes) parts[count++] = {const_cast<std::byte*>(data) + body, p.bytes - body};
-    }
-    int failed = 0;
-    size_t n = os::send_now(s.socket.get(), parts, count, &failed);
-    if (failed != 0) return failure(server, Status::error(failed, std::string(": ") + strerror(failed)));
-    if (n == 0) break;
-    while (n > 0) {
-      Piece& p = s.out.front();
-      const size_t here = std::min(n, sizeof p.request + p.bytes - p.sent);
-      p.sent += here;
-      n -= here;
-      if (p.sent == sizeof p.request + p.bytes) s.out.pop_front();
-    }
-  }
+  if (const int failed = s.out.send(s.socket.get()); failed != 0)
+    return failure(server, Status::error(failed, std::string(": ") + strerror(failed)));
   if (s.awaits_writable != !s.out.empty()) {
     s.awaits_writable = !s.out.empty();
     poller_.await_writable(s.socket.get(), 2 * uint64_t{server} + static_cast<uint64_t>(stream),
@@ -224,6 +202,35 @@ Status SocketCourier::check_time() {
       break;
     }
   return {};
+}
+
+// A stream of a forked child, which is its own: those of its parent it has as well, so that the memory stays,
+// but there two would speak at a time.
+bool SocketCourier::open_aside(Lender* lender) const {
+  lender->aside = os::connect_again(lender->streams[0].socket.get(), kPatience, timeout_s_);
+  if (!lender->aside.valid()) return false;
+  lender->aside_of = os::pid_of_self();
+  const int fd = lender->aside.get();
+  if (keep_ != nullptr) keep_(fd);
+  Hello hello = hello_;
+  hello.stream = lend::Stream::aside;
+  Welcome welcome = {};
+  return os::send_all(fd, &hello, sizeof hello, kPatience).ok() &&
+         os::receive_all(fd, &welcome, sizeof welcome, kPatience).ok() && welcome.magic == kMagic &&
+         welcome.error == 0;
+}
+
+bool SocketCourier::ask_aside(int socket, const Request& request, std::byte* to, size_t bytes) {
+  Answer answer = {};
+  return os::send_all(socket, &request, sizeof request, kPatience).ok() &&
+         os::receive_all(socket, &answer, sizeof answer, kPatience).ok() && answer.slot == request.slot &&
+         answer.units == request.units && os::receive_all(socket, to, bytes, kPatience).ok();
+}
+
+bool SocketCourier::read_aside(uint32_t server, uint64_t slot, uint32_t units, std::byte* to) {
+  Lender& lender = lenders_[server];
+  if (lender.aside_of != os::pid_of_self() && !open_aside(&lender)) return false;
+  return ask_aside(lender.aside.get(), {Op::get, units, slot}, to, units * unit_);
 }
 
 int SocketCourier::longest_rest_ms() {

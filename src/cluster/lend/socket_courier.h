@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/lend/outbox.h"
 #include "cluster/lend/protocol.h"
 #include "cluster/transport/courier.h"
 #include "cluster/transport/idle.h"
@@ -24,7 +25,8 @@ class SocketCourier final : public Courier {
     uint64_t timeout_s = 0;  // 0: none
     bool keeps_on = false;   // without lenders that are lost
     Key key = {};
-    std::string name;  // of this borrower, for people
+    std::string name;                // of this borrower, for people
+    void (*keep)(int fd) = nullptr;  // told of what a forked child opens: the program is not to close it
   };
   // Connects to all of them; *bytes becomes what each one lends. Errors name the lender and what to do.
   static Result<std::unique_ptr<SocketCourier>> connect(const std::vector<os::HostPort>& lenders,
@@ -38,6 +40,8 @@ class SocketCourier final : public Courier {
   int longest_rest_ms() override;
   int descriptor() const override { return done_.empty() && lost_.empty() ? poller_.descriptor() : -1; }
   bool busy() const override { return moving_ > 0 || !done_.empty() || !lost_.empty(); }
+  bool can_read_aside() const override { return true; }
+  bool read_aside(uint32_t server, uint64_t slot, uint32_t units, std::byte* to) override;
   void finish() override;
   void goodbye(int exit_code, bool abruptly) override;
 
@@ -48,27 +52,24 @@ class SocketCourier final : public Courier {
     std::byte* to;  // of a get
     int64_t begin_ns;
   };
-  struct Piece {  // that waits to be sent
-    Request request;
-    std::vector<std::byte> own;  // ranges
-    const std::byte* data;
-    size_t bytes, sent;  // of data; of all
-  };
   struct Stream {
     os::Fd socket;
     std::deque<Transfer> transfers{};
-    std::deque<Piece> out{};
+    Outbox out{};
     Answer answer = {};   // of the first transfer, as far as it is here
     size_t received = 0;  // of it and of its data
     bool awaits_writable = false;
   };
   struct Lender {
     Stream streams[2];  // by lend::Stream
+    os::Fd aside;       // of the forked child `aside_of`
+    int aside_of = 0;
   };
 
   SocketCourier(std::vector<std::string> names, const Options& options, os::Poller poller);
-  Status join(uint32_t server, const os::HostPort& at, const Options& options, uint64_t borrower,
-              uint64_t* bytes);
+  Status join(uint32_t server, const os::HostPort& at, uint64_t* bytes);
+  bool open_aside(Lender* lender) const;
+  static bool ask_aside(int socket, const Request& request, std::byte* to, size_t bytes);
   Status start(uint32_t server, lend::Stream stream, const Transfer& transfer, const std::byte* data,
                size_t bytes);
   Status flush(uint32_t server, int stream);
@@ -77,7 +78,10 @@ class SocketCourier final : public Courier {
   void give_up(uint32_t server) override;
 
   const size_t unit_;
+  const uint64_t timeout_s_;
   const int64_t timeout_ns_;
+  void (*const keep_)(int fd);
+  Hello hello_;  // of this borrower
   const os::Poller poller_;
   RunningTime time_;
   std::vector<Lender> lenders_;

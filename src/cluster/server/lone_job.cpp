@@ -80,9 +80,11 @@ Result<std::unique_ptr<Servers>> LoneJob::borrow(const Options& options, size_t 
   const std::string name = std::string(program_invocation_short_name) + " on " + host_ + " (pid " +
                            std::to_string(os::pid_of_self()) + ")";
   std::vector<uint64_t> bytes;
-  Result<std::unique_ptr<lend::SocketCourier>> courier = lend::SocketCourier::connect(
-      options.lenders,
-      {unit_bytes, options.memory, options.timeout_s, options.replicas > 1, key.value(), name}, &bytes);
+  Result<std::unique_ptr<lend::SocketCourier>> courier =
+      lend::SocketCourier::connect(options.lenders,
+                                   {unit_bytes, options.memory, options.timeout_s, options.replicas > 1,
+                                    key.value(), name, options.keep_descriptor},
+                                   &bytes);
   if (!courier.ok()) return courier.status();
   std::vector<Lender> lenders;
   for (size_t i = 0; i < bytes.size(); i++) {

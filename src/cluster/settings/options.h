@@ -36,6 +36,7 @@ struct Options {
   bool checksum = false;
   Window window = Window::automatic;
   uint64_t timeout_s = 60;
+  void (*keep_descriptor)(int fd) = nullptr;  // no setting: SocketCourier::Options::keep
   bool stats = false;
   std::string stats_file;  // empty: stderr
   std::string help;        // not empty: --help asked for this text, and nothing else is set

@@ -1,6 +1,7 @@
 // Lenders and those who borrow from them, in one process.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -214,6 +215,50 @@ TEST(Lend, AProgramGoesOnWithTheOtherCopy) {
     ASSERT_TRUE(wait(&store, 1));
   }
   EXPECT_EQ(store.lost(), (std::vector<int>{2}));
+  store.goodbye(0);
+}
+
+bool reads_all(ClusterStore& store) {
+  alignas(64) static std::byte page[4 * kUnit];
+  for (uint64_t slot = 0; slot + 4 <= store.slots(); slot += 4) {
+    if (!store.read_aside(slot, 4, page)) return false;
+    for (size_t i = 0; i < sizeof page; i += kUnit)
+      if (page[i] != static_cast<std::byte>((slot + i / kUnit) % 251)) return false;
+  }
+  return true;
+}
+
+// Its child, and that one's, while it goes on itself.
+TEST(Lend, AForkedChildReadsByItself) {
+  Serving one(4 * MiB), two(4 * MiB);
+  Result<std::unique_ptr<ClusterStore>> made = borrow({one.at(), two.at()}, options_for(MiB));
+  ASSERT_TRUE(made.ok());
+  ClusterStore& store = *made.value();
+  std::vector<std::byte> page(kUnit);
+  for (uint64_t slot = 0; slot < store.slots(); slot++) {
+    memset(page.data(), static_cast<int>(slot % 251), kUnit);
+    ASSERT_TRUE(store.put(slot, 1, page.data(), slot).ok());
+    ASSERT_TRUE(wait(&store, 1));
+  }
+  ASSERT_TRUE(store.can_read_aside());
+  const pid_t child = fork();
+  if (child == 0) {
+    bool right = reads_all(store);
+    const pid_t grandchild = fork();
+    if (grandchild == 0) _exit(reads_all(store) ? 0 : 1);
+    right = reads_all(store) && right;
+    int status = -1;
+    waitpid(grandchild, &status, 0);
+    _exit(right && status == 0 ? 0 : 1);
+  }
+  for (uint64_t slot = 0; slot < store.slots(); slot++) {
+    ASSERT_TRUE(store.get(slot, 1, page.data(), slot).ok());
+    ASSERT_TRUE(wait(&store, 1));
+    ASSERT_EQ(page[kUnit - 1], static_cast<std::byte>(slot % 251));
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
   store.goodbye(0);
 }
 

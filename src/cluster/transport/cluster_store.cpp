@@ -135,7 +135,14 @@ const std::byte* ClusterStore::read_in_place(pager::Slot slot, uint32_t units) {
 }
 
 bool ClusterStore::read_aside(pager::Slot slot, uint32_t units, std::byte* to) const {
-  if (!direct_) return false;
+  if (!direct_) {
+    for (uint32_t copy = 0; copy < map_.copies(); copy++) {
+      const SlotMap::Place place = map_.find(slot, copy);
+      if (courier_->alive(place.server) && courier_->read_aside(place.server, place.slot, units, to))
+        return true;
+    }
+    return false;
+  }
   const SlotMap::Place place = map_.find(slot, 0);
   memcpy(to, lenders_[place.server].window->at(place.slot), units * unit_);
   return true;

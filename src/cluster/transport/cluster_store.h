@@ -32,9 +32,9 @@ class ClusterStore final : public Servers {
   Status get_later(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
   Status put_later(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
   const std::byte* read_in_place(pager::Slot slot, uint32_t units) override;
-  // Of windows, which a child has as well.
+  // Of windows, which a child has as well, and by couriers that can.
   bool read_aside(pager::Slot slot, uint32_t units, std::byte* to) const override;
-  bool can_read_aside() const override { return direct_; }
+  bool can_read_aside() const override { return direct_ || courier_->can_read_aside(); }
   Status copy_left() override;
   // Memory that was released is given back when it is more than kKeptBytes: a slot that is soon used again
   // costs nothing then.

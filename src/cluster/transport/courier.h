@@ -40,6 +40,11 @@ class Courier {
   virtual void let_wait() {}
   virtual bool busy() const = 0;
 
+  // By a forked child, one thread at a time, whatever its parent does: see pager/stores/store.h. Allocates
+  // nothing as long as all is well.
+  virtual bool can_read_aside() const { return false; }
+  virtual bool read_aside(uint32_t, uint64_t, uint32_t, std::byte*) { return false; }
+
   // Waits for transfers: of a program that has ended, so that a lost server is no error.
   virtual void finish() = 0;
   // Waits for all transfers, then tells every server that is there to end with `exit_code`, `abruptly`:

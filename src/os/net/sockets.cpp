@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace tasuki::os {
 namespace {
@@ -53,8 +54,8 @@ int wait_for_one(int fd, short events, uint64_t patience_s) {
   return n > 0 ? 0 : n == 0 ? ETIMEDOUT : errno;
 }
 
-int connect_one(int socket, const addrinfo& to, uint64_t patience_s) {
-  if (connect(socket, to.ai_addr, to.ai_addrlen) == 0) return 0;
+int connect_one(int socket, const sockaddr* to, socklen_t length, uint64_t patience_s) {
+  if (connect(socket, to, length) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
   if (const int error = wait_for_one(socket, POLLOUT, patience_s); error != 0) return error;
   int error = 0;
@@ -190,12 +191,27 @@ Result<Fd> connect_to(const HostPort& to, uint64_t patience_s, uint64_t dead_s) 
   int error = EADDRNOTAVAIL;
   for (const addrinfo* a = found.value().get(); a != nullptr; a = a->ai_next) {
     Fd fd(socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    error = fd.valid() ? connect_one(fd.get(), *a, patience_s) : errno;
+    error = fd.valid() ? connect_one(fd.get(), a->ai_addr, a->ai_addrlen, patience_s) : errno;
     if (error != 0) continue;
     prepare_stream(fd.get(), dead_s);
     return fd;
   }
   return Status::error(error, to.text() + ": " + strerror(error));
+}
+
+Fd connect_again(int socket, uint64_t patience_s, uint64_t dead_s) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  auto* const to = reinterpret_cast<sockaddr*>(&address);
+  if (getpeername(socket, to, &size) != 0) return {};
+  Fd fd(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return {};
+  if (const int error = connect_one(fd.get(), to, size, patience_s); error != 0) {
+    errno = error;
+    return {};
+  }
+  prepare_stream(fd.get(), dead_s);
+  return moved_out_of_the_way(std::move(fd));
 }
 
 size_t send_now(int socket, const iovec* parts, int count, int* failed) {

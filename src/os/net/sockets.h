@@ -35,6 +35,9 @@ Fd accept_stream(int listener, std::string* from);
 void prepare_stream(int socket, uint64_t dead_s);
 // Tries the addresses of the host in turns, each for at most `patience_s` seconds. A prepared stream.
 Result<Fd> connect_to(const HostPort& to, uint64_t patience_s, uint64_t dead_s);
+// Another stream to where this one leads, out of the way of the program's descriptors. Invalid, with errno.
+// Allocates nothing.
+Fd connect_again(int socket, uint64_t patience_s, uint64_t dead_s);
 
 // How many bytes of these went or came; 0: none now, as far as *failed stays 0. Else it is the error,
 // ECONNRESET also for the end of the stream.

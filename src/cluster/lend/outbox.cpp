@@ -1,0 +1,39 @@
+#include "cluster/lend/outbox.h"
+
+#include <algorithm>
+
+#include "os/net/sockets.h"
+
+namespace tasuki::cluster::lend {
+
+int Outbox::send(int socket) {
+  constexpr int kMost = 64;
+  while (!pieces_.empty()) {
+    iovec parts[kMost];
+    int count = 0;
+    for (size_t i = 0; i < pieces_.size() && count < kMost - 1; i++) {
+      Piece& p = pieces_[i];
+      const std::byte* const data = p.own.empty() ? p.data : p.own.data();
+      const size_t head = std::min(p.sent, kHead), body = p.sent - head;
+      if (head < kHead) parts[count++] = {p.head.data() + head, kHead - head};
+      if (body < p.bytes) parts[count++] = {const_cast<std::byte*>(data) + body, p.bytes - body};
+    }
+    int failed = 0;
+    const size_t n = os::send_now(socket, parts, count, &failed);
+    if (failed != 0 || n == 0) return failed;
+    sent(n);
+  }
+  return 0;
+}
+
+void Outbox::sent(size_t bytes) {
+  while (bytes > 0) {
+    Piece& p = pieces_.front();
+    const size_t here = std::min(bytes, kHead + p.bytes - p.sent);
+    p.sent += here;
+    bytes -= here;
+    if (p.sent == kHead + p.bytes) pieces_.pop_front();
+  }
+}
+
+}  // namespace tasuki::cluster::lend
