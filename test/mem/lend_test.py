@@ -7,6 +7,7 @@ import argparse
 import os
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -99,10 +100,10 @@ class Test:
                 check(borrower.returncode == 1 and "cluster memory is lost" in err, f"without copies it ends with {borrower.returncode}: {out} {err}")
             check(told, f"it does not say who was lost: {err}")
 
-    def stopped(self):
+    def stopped(self, words, *options):
         """A lender that does not answer any more."""
         with self.lender("--memory", "200MiB") as one:
-            borrower = self.start("--lenders", one.at, "--timeout", "2", words=("threads", "24"))
+            borrower = self.start("--lenders", one.at, "--timeout", "2", *options, words=words)
             while "borrows" not in one.process.stdout.readline():
                 pass
             time.sleep(0.3)
@@ -110,6 +111,21 @@ class Test:
             _, err = borrower.communicate(timeout=60)
             one.process.send_signal(signal.SIGCONT)
             check(borrower.returncode == 1 and "has not answered for 2 s" in err, f"exit {borrower.returncode}: {err}")
+
+    def silence(self):
+        """More connections that say nothing than the lender has descriptors for; and nobody who reads what it prints."""
+        with Lender(self.tasuki, self.folder, "--memory", "200MiB", prefix=["prlimit", "--nofile=64:64"]) as one:
+            host, port = one.at.split(":")
+            mute = [socket.create_connection((host, int(port)), timeout=10) for _ in range(90)]
+            code, out, err = self.run("--lenders", one.at)
+            check(code == 0 and out == "done sizes\n", f"beside mute connections: exit {code}, {out} {err}")
+            for connection in mute:
+                connection.close()
+            one.process.stdout.close()
+            code, out, err = self.run("--lenders", one.at)
+            check(code == 0 and out == "done sizes\n", f"where nobody reads: exit {code}, {out} {err}")
+            one.process.send_signal(signal.SIGTERM)
+            check(one.process.wait(timeout=30) == 0, "the lender does not end in order")
 
     def killed_borrowers(self):
         """What they had is lent again."""
@@ -134,7 +150,9 @@ def main():
     os.makedirs(options.scratch)
     test = Test(options)
     for name, part in (("wrong", test.wrong), ("leaving", test.leaving), ("lost 1", lambda: test.lost("1")), ("lost 2", lambda: test.lost("2")),
-                       ("stopped", test.stopped), ("killed borrowers", test.killed_borrowers)):
+                       ("stopped", lambda: test.stopped(("threads", "24"))),
+                       ("stopped, one thread", lambda: test.stopped(("sizes", "24"), "--prefetch", "off", "--page-size", "4KiB")),
+                       ("silence", test.silence), ("killed borrowers", test.killed_borrowers)):
         part()
         print(f"{name}: as expected", flush=True)
 

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "cluster/lend/lender_process.h"
+#include "os/files/streams.h"
 #include "os/memory/host_memory.h"
 #include "os/process/self.h"
 #include "tools/command.h"
@@ -53,10 +54,14 @@ int run(const LendCommand& c) {
   if (!key.ok() && key.status().err() == ENOENT) key = lend::make_key(file.value());
   if (!key.ok()) return fail(key.status());
   options.key = key.value();
+  // Nobody waits for whoever reads this: a line that does not fit is lost.
   options.say = [](const std::string& line) {
-    printf("tasuki lend: %s\n", line.c_str());
-    fflush(stdout);
+    static_cast<void>(os::write_if_room(STDOUT_FILENO, "tasuki lend: " + line + "\n"));
   };
+  os::ignore_broken_pipes();
+  os::LimitValues files = os::limit_of_self(os::Limit::descriptors);
+  files.soft = files.hard;
+  os::set_limit(os::Limit::descriptors, files);
   Result<std::unique_ptr<lend::LenderProcess>> lender = lend::LenderProcess::open(options);
   if (!lender.ok()) return fail(lender.status());
   const os::HostPort here = {options.listen.host.empty() ? os::host_name() : options.listen.host,

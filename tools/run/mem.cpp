@@ -107,6 +107,13 @@ std::string choose_library(const MemOptions& options, const task::Job& job,
   return "openmpi";
 }
 
+// As launchers tell it; nullptr: they do not.
+const char* ranks_of_job(const std::vector<std::string>& environment) {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"})
+    if (const char* const ranks = os::variable(environment, name); ranks != nullptr) return ranks;
+  return nullptr;
+}
+
 // Why the program's allocations cannot be caught; empty if they can.
 std::string obstacle(const task::Program& program, const std::vector<std::string>& environment) {
   using Kind = elf::Image::Kind;
@@ -184,6 +191,8 @@ Status resolve_settings(bool sure, std::vector<std::string>* environment) {
   const auto store = values.find("store");
   if (store != values.end() && !store->second.text.empty())
     store->second.text = std::filesystem::absolute(store->second.text).string();
+  if (const char* key = os::variable(*environment, "TASUKI_LEND_KEY"); key != nullptr && *key != 0)
+    os::set_variable(environment, "TASUKI_LEND_KEY", std::filesystem::absolute(key).string());
   const Result<cluster::Options> checked = cluster::make_options(values);
   if (!checked.ok()) return checked.status();
   if (const Status there = check_page_program(checked.value().stats_file); !there.ok()) return there;
@@ -275,6 +284,8 @@ int run(MemOptions* options) {
       log(LogLevel::error, "%s %s: it cannot use cluster memory", options->command[0].c_str(), why.c_str());
     return dismiss(job, server, 1, environment);
   }
+  if (const char* ranks = ranks_of_job(environment); ranks != nullptr)
+    os::set_variable(&environment, cluster::kPartsVariable, ranks);
   // Before what the user preloads: another allocator then is the one for small pieces.
   const char* users = os::variable(environment, "LD_PRELOAD");
   os::set_variable(&environment, "LD_PRELOAD",
@@ -290,8 +301,8 @@ int run(MemOptions* options) {
     os::set_variable(&environment, name, value);
     if (!each) hidden += std::string(hidden.empty() ? "" : ",") + name;
   }
-  if (os::variable(environment, cluster::kSizesVariable) != nullptr)
-    hidden += std::string(hidden.empty() ? "" : ",") + cluster::kSizesVariable;
+  for (const char* name : {cluster::kSizesVariable, cluster::kPartsVariable})
+    if (os::variable(environment, name) != nullptr) hidden += std::string(hidden.empty() ? "" : ",") + name;
   if (!hidden.empty()) os::set_variable(&environment, "TASUKI_MEM_HIDDEN", hidden);
   // The library serves the process that this one becomes, not the children that inherit its environment.
   os::set_variable(&environment, "TASUKI_MEM_ROOT", std::to_string(os::pid_of_self()));

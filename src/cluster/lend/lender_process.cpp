@@ -17,9 +17,10 @@ namespace {
 
 // Left to the host, and to this process itself.
 constexpr uint64_t kMargin = 64 << 20;
+constexpr uint64_t kDeadSeconds = 60;  // without a sign of life of a host
+constexpr int64_t kTellNs = 1'000'000'000, kLookNs = 1'000'000'000;
 // What a request may be long; a borrower never asks for more.
 constexpr uint32_t kMostUnits = 1 << 16;
-constexpr uint32_t kMostRanges = 1 << 16;
 
 std::string rounded(uint64_t bytes) {
   return bytes_text(bytes, BytesStyle::rounded);
@@ -77,7 +78,7 @@ Status LenderProcess::serve() {
     const bool filling =
         std::any_of(borrowers_.begin(), borrowers_.end(), [](const auto& b) { return b->ready < b->bytes; });
     events.clear();
-    poller_.wait(filling ? 0 : -1, &events);
+    poller_.wait(filling ? 0 : any_strangers() || !listens_ ? 1000 : -1, &events);
     for (const os::Poller::Event& event : events) {
       if (event.id == kListener) {
         accept_all();
@@ -89,10 +90,13 @@ Status LenderProcess::serve() {
               borrowers_.size());
       } else {
         const auto found = connections_.find(event.id);
-        if (found != connections_.end() && event.writable) write(event.id, &found->second);
+        if (found == connections_.end()) continue;
+        found->second.turn = kTurnBytes;
+        if (event.writable) write(event.id, &found->second);
         if (event.readable) read(event.id);
       }
     }
+    drop_strangers(false);
     if (filling) fill_grants();
   }
 }
@@ -100,15 +104,45 @@ Status LenderProcess::serve() {
 void LenderProcess::accept_all() {
   for (std::string from;;) {
     os::Fd socket = os::accept_stream(listener_.get(), &from);
-    if (!socket.valid()) return;
-    os::prepare_stream(socket.get(), 60);
+    if (!socket.valid()) {
+      if (errno == EAGAIN || errno == ECONNABORTED) return;
+      // No more descriptors: the listener would be ready again and again.
+      drop_strangers(true);
+      poller_.await(listener_.get(), kListener, false, false);
+      listens_ = false;
+      return;
+    }
+    // A borrower that is stopped for long is none that has gone.
+    os::prepare_stream(socket.get(), kDeadSeconds, false);
     const uint64_t id = next_++;
     if (!poller_.add(socket.get(), id).ok()) continue;
     Connection& connection = connections_[id];
     connection.socket = std::move(socket);
     connection.from = from;
     expect(&connection, Reading::hello, sizeof(Hello));
+    drop_strangers(false);
   }
+}
+
+bool LenderProcess::any_strangers() const {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const auto& entry) { return entry.second.borrower == nullptr; });
+}
+
+// Those who have been here too long, or are too many. `oldest`: one at least.
+void LenderProcess::drop_strangers(bool oldest) {
+  std::vector<uint64_t> strangers;  // oldest first
+  for (const auto& [id, c] : connections_)
+    if (c.borrower == nullptr) strangers.push_back(id);
+  size_t drop = strangers.size() > kMostStrangers ? strangers.size() - kMostStrangers : 0;
+  const int64_t now = os::monotonic_ns();
+  while (drop < strangers.size() && now - connections_.at(strangers[drop]).since_ns > kStrangerNs) drop++;
+  if (oldest) drop = std::min(strangers.size(), std::max<size_t>(drop, 1));
+  for (size_t i = 0; i < drop; i++) close(strangers[i], "has not said who it is");
+  if (listens_ || (drop == 0 && now - looked_ns_ < kLookNs)) return;
+  looked_ns_ = now;
+  listens_ = true;
+  poller_.await(listener_.get(), kListener, true, false);
 }
 
 // What comes next.
@@ -125,7 +159,8 @@ void LenderProcess::read(uint64_t id) {
     const auto found = connections_.find(id);
     if (found == connections_.end()) return;
     Connection* connection = &found->second;
-    if (connection->out.size() >= kMostWaiting) return;  // write() looks again
+    if (connection->out.size() >= kMostWaiting)
+      return;  // write() waits for what comes again, when it is time
     int failed = 0;
     const iovec part = {connection->to, connection->left};
     const size_t n = os::receive_now(connection->socket.get(), &part, 1, &failed);
@@ -148,39 +183,20 @@ bool LenderProcess::take(uint64_t id, Connection* c) {
       if (serve_request(c)) break;
       close(id, "a request that makes no sense");
       return false;
-    case Reading::ranges: {
-      const Borrower& b = *c->borrower;
-      for (uint32_t i = 0; i < c->request.units; i++) {
-        Range range;
-        memcpy(&range, c->buffer.data() + i * sizeof range, sizeof range);
-        const uint64_t slots = b.bytes / b.unit_bytes;
-        if (range.slot <= slots && range.units <= slots - range.slot) continue;
-        close(id, "a range that it has not got");
-        return false;
-      }
-      // The memory stays the borrower's: it was promised, and is needed again soon.
-      expect(c, Reading::request, sizeof(Request));
-      break;
-    }
     case Reading::data:
       c->out.add(answer_to(c->request), nullptr, 0);
       expect(c, Reading::request, sizeof(Request));
       break;
   }
-  write(id, c);
+  if (!c->writes) write(id, c);
   return connections_.count(id) != 0;
 }
 
 bool LenderProcess::serve_request(Connection* c) {
   const Request& r = c->request;
   const Borrower& b = *c->borrower;
-  if (r.op == Op::release) {
-    if (r.units == 0 || r.units > kMostRanges) return false;
-    expect(c, Reading::ranges, r.units * sizeof(Range));
-    return true;
-  }
   const uint64_t slots = b.bytes / b.unit_bytes;
-  if (c->aside && r.op != Op::get) return false;
+  if (b.ready < b.bytes || (r.op == Op::put) != (c->stream == Stream::puts)) return false;
   if ((r.op != Op::get && r.op != Op::put) || r.units == 0 || r.units > kMostUnits || r.slot > slots ||
       r.units > slots - r.slot)
     return false;
@@ -197,13 +213,13 @@ bool LenderProcess::serve_request(Connection* c) {
 
 // What waits to go there, as far as it can.
 void LenderProcess::write(uint64_t id, Connection* c) {
-  const bool full = c->out.size() >= kMostWaiting;
-  if (const int failed = c->out.send(c->socket.get()); failed != 0) return close(id, strerror(failed));
-  if (c->awaits_writable != !c->out.empty()) {
-    c->awaits_writable = !c->out.empty();
-    poller_.await_writable(c->socket.get(), id, c->awaits_writable);
-  }
-  if (full && c->out.size() < kMostWaiting) read(id);
+  if (const int failed = c->out.send(c->socket.get(), &c->turn); failed != 0)
+    return close(id, strerror(failed));
+  const bool reads = c->out.size() < kMostWaiting, writes = !c->out.empty();
+  if (reads == c->reads && writes == c->writes) return;
+  c->reads = reads;
+  c->writes = writes;
+  poller_.await(c->socket.get(), id, reads, writes);
 }
 
 void LenderProcess::welcome(Connection* connection, int error, const std::string& text, uint64_t bytes) {
@@ -222,25 +238,33 @@ bool LenderProcess::begin(uint64_t id, Connection* c) {
   Hello hello;
   memcpy(&hello, c->buffer.data(), sizeof hello);
   hello.name[sizeof hello.name - 1] = 0;
+  for (char& letter : hello.name)
+    if (letter != 0 && (static_cast<unsigned char>(letter) < ' ' || letter == 127)) letter = '?';
+  const bool known_key = hello.magic == kMagic && same(hello.key, options_.key);
   const auto refuse = [&](int error, const std::string& text) {
-    say("refuses %s (%s): %s", hello.magic == kMagic ? hello.name : "somebody", c->from.c_str(),
-        text.c_str());
+    say("refuses %s (%s): %s", known_key ? hello.name : "somebody", c->from.c_str(), text.c_str());
     if (hello.magic == kMagic) welcome(c, error, text, 0);
     close(id, "");
     return false;
   };
   if (hello.magic != kMagic) return refuse(EPROTO, "it does not speak as borrowers of Tasuki do");
   if (hello.version != kVersion) return refuse(EPROTO, "it has another version of Tasuki");
-  if (!same(hello.key, options_.key))
+  if (!known_key)
     return refuse(EACCES, "its key is not this lender's: both read the file that `tasuki lend` names");
   if (hello.unit_bytes == 0 || hello.unit_bytes % os::kPageSize != 0 || hello.unit_bytes > (2u << 20))
     return refuse(EPROTO, "slots of " + std::to_string(hello.unit_bytes) + " bytes");
   const auto known = std::find_if(borrowers_.begin(), borrowers_.end(),
                                   [&](const auto& b) { return b->id == hello.borrower; });
+  c->stream = hello.stream;
   if (hello.stream != Stream::gets) {
     if (known == borrowers_.end()) return refuse(EPROTO, "its memory has gone");
+    const auto& streams = (*known)->streams;
+    const bool twice = std::any_of(streams.begin(), streams.end(), [&](uint64_t other) {
+      return connections_.at(other).stream == Stream::puts;
+    });
+    if (hello.stream != Stream::aside && (hello.stream != Stream::puts || twice))
+      return refuse(EPROTO, "a stream that it has already, or of no kind");
     c->borrower = known->get();
-    c->aside = hello.stream == Stream::aside;
     c->borrower->streams.push_back(id);
     expect(c, Reading::request, sizeof(Request));
     welcome(c, 0, "", c->borrower->bytes);
@@ -250,7 +274,9 @@ bool LenderProcess::begin(uint64_t id, Connection* c) {
   if (leaves_.load() > 0) return refuse(ESHUTDOWN, "this lender is about to leave");
   const uint64_t most = options_.quota != 0 ? std::min(options_.quota, options_.bytes) : options_.bytes;
   const uint64_t left = options_.bytes - lent_, fits = std::min(most, left);
-  const uint64_t bytes = (hello.bytes == 0 ? fits : hello.bytes) / hello.unit_bytes * hello.unit_bytes;
+  // Who asks for nothing in particular gets its part of what its whole job could have.
+  const uint64_t wanted = hello.bytes != 0 ? hello.bytes : std::min(fits, most / std::max(1u, hello.parts));
+  const uint64_t bytes = wanted / hello.unit_bytes * hello.unit_bytes;
   if (bytes > fits || bytes == 0)
     return refuse(
         ENOMEM, (hello.bytes == 0 ? "nothing" : rounded(hello.bytes) + " are wanted, but " + rounded(fits)) +
@@ -289,7 +315,11 @@ void LenderProcess::fill_grants() {
       continue;
     }
     b.ready += part;
-    if (b.ready < b.bytes) continue;
+    if (const int64_t now = os::monotonic_ns(); b.ready < b.bytes) {
+      if (now - b.told_ns > kTellNs) welcome(&c, EINPROGRESS, "", b.ready);
+      if (now - b.told_ns > kTellNs) b.told_ns = now;
+      continue;
+    }
     say("%s borrows %s; %s of %s are left", b.name.c_str(), rounded(b.bytes).c_str(),
         rounded(options_.bytes - lent_).c_str(), rounded(options_.bytes).c_str());
     welcome(&c, 0, "", b.bytes);
@@ -301,8 +331,11 @@ void LenderProcess::fill_grants() {
 void LenderProcess::close(uint64_t id, const std::string& why) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  Borrower* const borrower = found->second.aside ? nullptr : found->second.borrower;
-  if (found->second.aside) std::erase(found->second.borrower->streams, id);
+  Borrower* borrower = found->second.borrower;
+  if (borrower != nullptr && found->second.stream == Stream::aside) {
+    std::erase(borrower->streams, id);
+    borrower = nullptr;
+  }
   if (borrower == nullptr && !why.empty())
     log(LogLevel::debug, "%s: %s", found->second.from.c_str(), why.c_str());
   poller_.remove(found->second.socket.get());

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "cluster/lend/outbox.h"
 #include "cluster/lend/protocol.h"
+#include "os/clock.h"
 #include "os/files/wakeup.h"
 #include "os/net/sockets.h"
 
@@ -54,22 +55,25 @@ class LenderProcess {
     std::string name;
     std::byte* memory = nullptr;
     uint64_t bytes = 0, ready = 0;  // granted; of them taken from the system
+    int64_t told_ns = 0;            // when it heard last how far that is
     uint64_t unit_bytes = 0;
     std::vector<uint64_t> streams{};  // of connections_
   };
-  enum class Reading { hello, request, ranges, data };
+  enum class Reading { hello, request, data };
   struct Connection {
     os::Fd socket;
     std::string from;
     Borrower* borrower = nullptr;
-    bool aside = false;  // of a child of it
+    Stream stream = Stream::gets;
     Reading reading = Reading::hello;
-    std::vector<std::byte> buffer{};  // of a hello, a request or ranges
+    std::vector<std::byte> buffer{};  // of a hello or a request
     std::byte* to = nullptr;          // where what is read goes
     size_t left = 0;
     Request request = {};
     Outbox out{};
-    bool awaits_writable = false;
+    int64_t since_ns = os::monotonic_ns();
+    size_t turn = 0;                    // bytes that it may still be sent before others
+    bool reads = true, writes = false;  // waits for
   };
 
   LenderProcess(const LenderOptions& options, os::Fd listener, uint16_t port, os::Poller poller);
@@ -83,6 +87,8 @@ class LenderProcess {
   bool serve_request(Connection* connection);
   void expect(Connection* connection, Reading what, size_t bytes);
   void welcome(Connection* connection, int error, const std::string& text, uint64_t bytes);
+  void drop_strangers(bool oldest);
+  bool any_strangers() const;
   void fill_grants();
   void close(uint64_t id, const std::string& why);
   void drop(Borrower* borrower);
@@ -90,6 +96,9 @@ class LenderProcess {
   static constexpr size_t kMostWaiting = 256;  // answers, before no more requests are read
   static constexpr size_t kTurnBytes = 1 << 20;
   static constexpr size_t kFillBytes = 16 << 20;
+  // Connections of whom nothing is known, and how long they may stay so.
+  static constexpr size_t kMostStrangers = 128;
+  static constexpr int64_t kStrangerNs = 10'000'000'000;
 
   const LenderOptions options_;
   const os::Fd listener_;
@@ -98,6 +107,8 @@ class LenderProcess {
   os::Wakeup left_;
   std::atomic<int> leaves_{0};
   uint64_t lent_ = 0, next_ = kFirst;
+  bool listens_ = true;  // else there were no more descriptors
+  int64_t looked_ns_ = 0;
   static constexpr uint64_t kListener = 0, kLeave = 1, kFirst = 2;
   std::map<uint64_t, Connection> connections_;
   std::vector<std::unique_ptr<Borrower>> borrowers_;

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
-#include <utility>
-#include <vector>
 
 #include "cluster/lend/protocol.h"
 
@@ -22,31 +20,22 @@ class Outbox {
   // `head`: a Request or an Answer.
   template <typename Head>
   void add(const Head& head, const std::byte* data, size_t bytes) {
-    add_piece(head, {}, data, bytes);
-  }
-  template <typename Head>
-  void add(const Head& head, std::vector<std::byte> own) {
-    const size_t bytes = own.size();
-    add_piece(head, std::move(own), nullptr, bytes);
+    static_assert(sizeof head == kHead);
+    Piece& piece = pieces_.emplace_back(Piece{{}, data, bytes, 0});
+    memcpy(piece.head.data(), &head, kHead);
   }
 
-  // As much as the stream takes at once. The error, as of os::send_now(); 0: none.
-  int send(int socket);
+  // As much as the stream takes at once, and *turn bytes at most, which become fewer. The error, as of
+  // os::send_now(); 0: none.
+  int send(int socket, size_t* turn);
 
  private:
   static constexpr size_t kHead = sizeof(Request);
-  static_assert(sizeof(Answer) == kHead);
   struct Piece {
     std::array<std::byte, kHead> head;
-    std::vector<std::byte> own;  // data of its own
     const std::byte* data;
     size_t bytes, sent;  // of the data; of all
   };
-  template <typename Head>
-  void add_piece(const Head& head, std::vector<std::byte> own, const std::byte* data, size_t bytes) {
-    Piece& piece = pieces_.emplace_back(Piece{{}, std::move(own), data, bytes, 0});
-    memcpy(piece.head.data(), &head, kHead);
-  }
   void sent(size_t bytes);
 
   std::deque<Piece> pieces_;

@@ -1,5 +1,5 @@
 // What a lender (`tasuki lend`) and those who borrow its memory send each other: two streams of each
-// borrower, one for gets and one for everything else, so that a page that somebody waits for does not stand
+// borrower, one for gets and one for puts, so that a page that somebody waits for does not stand
 // behind those that leave. On each stream answers come in the order of the requests. Both sides run on
 // machines of the same byte order, which kMagic tells.
 #pragma once
@@ -41,9 +41,10 @@ struct Hello {
   uint64_t borrower;    // a random number, the same for its streams
   uint64_t unit_bytes;  // of a slot
   uint64_t bytes;       // wanted; 0: all that one borrower may have. Of the first stream
+  uint32_t parts;       // processes of the job, which share what 0 bytes stand for
   char name[128];       // for people: "program on host (pid 1)"
 };
-// Its answer, when the memory is there.
+// Its answer, when the memory is there; before, once a second, with EINPROGRESS and what is there yet.
 struct Welcome {
   uint64_t magic;
   int32_t error;
@@ -52,16 +53,13 @@ struct Welcome {
   char text[256];  // of the error
 };
 
-enum class Op : uint32_t { get = 1, put, release };
+enum class Op : uint32_t { get = 1, put };
 struct Request {
   Op op;
-  uint32_t units;  // release: ranges that follow
+  uint32_t units;
   uint64_t slot;
 };
-struct Range {
-  uint64_t slot, units;
-};
-// To a get, with the units behind it, and to a put. A release has no answer.
+// To a get, with the units behind it, and to a put.
 struct Answer {
   uint64_t slot;
   uint32_t units;

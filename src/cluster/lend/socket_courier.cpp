@@ -11,9 +11,9 @@
 namespace tasuki::cluster::lend {
 namespace {
 
+constexpr uint64_t kForever = 1'000'000;
 constexpr uint64_t kPatience = 10;  // seconds, to be connected
-constexpr uint64_t kFilling = 600;  // seconds, for a lender to take memory from its system
-constexpr int kLookMilliseconds = 500;
+constexpr int kLookMilliseconds = 250;
 
 Hello hello_of(const SocketCourier::Options& options, uint64_t borrower) {
   Hello hello = {};
@@ -23,6 +23,7 @@ Hello hello_of(const SocketCourier::Options& options, uint64_t borrower) {
   hello.borrower = borrower;
   hello.unit_bytes = options.unit_bytes;
   hello.bytes = options.bytes;
+  hello.parts = options.parts;
   snprintf(hello.name, sizeof hello.name, "%s", options.name.c_str());
   return hello;
 }
@@ -34,9 +35,13 @@ Result<os::Fd> open_stream(const os::HostPort& at, const Hello& hello, uint64_t 
     return Status::error(socket.status().err(), "cannot reach lender " + socket.status().message() +
                                                     " (does `tasuki lend` run there?)");
   const int fd = socket.value().get();
+  const uint64_t patience = dead_s != 0 ? std::max(dead_s, kPatience) : kForever;
   Welcome welcome = {};
   Status status = os::send_all(fd, &hello, sizeof hello, kPatience);
-  if (status.ok()) status = os::receive_all(fd, &welcome, sizeof welcome, kFilling);
+  // While it takes memory from its system, which may last, it says so again and again.
+  do {
+    if (status.ok()) status = os::receive_all(fd, &welcome, sizeof welcome, patience);
+  } while (status.ok() && welcome.magic == kMagic && welcome.error == EINPROGRESS);
   if (!status.ok()) return Status::error(status.err(), "lender " + at.text() + ": " + status.message());
   if (welcome.magic != kMagic)
     return Status::error(EPROTO, at.text() + " is no lender of Tasuki, or one of another byte order");
@@ -83,7 +88,7 @@ Status SocketCourier::join(uint32_t server, const os::HostPort& at, uint64_t* by
     if (!opened.ok()) return opened.status();
     const uint64_t id = 2 * uint64_t{server} + static_cast<uint64_t>(stream);
     Stream& mine = lenders_[server].streams[static_cast<int>(stream)];
-    mine.socket = os::moved_out_of_the_way(std::move(opened.value()));  // a child's, too
+    mine.socket = std::move(opened.value());
     if (const Status added = poller_.add(mine.socket.get(), id); !added.ok()) return added;
   }
   return {};
@@ -112,25 +117,16 @@ Status SocketCourier::start(uint32_t server, lend::Stream stream, const Transfer
   return mine.out.size() > 1 ? Status() : flush(server, static_cast<int>(stream));
 }
 
-Status SocketCourier::release(uint32_t server, const cluster::Range* ranges, uint32_t count) {
-  if (!alive(server)) return {};
-  Stream& mine = lenders_[server].streams[static_cast<int>(lend::Stream::puts)];
-  static_assert(sizeof(Range) == sizeof(cluster::Range));
-  std::vector<std::byte> own(count * sizeof(Range));
-  memcpy(own.data(), ranges, own.size());
-  mine.out.add(Request{Op::release, count, 0}, std::move(own));
-  return mine.out.size() > 1 ? Status() : flush(server, static_cast<int>(lend::Stream::puts));
-}
-
 // Sends what waits, as far as it goes at once.
 Status SocketCourier::flush(uint32_t server, int stream) {
   Stream& s = lenders_[server].streams[stream];
-  if (const int failed = s.out.send(s.socket.get()); failed != 0)
+  size_t all = SIZE_MAX;
+  if (const int failed = s.out.send(s.socket.get(), &all); failed != 0)
     return failure(server, Status::error(failed, std::string(": ") + strerror(failed)));
   if (s.awaits_writable != !s.out.empty()) {
     s.awaits_writable = !s.out.empty();
-    poller_.await_writable(s.socket.get(), 2 * uint64_t{server} + static_cast<uint64_t>(stream),
-                           s.awaits_writable);
+    poller_.await(s.socket.get(), 2 * uint64_t{server} + static_cast<uint64_t>(stream), true,
+                  s.awaits_writable);
   }
   return {};
 }
@@ -179,7 +175,8 @@ Status SocketCourier::progress(std::vector<uint64_t>* completed, std::vector<uin
     if (status.ok() && event.writable && alive(server)) status = flush(server, stream);
     if (status.ok() && event.readable && alive(server)) status = drain(server, stream);
   }
-  if (status.ok() && events_.empty() && ++empty_polls_ % 64 == 0) status = check_time();
+  // A sleep of the pager's thread is one of these calls, and RunningTime must see each of them.
+  if (status.ok() && (events_.empty() || ++polls_ % 64 == 0)) status = check_time();
   completed->insert(completed->end(), done_.begin(), done_.end());
   lost->insert(lost->end(), lost_.begin(), lost_.end());
   done_.clear();
@@ -248,18 +245,18 @@ void SocketCourier::give_up(uint32_t server) {
   }
 }
 
+// Nothing that is under way is needed any more.
 void SocketCourier::finish() {
   keep_on();
-  std::vector<uint64_t> ignored;
-  while (moving_ > 0) static_cast<void>(progress(&ignored, &ignored));
+  for (uint32_t server = 0; server < servers(); server++)
+    if (alive(server)) give_up(server);
+  done_.clear();
+  lost_.clear();
 }
 
 // A lender hears of the end of its borrower by the end of the streams.
 void SocketCourier::goodbye(int, bool) {
   finish();
-  for (uint32_t server = 0; server < lenders_.size(); server++)
-    if (alive(server)) give_up(server);
-  lost_.clear();
 }
 
 }  // namespace tasuki::cluster::lend

@@ -22,6 +22,7 @@ class SocketCourier final : public Courier {
   struct Options {
     size_t unit_bytes = 0;
     uint64_t bytes = 0;      // wanted of each lender; 0: all that one borrower may have
+    uint32_t parts = 1;      // so many processes as this one share what 0 stands for
     uint64_t timeout_s = 0;  // 0: none
     bool keeps_on = false;   // without lenders that are lost
     Key key = {};
@@ -35,7 +36,8 @@ class SocketCourier final : public Courier {
   Status get(uint32_t server, uint64_t slot, uint32_t units, std::byte* to, uint64_t token) override;
   Status put(uint32_t server, uint64_t slot, uint32_t units, const std::byte* from, uint64_t token) override;
   bool may_release(uint32_t) const override { return true; }
-  Status release(uint32_t server, const cluster::Range* ranges, uint32_t count) override;
+  // The memory stays the borrower's: it was promised, and is needed again soon.
+  Status release(uint32_t, const Range*, uint32_t) override { return {}; }
   Status progress(std::vector<uint64_t>* completed, std::vector<uint64_t>* lost) override;
   int longest_rest_ms() override;
   int descriptor() const override { return done_.empty() && lost_.empty() ? poller_.descriptor() : -1; }
@@ -87,7 +89,7 @@ class SocketCourier final : public Courier {
   std::vector<Lender> lenders_;
   std::vector<os::Poller::Event> events_;
   std::vector<uint64_t> done_, lost_;
-  uint64_t moving_ = 0, empty_polls_ = 0;
+  uint64_t moving_ = 0, polls_ = 0;
 };
 
 }  // namespace tasuki::cluster::lend

@@ -1,4 +1,5 @@
 // One process without MPI: its pages go to lenders anywhere, and to a disk.
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -79,12 +80,19 @@ Result<std::unique_ptr<Servers>> LoneJob::borrow(const Options& options, size_t 
   if (!key.ok()) return key.status();
   const std::string name = std::string(program_invocation_short_name) + " on " + host_ + " (pid " +
                            std::to_string(os::pid_of_self()) + ")";
+  const char* const parts = getenv(kPartsVariable);
+  lend::SocketCourier::Options borrower;
+  borrower.unit_bytes = unit_bytes;
+  borrower.bytes = options.memory;
+  borrower.parts = parts != nullptr ? static_cast<uint32_t>(std::max(1, atoi(parts))) : 1;
+  borrower.timeout_s = options.timeout_s;
+  borrower.keeps_on = options.replicas > 1;
+  borrower.key = key.value();
+  borrower.name = name;
+  borrower.keep = options.keep_descriptor;
   std::vector<uint64_t> bytes;
   Result<std::unique_ptr<lend::SocketCourier>> courier =
-      lend::SocketCourier::connect(options.lenders,
-                                   {unit_bytes, options.memory, options.timeout_s, options.replicas > 1,
-                                    key.value(), name, options.keep_descriptor},
-                                   &bytes);
+      lend::SocketCourier::connect(options.lenders, borrower, &bytes);
   if (!courier.ok()) return courier.status();
   std::vector<Lender> lenders;
   for (size_t i = 0; i < bytes.size(); i++) {

@@ -21,6 +21,8 @@ Result<std::vector<uint64_t>> sizes_of_ranks(const MemorySizes& sizes, int ranks
 
 // Only set by `tasuki mem`, which hides it from the program.
 inline constexpr const char* kSizesVariable = "TASUKI_MEM_SIZES";
+// How many processes of a job borrow from the same lenders, as `tasuki mem` tells its library.
+inline constexpr const char* kPartsVariable = "TASUKI_MEM_PARTS";
 std::string handed_over(const MemorySizes& sizes);
 // What handed_over() wrote in `text` (nullptr: nothing) of this file. An error if that is another
 // file, or none.

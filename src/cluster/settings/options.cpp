@@ -117,7 +117,8 @@ void read_lenders(Reader* reader, Options* options) {
   for (size_t from = 0; from <= g->text.size();) {
     const size_t comma = std::min(g->text.find(',', from), g->text.size());
     const Result<os::HostPort> one = os::parse_host_port(g->text.substr(from, comma - from), lend::kPort);
-    if (!one.ok()) return reader->refuse(*g, "HOST or HOST:PORT of each lender, with commas between them");
+    if (!one.ok() || one.value().host.empty())
+      return reader->refuse(*g, "HOST or HOST:PORT of each lender, with commas between them");
     options->lenders.push_back(one.value());
     from = comma + 1;
   }

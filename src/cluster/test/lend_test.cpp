@@ -64,7 +64,14 @@ class Serving {
 };
 
 SocketCourier::Options options_for(uint64_t bytes, bool keeps_on = false) {
-  return {kUnit, bytes, 5, keeps_on, some_key(), "a test"};
+  SocketCourier::Options options;
+  options.unit_bytes = kUnit;
+  options.bytes = bytes;
+  options.timeout_s = 5;
+  options.keeps_on = keeps_on;
+  options.key = some_key();
+  options.name = "a test";
+  return options;
 }
 
 Result<std::unique_ptr<ClusterStore>> borrow(const std::vector<os::HostPort>& lenders,
@@ -161,6 +168,39 @@ TEST(Lend, TheKeyIsNeeded) {
   const Result<std::unique_ptr<ClusterStore>> store = borrow({lender.at()}, options);
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.status().err(), EACCES);
+}
+
+TEST(Lend, ProcessesOfAJobShareWhatNobodyNamed) {
+  Serving lender(8 * MiB);
+  SocketCourier::Options options = options_for(0);
+  options.parts = 4;
+  std::vector<std::unique_ptr<ClusterStore>> stores;
+  for (uint32_t i = 0; i < options.parts; i++) {
+    Result<std::unique_ptr<ClusterStore>> store = borrow({lender.at()}, options);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    EXPECT_EQ(store.value()->slots() * kUnit, 2 * MiB);
+    stores.push_back(std::move(store.value()));
+  }
+  for (const auto& store : stores) store->goodbye(0);
+}
+
+// One that asks for much and takes none of it keeps nobody waiting.
+TEST(Lend, AGreedyBorrowerHarmsNobody) {
+  Serving lender(16 * MiB);
+  Result<std::unique_ptr<ClusterStore>> greedy = borrow({lender.at()}, options_for(8 * MiB));
+  ASSERT_TRUE(greedy.ok());
+  std::vector<std::byte> pages(2048 * kUnit);
+  for (int i = 0; i < 40; i++) ASSERT_TRUE(greedy.value()->get(0, 2048, pages.data(), 1).ok());
+  Result<std::unique_ptr<ClusterStore>> store = borrow({lender.at()}, options_for(MiB));
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  std::vector<std::byte> page(kUnit);
+  for (int i = 0; i < 100; i++) {
+    ASSERT_TRUE(store.value()->put(5, 1, page.data(), 1).ok());
+    ASSERT_TRUE(wait(store.value().get(), 1));
+  }
+  EXPECT_TRUE(wait(greedy.value().get(), 40));
+  store.value()->goodbye(0);
+  greedy.value()->goodbye(0);
 }
 
 // Whatever comes in instead of a borrower.

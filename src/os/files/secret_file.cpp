@@ -14,9 +14,12 @@
 namespace tasuki::os {
 
 Status read_secret(const std::string& file, void* to, size_t bytes) {
-  const Fd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat about;
   if (!fd.valid() || fstat(fd.get(), &about) != 0) return Status::error(errno, file + ": " + strerror(errno));
+  if (!S_ISREG(about.st_mode)) return Status::error(EINVAL, file + " is no regular file");
+  if (about.st_uid != geteuid() && about.st_uid != 0)
+    return Status::error(EACCES, file + " is another user's");
   if ((about.st_mode & 077) != 0)
     return Status::error(EACCES, file + " can be read by others, and is no secret: chmod 600 it");
   char more;

@@ -8,7 +8,8 @@
 
 namespace tasuki::os {
 
-// Errors: of open (ENOENT: there is none); EACCES: others can read it; EINVAL: it has another length.
+// Errors: of open (ENOENT: there is none); EACCES: others can read it, or it is theirs; EINVAL: it
+// has another length, or is no regular file.
 Status read_secret(const std::string& file, void* to, size_t bytes);
 // The same after making it, with its folder, where there is none. Of several that make it at a time all get
 // the same.

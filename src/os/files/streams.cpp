@@ -36,6 +36,11 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
+bool write_if_room(int fd, std::string_view line) {
+  pollfd entry = {fd, POLLOUT, 0};
+  return poll(&entry, 1, 0) == 1 && (entry.revents & POLLOUT) != 0 && write_all(fd, line);
+}
+
 bool write_errors(std::string_view text) {
   return write_all(STDERR_FILENO, text);
 }

@@ -38,6 +38,8 @@ size_t read_some(int fd, void* to, size_t room);
 
 // Writes all of it. False: not all; the reason is in errno.
 bool write_all(int fd, std::string_view text);
+// The same of a line, which is lost if it would have to wait for a reader.
+bool write_if_room(int fd, std::string_view line);
 // The same to the standard error output, past stdio: in one call of the system, so that lines of several
 // processes do not mix, and also after stderr has been closed.
 bool write_errors(std::string_view text);

@@ -19,9 +19,12 @@
 namespace tasuki::os {
 namespace {
 
-uint32_t awaited(bool writable) {
-  const uint32_t always = EPOLLIN | EPOLLRDHUP;
-  return writable ? always | EPOLLOUT : always;
+epoll_event awaited(uint64_t id, bool readable, bool writable) {
+  epoll_event event = {};
+  if (readable) event.events |= EPOLLIN | EPOLLRDHUP;
+  if (writable) event.events |= EPOLLOUT;
+  event.data.u64 = id;
+  return event;
 }
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -50,7 +53,10 @@ int milliseconds(uint64_t seconds) {
 // 0: in time.
 int wait_for_one(int fd, short events, uint64_t patience_s) {
   pollfd entry = {fd, events, 0};
-  const int n = poll(&entry, 1, milliseconds(patience_s));
+  int n;
+  do {
+    n = poll(&entry, 1, milliseconds(patience_s));
+  } while (n < 0 && errno == EINTR);
   return n > 0 ? 0 : n == 0 ? ETIMEDOUT : errno;
 }
 
@@ -88,7 +94,7 @@ Status move_all(int socket, void* data, size_t bytes, uint64_t patience_s, short
     const iovec part = {at, bytes};
     const size_t n = move(socket, &part, 1, &failed);
     if (n == 0 && failed == 0) failed = wait_for_one(socket, events, patience_s);
-    if (failed != 0 && failed != EINTR) return Status::error(failed, strerror(failed));
+    if (failed != 0) return Status::error(failed, strerror(failed));
     at += n;
     bytes -= n;
   }
@@ -174,7 +180,7 @@ Fd accept_stream(int listener, std::string* from) {
   return fd;
 }
 
-void prepare_stream(int socket, uint64_t dead_s) {
+void prepare_stream(int socket, uint64_t dead_s, bool hurried) {
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   if (dead_s == 0) return;
   const int seconds = static_cast<int>(std::clamp<uint64_t>(dead_s / 4, 1, 3600));
@@ -182,7 +188,7 @@ void prepare_stream(int socket, uint64_t dead_s) {
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds);
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds(dead_s));
+  if (hurried) set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds(dead_s));
 }
 
 Result<Fd> connect_to(const HostPort& to, uint64_t patience_s, uint64_t dead_s) {
@@ -193,8 +199,8 @@ Result<Fd> connect_to(const HostPort& to, uint64_t patience_s, uint64_t dead_s) 
     Fd fd(socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     error = fd.valid() ? connect_one(fd.get(), a->ai_addr, a->ai_addrlen, patience_s) : errno;
     if (error != 0) continue;
-    prepare_stream(fd.get(), dead_s);
-    return fd;
+    prepare_stream(fd.get(), dead_s, true);
+    return moved_out_of_the_way(std::move(fd));
   }
   return Status::error(error, to.text() + ": " + strerror(error));
 }
@@ -210,7 +216,7 @@ Fd connect_again(int socket, uint64_t patience_s, uint64_t dead_s) {
     errno = error;
     return {};
   }
-  prepare_stream(fd.get(), dead_s);
+  prepare_stream(fd.get(), dead_s, true);
   return moved_out_of_the_way(std::move(fd));
 }
 
@@ -234,23 +240,19 @@ Status receive_all(int socket, void* data, size_t bytes, uint64_t patience_s) {
 
 Result<Poller> Poller::open() {
   Poller poller;
-  poller.epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+  poller.epoll_ = moved_out_of_the_way(Fd(epoll_create1(EPOLL_CLOEXEC)));
   if (!poller.epoll_.valid()) return Status::error(errno, std::string("epoll_create1: ") + strerror(errno));
   return poller;
 }
 
-Status Poller::add(int fd, uint64_t id, bool writable) const {
-  epoll_event event = {};
-  event.events = awaited(writable);
-  event.data.u64 = id;
+Status Poller::add(int fd, uint64_t id) const {
+  epoll_event event = awaited(id, true, false);
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return {};
   return Status::error(errno, std::string("epoll_ctl: ") + strerror(errno));
 }
 
-void Poller::await_writable(int fd, uint64_t id, bool writable) const {
-  epoll_event event = {};
-  event.events = awaited(writable);
-  event.data.u64 = id;
+void Poller::await(int fd, uint64_t id, bool readable, bool writable) const {
+  epoll_event event = awaited(id, readable, writable);
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 

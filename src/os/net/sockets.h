@@ -27,13 +27,16 @@ Result<HostPort> parse_host_port(const std::string& text, uint16_t default_port)
 Result<Fd> listen_on(const HostPort& at);
 // Where a listening socket or the near end of a connection is.
 Result<uint16_t> port_of(int socket);
-// The next connection that waits; invalid: there is none now. *from becomes the address of the other end.
+// The next connection that waits; invalid, with errno: there is none now (EAGAIN), or it cannot be had. *from
+// becomes the address of the other end.
 Fd accept_stream(int listener, std::string* from);
 
-// Both ends of a stream: small messages are sent at once. The kernel gives a connection up when its other end
-// has not confirmed what was sent, or that it is there, for `dead_s` seconds (0: as the system does).
-void prepare_stream(int socket, uint64_t dead_s);
-// Tries the addresses of the host in turns, each for at most `patience_s` seconds. A prepared stream.
+// Both ends of a stream: small messages are sent at once. The kernel asks whether the other end is there, and
+// gives the connection up after some `dead_s` seconds without an answer (0: as the system does). `hurried`:
+// also where the other end is there, but takes nothing for as long, as when it is stopped.
+void prepare_stream(int socket, uint64_t dead_s, bool hurried);
+// Tries the addresses of the host in turns, each for at most `patience_s` seconds. A prepared stream,
+// hurried, out of the way of the program's descriptors.
 Result<Fd> connect_to(const HostPort& to, uint64_t patience_s, uint64_t dead_s);
 // Another stream to where this one leads, out of the way of the program's descriptors. Invalid, with errno.
 // Allocates nothing.
@@ -56,9 +59,8 @@ class Poller {
   };
 
   static Result<Poller> open();
-  // Readable: always awaited.
-  Status add(int fd, uint64_t id, bool writable = false) const;
-  void await_writable(int fd, uint64_t id, bool writable) const;
+  Status add(int fd, uint64_t id) const;  // until it is readable
+  void await(int fd, uint64_t id, bool readable, bool writable) const;
   void remove(int fd) const;
   // Appends what has come within timeout_ms (negative: for ever), at most kMost at a time.
   void wait(int timeout_ms, std::vector<Event>* events) const;

@@ -1,5 +1,7 @@
 #include "pager/core/fault_loop.h"
 
+#include <utility>
+
 #include "os/clock.h"
 #include "os/files/streams.h"
 #include "os/process/cpu.h"
@@ -27,6 +29,8 @@ constexpr int kLooksAtCopy = 200, kPause = 50;
 // Where that is too short, the pager's thread does not get a core at once: so many faults are served without
 // it.
 constexpr int kAlone = 256;
+// Steps of a turn, where threads of the program do all the work.
+constexpr int kStepsAlone = 64;
 // How often a thread that forks lets faults that wait go first.
 constexpr int kPatience = 100;
 // What waits for something else than a transfer (a pinned page) is tried again so soon.
@@ -158,6 +162,7 @@ bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) 
 // `looks`: how often this was asked before.
 FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since, int looks, Left* left) {
   const Turn::Urgent turn(roles_.turn);
+  if (threadless_ && left->sleeper != nullptr) return go_on_alone(left);
   const Region* region = roles_.regions->of(reinterpret_cast<std::byte*>(event.address));
   if (region == nullptr) {
     const bool lately = roles_.regions->left_lately(reinterpret_cast<std::byte*>(event.address), since);
@@ -170,8 +175,9 @@ FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since,
   if (!ended_) {
     if (looks == 0) roles_.wait_times->fault(event.thread);
     if (threadless_) {
-      serve_alone(fault);
-      return Here::served;
+      fault.sleeper = left->sleeper = Sleeper::create();
+      deferred_.push_back(fault);
+      return go_on_alone(left);
     }
     if (serve_at_once(*region, &fault)) {
       if (has_work()) call();
@@ -192,12 +198,13 @@ FaultLoop::Here FaultLoop::begin_here(const os::FaultEvent& event, double since,
   return Here::waits;
 }
 
-// All that the fault needs, in one turn.
-void FaultLoop::serve_alone(Fault fault) {
-  Sleeper* const sleeper = fault.sleeper = Sleeper::create();
-  deferred_.push_back(fault);
-  while (!sleeper->served()) progress_alone();
-  sleeper->let_go();
+// Some of what the fault needs. Others must have their turns between: the page may have to wait for one of
+// them.
+FaultLoop::Here FaultLoop::go_on_alone(Left* left) {
+  for (int i = 0; i < kStepsAlone && !held() && !left->sleeper->served(); i++) progress_alone();
+  if (!left->sleeper->served()) return Here::under_way;
+  std::exchange(left->sleeper, nullptr)->let_go();
+  return Here::served;
 }
 
 void FaultLoop::progress_alone() {
@@ -367,6 +374,7 @@ Status FaultLoop::run() {
       if (!roles_.failure->ok()) break;
       called_.store(false, std::memory_order_relaxed);
       idle = !work() && !has_work();
+      if (!roles_.failure->ok()) break;  // nothing may be under way that would wake this thread again
       if (!idle) idle_since_ = 0;
       sleeps = asleep_ = idle && rested();
       if (sleeps) rest = plan_rest();

@@ -71,7 +71,7 @@ class FaultLoop final : public FaultServer {
   Here begin_here(const os::FaultEvent& event, double since, int looks, Left* left);
   void place(const Residency::Placing& placing);
   bool serve_at_once(const Region& region, Fault* fault);
-  void serve_alone(Fault fault);
+  Here go_on_alone(Left* left);
   void progress_alone();
   PageId under_way(const Region& region, const os::FaultEvent& event) const;
   void copy_left();

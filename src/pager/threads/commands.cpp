@@ -1,5 +1,6 @@
 #include "pager/threads/commands.h"
 
+#include "os/process/cpu.h"
 #include "os/process/thread.h"
 #include "pager/undisturbed.h"
 
@@ -9,12 +10,12 @@ void Commands::run(const Work& work) {
   const os::NoCancellation complete;  // others refer to what is on this stack
   const Undisturbed undisturbed;
   std::unique_lock lock(mutex_);
-  if (!serving_) {
+  // Others have their turns between, as the work may have to wait for them.
+  for (; !serving_; os::cpu_yield()) {
     const std::lock_guard turn(*turn_);
-    for (;; progress_()) {
-      if (work() || ended_) return;
-      if (!progress_) break;
-    }
+    if (work() || ended_) return;
+    if (!progress_) break;
+    progress_();
   }
   Command command{work};
   commands_.push_back(&command);
