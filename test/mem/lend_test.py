@@ -51,7 +51,7 @@ class Test:
     def wrong(self):
         with self.lender("--memory", "64MiB", "--quota", "48MiB") as one:
             check(stat.S_IMODE(os.stat(one.key).st_mode) == 0o600, "others can read the key")
-            self.refused("cannot reach lender 127.0.0.1:1: Connection refused (does `tasuki lend` run there?)", "--lenders", "127.0.0.1:1")
+            self.refused("cannot reach a lender: 127.0.0.1:1: Connection refused (does `tasuki lend` run there?)", "--lenders", "127.0.0.1:1")
             self.refused("no address for no.such.host.invalid", "--lenders", "no.such.host.invalid")
             self.refused("accepted is HOST or HOST:PORT of each lender", "--lenders", "node:port")
             self.refused("96.0 MiB are wanted, but 48.0 MiB are left for it", "--lenders", one.at, "--memory", "96MiB")

@@ -32,7 +32,7 @@ Hello hello_of(const SocketCourier::Options& options, uint64_t borrower) {
 Result<os::Fd> open_stream(const os::HostPort& at, const Hello& hello, uint64_t dead_s, uint64_t* bytes) {
   Result<os::Fd> socket = os::connect_to(at, kPatience, dead_s);
   if (!socket.ok())
-    return Status::error(socket.status().err(), "cannot reach lender " + socket.status().message() +
+    return Status::error(socket.status().err(), "cannot reach a lender: " + socket.status().message() +
                                                     " (does `tasuki lend` run there?)");
   const int fd = socket.value().get();
   const uint64_t patience = dead_s != 0 ? std::max(dead_s, kPatience) : kForever;
