@@ -23,12 +23,10 @@ lend::LenderProcess* g_lender = nullptr;
 Status read_options(const LendCommand& c, lend::LenderOptions* options) {
   options->listen.port = lend::kPort;
   if (!c.listen.empty()) {
-    // ":7411" is all addresses of this host.
-    const bool any = c.listen[0] == ':';
-    Result<os::HostPort> at = os::parse_host_port(any ? "*" + c.listen : c.listen, lend::kPort);
+    const Result<os::HostPort> at = os::parse_host_port(c.listen, lend::kPort);
     if (!at.ok()) return Status::error(EINVAL, "--listen " + at.status().message());
     options->listen = at.value();
-    if (options->listen.host == "*") options->listen.host.clear();
+    if (options->listen.host == "*") options->listen.host.clear();  // as ":7411": all addresses of this host
   }
   options->bytes = os::host_memory().available / 2;
   if (c.memory != "auto" &&

@@ -107,13 +107,6 @@ std::string choose_library(const MemOptions& options, const task::Job& job,
   return "openmpi";
 }
 
-// As launchers tell it; nullptr: they do not.
-const char* ranks_of_job(const std::vector<std::string>& environment) {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"})
-    if (const char* const ranks = os::variable(environment, name); ranks != nullptr) return ranks;
-  return nullptr;
-}
-
 // Why the program's allocations cannot be caught; empty if they can.
 std::string obstacle(const task::Program& program, const std::vector<std::string>& environment) {
   using Kind = elf::Image::Kind;
@@ -284,8 +277,8 @@ int run(MemOptions* options) {
       log(LogLevel::error, "%s %s: it cannot use cluster memory", options->command[0].c_str(), why.c_str());
     return dismiss(job, server, 1, environment);
   }
-  if (const char* ranks = ranks_of_job(environment); ranks != nullptr)
-    os::set_variable(&environment, cluster::kPartsVariable, ranks);
+  if (job.world_size > 0)
+    os::set_variable(&environment, cluster::kPartsVariable, std::to_string(job.world_size));
   // Before what the user preloads: another allocator then is the one for small pieces.
   const char* users = os::variable(environment, "LD_PRELOAD");
   os::set_variable(&environment, "LD_PRELOAD",

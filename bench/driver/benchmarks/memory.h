@@ -111,10 +111,8 @@ struct MemoryOptions {
 //     relative               seconds / plain malloc's
 //     gbps, mflops, mops     what the kernel counts
 //     counters               per repetition: the fields of struct dlm_counters (cluster)
-//     components             seconds per repetition: compute, wait_previous, wait_page; in, out, map
-// (cluster)
-//     moved_gbps, share      pages in and out per second; that over the transport's `fetch` of pages of that
-// size
+//     components             seconds per repetition: compute, wait_previous, wait_page; in, out, map (cluster)
+//     moved_gbps, share      pages in and out per second; that over the transport's `fetch` of such pages
 //     faults                 {minor, major} of the system
 //     verified, failure      failure: what is wrong, if it is not verified
 //     finished               false: it took longer than limit_seconds

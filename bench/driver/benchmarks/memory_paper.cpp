@@ -21,7 +21,7 @@ enum class Quantity {
   relative,       // time of a repetition over that with malloc
   relative_job,   // the same of the whole program, with what comes before and after
   fetched,        // bytes that come in a repetition, over the program's data
-  swap_rate,      // bytes of a page over the time that the program waits for it, MB/s
+  swap_rate,      // bytes that come over the time that the program waits for them, MB/s
   over_as1,       // time of a repetition over that with protocol as1
   swap_over_as1,  // the same of the time for which a swap keeps the program waiting
   over_one,       // time of a repetition over that with one server
@@ -285,8 +285,7 @@ json value(const json& m, Quantity quantity, const Kernel& kernel, const json* r
     case Quantity::fetched:
       return quotient(counter(row, "bytes_in"), at(row, "bytes"));
     case Quantity::swap_rate: {
-      const json bytes = quotient(counter(row, "bytes_in"), counter(row, "swaps_in"));
-      const json rate = quotient(bytes, quotient(counter(row, "wait_page"), counter(row, "swaps_in")));
+      const json rate = quotient(counter(row, "bytes_in"), counter(row, "wait_page"));
       return rate.is_number() ? json(rate.get<double>() / 1e6) : json();
     }
     case Quantity::over_as1:

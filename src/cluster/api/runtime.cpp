@@ -94,7 +94,7 @@ void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter wr
     const os::SignalsBlocked blocked;  // which the pager's thread inherits
     const InternalScope internal;      // which the thread inherits, and the MPI library's helpers from it
     choose_callers();
-    if (threadless_) {
+    if (threadless()) {
       lock.unlock();
       open();
       lock.lock();
@@ -133,9 +133,9 @@ void Runtime::fail(int exit_code) {
 void Runtime::choose_callers() {
   const Result<Options> read = read_options_(arguments_, 0);
   if (!read.ok() || read.value().pager.faults != pager::Faults::userfault_sigbus) return;
-  threadless_ = read.value().pager.protocol == pager::Protocol::cs;
-  if (threadless_) callers_ = Job::Callers::program;
-  if (read.value().pager.protocol == pager::Protocol::as1) callers_ = Job::Callers::by_turns;
+  const pager::Protocol protocol = read.value().pager.protocol;
+  if (protocol == pager::Protocol::cs) callers_ = Job::Callers::program;
+  if (protocol == pager::Protocol::as1) callers_ = Job::Callers::by_turns;
 }
 
 void Runtime::thread_main() {
@@ -179,7 +179,7 @@ void Runtime::lend() {
 void Runtime::lead() {
   // A launcher that gives this rank one core would have the program and its pager share it.
   os::CpuSet own;
-  if (!threadless_ && os::current_cpu_set(&own) < 2) os::use_cores(job_->host_cores());
+  if (!threadless() && os::current_cpu_set(&own) < 2) os::use_cores(job_->host_cores());
 
   Result<Options> read = read_options_(arguments_, job_->size());
   if (read.ok()) {
@@ -221,7 +221,7 @@ void Runtime::lead() {
   pager::Options of_pager = options.pager;
   of_pager.enter = [] { t_internal++; };
   of_pager.leave = [] { t_internal--; };
-  of_pager.threadless = threadless_;
+  of_pager.threadless = threadless();
   of_pager.lost = [](const Status& why) { instance().lose(why); };
   before_pager_handler();
   Result<std::unique_ptr<pager::Pager>> created = store.ok()
@@ -235,7 +235,7 @@ void Runtime::lead() {
     job_->disconnect(1);
     return fail(1);
   }
-  if (threadless_) servers.let_wait();  // nobody will tell them that this rank is alive
+  if (threadless()) servers.let_wait();  // nobody will tell them that this rank is alive
   const std::lock_guard lock(mutex_);
   pager_ = std::move(created.value());
   attach_pager(pager_.get());
@@ -344,7 +344,7 @@ void Runtime::stop(bool exiting) {
   if (state_ != State::running) return;
   detach_pager();
   pager_->stop();
-  if (threadless_) {
+  if (threadless()) {
     const InternalScope internal;
     conclude();
   } else {

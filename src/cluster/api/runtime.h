@@ -49,6 +49,7 @@ class Runtime {
 
  private:
   bool is_own_process() const;
+  bool threadless() const { return callers_ == Job::Callers::program; }
 
   enum class State { off, starting, running, failed, ended };
 
@@ -73,7 +74,6 @@ class Runtime {
   std::thread thread_;
   std::atomic<bool> abort_at_end_{false};
   int program_exit_code_ = 0;
-  bool threadless_ = false;
   Job::Callers callers_ = Job::Callers::pager;
   std::unique_ptr<Job> job_;
   Options options_;

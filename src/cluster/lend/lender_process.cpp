@@ -78,7 +78,7 @@ Status LenderProcess::serve() {
     const bool filling =
         std::any_of(borrowers_.begin(), borrowers_.end(), [](const auto& b) { return b->ready < b->bytes; });
     events.clear();
-    poller_.wait(filling ? 0 : any_strangers() || !listens_ ? 1000 : -1, &events);
+    poller_.wait(filling ? 0 : !strangers_.empty() || !listens_ ? 1000 : -1, &events);
     for (const os::Poller::Event& event : events) {
       if (event.id == kListener) {
         accept_all();
@@ -120,26 +120,23 @@ void LenderProcess::accept_all() {
     connection.socket = std::move(socket);
     connection.from = from;
     expect(&connection, Reading::hello, sizeof(Hello));
+    strangers_.insert(id);
     drop_strangers(false);
   }
 }
 
-bool LenderProcess::any_strangers() const {
-  return std::any_of(connections_.begin(), connections_.end(),
-                     [](const auto& entry) { return entry.second.borrower == nullptr; });
-}
-
 // Those who have been here too long, or are too many. `oldest`: one at least.
 void LenderProcess::drop_strangers(bool oldest) {
-  std::vector<uint64_t> strangers;  // oldest first
-  for (const auto& [id, c] : connections_)
-    if (c.borrower == nullptr) strangers.push_back(id);
-  size_t drop = strangers.size() > kMostStrangers ? strangers.size() - kMostStrangers : 0;
+  if (strangers_.empty() && listens_) return;
   const int64_t now = os::monotonic_ns();
-  while (drop < strangers.size() && now - connections_.at(strangers[drop]).since_ns > kStrangerNs) drop++;
-  if (oldest) drop = std::min(strangers.size(), std::max<size_t>(drop, 1));
-  for (size_t i = 0; i < drop; i++) close(strangers[i], "has not said who it is");
-  if (listens_ || (drop == 0 && now - looked_ns_ < kLookNs)) return;
+  bool dropped = false;
+  for (; !strangers_.empty(); oldest = false, dropped = true) {
+    const uint64_t first = *strangers_.begin();
+    const bool late = now - connections_.at(first).since_ns > kStrangerNs;
+    if (!late && !oldest && strangers_.size() <= kMostStrangers) break;
+    close(first, "has not said who it is");
+  }
+  if (listens_ || (!dropped && now - looked_ns_ < kLookNs)) return;
   looked_ns_ = now;
   listens_ = true;
   poller_.await(listener_.get(), kListener, true, false);
@@ -266,6 +263,7 @@ bool LenderProcess::begin(uint64_t id, Connection* c) {
       return refuse(EPROTO, "a stream that it has already, or of no kind");
     c->borrower = known->get();
     c->borrower->streams.push_back(id);
+    strangers_.erase(id);
     expect(c, Reading::request, sizeof(Request));
     welcome(c, 0, "", c->borrower->bytes);
     return true;
@@ -293,6 +291,7 @@ bool LenderProcess::begin(uint64_t id, Connection* c) {
   borrower->streams.push_back(id);
   lent_ += bytes;
   c->borrower = borrower.get();
+  strangers_.erase(id);
   borrowers_.push_back(std::move(borrower));
   expect(c, Reading::request, sizeof(Request));
   return true;  // fill_grants() answers
@@ -315,14 +314,14 @@ void LenderProcess::fill_grants() {
       continue;
     }
     b.ready += part;
-    if (const int64_t now = os::monotonic_ns(); b.ready < b.bytes) {
-      if (now - b.told_ns > kTellNs) welcome(&c, EINPROGRESS, "", b.ready);
-      if (now - b.told_ns > kTellNs) b.told_ns = now;
-      continue;
+    if (b.ready == b.bytes) {
+      say("%s borrows %s; %s of %s are left", b.name.c_str(), rounded(b.bytes).c_str(),
+          rounded(options_.bytes - lent_).c_str(), rounded(options_.bytes).c_str());
+      welcome(&c, 0, "", b.bytes);
+    } else if (const int64_t now = os::monotonic_ns(); now - b.told_ns > kTellNs) {
+      welcome(&c, EINPROGRESS, "", b.ready);
+      b.told_ns = now;
     }
-    say("%s borrows %s; %s of %s are left", b.name.c_str(), rounded(b.bytes).c_str(),
-        rounded(options_.bytes - lent_).c_str(), rounded(options_.bytes).c_str());
-    welcome(&c, 0, "", b.bytes);
   }
 }
 
@@ -338,18 +337,13 @@ void LenderProcess::close(uint64_t id, const std::string& why) {
   }
   if (borrower == nullptr && !why.empty())
     log(LogLevel::debug, "%s: %s", found->second.from.c_str(), why.c_str());
-  poller_.remove(found->second.socket.get());
-  connections_.erase(found);
+  strangers_.erase(id);
+  connections_.erase(found);  // the kernel takes what is closed out of the poller
   if (borrower != nullptr) drop(borrower);
 }
 
 void LenderProcess::drop(Borrower* borrower) {
-  for (const uint64_t id : borrower->streams) {
-    const auto found = connections_.find(id);
-    if (found == connections_.end()) continue;
-    poller_.remove(found->second.socket.get());
-    connections_.erase(found);
-  }
+  for (const uint64_t id : borrower->streams) connections_.erase(id);
   lent_ -= borrower->bytes;
   if (borrower->ready == borrower->bytes)
     say("%s has ended; %s of %s are left", borrower->name.c_str(), rounded(options_.bytes - lent_).c_str(),

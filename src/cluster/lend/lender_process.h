@@ -1,5 +1,6 @@
 // A process that lends its memory to programs anywhere that have the key: `tasuki lend`. One thread serves
-// all borrowers in turns, a part of a page at a time, so that none waits for another one's burst.
+// all borrowers in turns of 1 MiB, so that none waits for another one's burst; who connects and does not say
+// who it is, is cut off.
 //
 // Memory is taken from the system before it is promised, so that no lender is ended for lack of it: a
 // borrower hears of its grant when every page of it is there. When it goes, its memory goes back to the
@@ -12,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,8 +43,6 @@ class LenderProcess {
   LenderProcess& operator=(const LenderProcess&) = delete;
 
   uint16_t port() const { return port_; }
-  uint64_t lent() const { return lent_; }
-  size_t borrowers() const { return borrowers_.size(); }
 
   // Until leave(), and then until the last borrower has gone; or until leave() again.
   Status serve();
@@ -88,7 +88,6 @@ class LenderProcess {
   void expect(Connection* connection, Reading what, size_t bytes);
   void welcome(Connection* connection, int error, const std::string& text, uint64_t bytes);
   void drop_strangers(bool oldest);
-  bool any_strangers() const;
   void fill_grants();
   void close(uint64_t id, const std::string& why);
   void drop(Borrower* borrower);
@@ -111,6 +110,7 @@ class LenderProcess {
   int64_t looked_ns_ = 0;
   static constexpr uint64_t kListener = 0, kLeave = 1, kFirst = 2;
   std::map<uint64_t, Connection> connections_;
+  std::set<uint64_t> strangers_;  // of these, who has not said yet who it is; oldest first
   std::vector<std::unique_ptr<Borrower>> borrowers_;
 };
 

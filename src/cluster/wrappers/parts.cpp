@@ -126,15 +126,21 @@ Piece::~Piece() {
 }
 
 bool reads_fill(int fd) {
+  const int error = errno;
   struct stat st;
-  return next_fstat()(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+  const bool known = next_fstat()(fd, &st) == 0;
+  errno = error;
+  return known && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
 }
 
 bool is_stream_socket(int fd) {
+  const int error = errno;
   int type = SOCK_STREAM;
   socklen_t length = sizeof type;
   // Not a socket: the call itself says so.
-  return next_getsockopt()(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type == SOCK_STREAM;
+  const bool known = next_getsockopt()(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
+  errno = error;
+  return !known || type == SOCK_STREAM;
 }
 
 bool must_be_whole(int fd, int flags) {

@@ -104,7 +104,12 @@ class Piece {
 // Does a read of this descriptor give all that was asked for, up to the end? True for files; a pipe, a socket
 // or a terminal gives what it has, and asking again could wait.
 bool reads_fill(int fd);
+// True also of what is no socket.
 bool is_stream_socket(int fd);
+// A peek looks at the same bytes again, a datagram is given once: neither can be taken in parts.
+bool must_be_whole(int fd, int flags);
+bool waits_for_all(int flags);
+// None of these changes errno.
 
 // As read(2) and write(2) of [p, p + length), by call(part, bytes, offset of the part).
 template <typename Call>
@@ -128,33 +133,21 @@ ssize_t in_parts(const void* p, size_t length, bool write, bool again, bool whol
   return static_cast<ssize_t>(done);
 }
 
-// A datagram is given once: it cannot be taken in parts.
-inline bool is_message_socket(int fd) {
-  const int error = errno;
-  const bool stream = is_stream_socket(fd);
-  errno = error;
-  return !stream;
-}
-
 template <typename Call>
 ssize_t receive_parts(int fd, void* p, size_t length, Call call) {
-  const int error = errno;
-  const bool again = reads_fill(fd);
-  errno = error;
-  return in_parts(p, length, true, again, is_message_socket(fd), call);
+  return in_parts(p, length, true, reads_fill(fd), must_be_whole(fd, 0), call);
 }
 template <typename Call>
 ssize_t send_parts(int fd, const void* p, size_t length, Call call) {
-  return in_parts(p, length, false, true, is_message_socket(fd), call);
+  return in_parts(p, length, false, true, must_be_whole(fd, 0), call);
 }
 template <typename Call>
-ssize_t receive_socket_parts(int fd, void* p, size_t length, int flags, Call call);
+ssize_t receive_socket_parts(int fd, void* p, size_t length, int flags, Call call) {
+  return in_parts(p, length, true, waits_for_all(flags), must_be_whole(fd, flags), call);
+}
 template <typename Call>
 ssize_t send_socket_parts(int fd, const void* p, size_t length, int, Call call) {
-  const int error = errno;
-  const bool stream = is_stream_socket(fd);
-  errno = error;
-  return in_parts(p, length, false, true, !stream, call);
+  return send_parts(fd, p, length, call);
 }
 
 // readv and writev. A Vector holds pinned pieces of the array from a position on, as many as fit.
@@ -228,26 +221,11 @@ ssize_t vector_parts(const iovec* vector, int count, bool write, bool again, boo
 }
 template <typename Call>
 ssize_t receive_vector(int fd, const iovec* vector, int count, Call call) {
-  const int error = errno;
-  const bool again = reads_fill(fd);
-  errno = error;
-  return vector_parts(vector, count, true, again, is_message_socket(fd), call);
+  return vector_parts(vector, count, true, reads_fill(fd), must_be_whole(fd, 0), call);
 }
 template <typename Call>
 ssize_t send_vector(int fd, const iovec* vector, int count, Call call) {
-  return vector_parts(vector, count, false, true, is_message_socket(fd), call);
-}
-
-// A peek looks at the same bytes again, a datagram is given once: neither can be taken in parts.
-bool must_be_whole(int fd, int flags);
-bool waits_for_all(int flags);
-
-template <typename Call>
-ssize_t receive_socket_parts(int fd, void* p, size_t length, int flags, Call call) {
-  const int error = errno;
-  const bool whole = must_be_whole(fd, flags);
-  errno = error;
-  return in_parts(p, length, true, waits_for_all(flags), whole, call);
+  return vector_parts(vector, count, false, true, must_be_whole(fd, 0), call);
 }
 
 }  // namespace tasuki::cluster

@@ -20,6 +20,7 @@ struct Launcher {
   const char* name;
   MpiAbi abi;
   const char* rank;
+  const char* size;
   const char* local_rank;
   const char* local_size;
   const char* identity[3];
@@ -28,25 +29,29 @@ constexpr Launcher kLaunchers[] = {
     {"openmpi",
      MpiAbi::openmpi,
      "OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE",
      {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}},
     {"mvapich",
      MpiAbi::mpich,
      "MV2_COMM_WORLD_RANK",
+     "MV2_COMM_WORLD_SIZE",
      "MV2_COMM_WORLD_LOCAL_RANK",
      "MV2_COMM_WORLD_LOCAL_SIZE",
      {"PMI_JOBID", "PMI_ID_MAP"}},
-    {"pals", MpiAbi::mpich, "PALS_RANKID", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE", {"PALS_APID"}},
+    {"pals", MpiAbi::mpich, "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE", {"PALS_APID"}},
     {"hydra",
      MpiAbi::mpich,
      "PMI_RANK",
+     "PMI_SIZE",
      "MPI_LOCALRANKID",
      "MPI_LOCALNRANKS",
      {"PMI_JOBID", "I_MPI_HYDRA_UUID"}},
     {"slurm",
      MpiAbi::none,
      "SLURM_PROCID",
+     "SLURM_STEP_NUM_TASKS",
      "SLURM_LOCALID",
      "SLURM_STEP_TASKS_PER_NODE",
      {"SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE"}},
@@ -116,6 +121,7 @@ Job read_job(const std::vector<std::string>& environment) {
   if (local_size < 1) return job;  // it is not known for whom to wait
   job.launcher = l->name;
   job.world_rank = rank;
+  parse_int(os::variable(environment, l->size), &job.world_size);
   job.local_rank = local_rank;
   job.local_size = local_size;
   job.abi = l->abi;

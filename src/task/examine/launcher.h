@@ -14,6 +14,7 @@ namespace tasuki::task {
 struct Job {
   const char* launcher = nullptr;  // "openmpi", "hydra" ...; nullptr: none was recognised
   int world_rank = -1;
+  int world_size = 0;  // 0: the launcher does not say
   int local_rank = 0;
   int local_size = 1;
   MpiAbi abi = MpiAbi::none;  // of the launcher's MPI, the best guess for a program that does not say

@@ -27,6 +27,7 @@ TEST(Launcher, Hydra) {
       read_job({"PMI_RANK=2", "PMI_SIZE=8", "MPI_LOCALRANKID=2", "MPI_LOCALNRANKS=3", "PMI_FD=6"});
   ASSERT_STREQ(job.launcher, "hydra");
   EXPECT_EQ(job.world_rank, 2);
+  EXPECT_EQ(job.world_size, 8);
   EXPECT_EQ(job.local_size, 3);
   EXPECT_EQ(job.abi, MpiAbi::mpich);
 }
@@ -48,6 +49,7 @@ TEST(Launcher, OpenMpi5) {
   const Job job = read_job(rank1);
   ASSERT_STREQ(job.launcher, "openmpi");
   EXPECT_EQ(job.world_rank, 1);
+  EXPECT_EQ(job.world_size, 2);
   EXPECT_EQ(job.local_rank, 1);
   EXPECT_EQ(job.local_size, 2);
   EXPECT_EQ(job.abi, MpiAbi::openmpi);
