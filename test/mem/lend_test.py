@@ -11,6 +11,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 from lender import Lender
@@ -100,6 +101,35 @@ class Test:
                 check(borrower.returncode == 1 and "cluster memory is lost" in err, f"without copies it ends with {borrower.returncode}: {out} {err}")
             check(told, f"it does not say who was lost: {err}")
 
+    def one_by_one(self):
+        """Two of three are killed, the second one when the copies of the first were made again."""
+        lenders = [Lender(self.tasuki, self.folder, "--memory", "200MiB") for _ in range(3)]
+        try:
+            borrower = self.start("--lenders", ",".join(one.at for one in lenders), "--replicas", "2", words=("threads", "48"))
+            while "borrows" not in lenders[0].process.stdout.readline():
+                pass
+            time.sleep(0.5)
+            lenders[0].kill()
+            # What leaves after the loss has two copies at once: perhaps nothing is to be copied.
+            said = []
+            reader = threading.Thread(target=lambda: said.extend(iter(borrower.stderr.readline, "")))
+            reader.start()
+            deadline = time.monotonic() + 60
+            while borrower.poll() is None and not any("not used any more" in line for line in said) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            deadline = time.monotonic() + 3
+            while borrower.poll() is None and not any("two copies again" in line for line in said) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            check(not any("have one copy now" in line for line in said), f"there is room: {said}")
+            lenders[1].kill()
+            out = borrower.stdout.read()
+            code = borrower.wait(timeout=120)
+            reader.join(30)
+            check(code == 0 and out == "done threads\n", f"it ends with {code}: {out} {said}")
+        finally:
+            for one in lenders:
+                one.__exit__()
+
     def stopped(self, words, *options):
         """A lender that does not answer any more."""
         with self.lender("--memory", "200MiB") as one:
@@ -149,7 +179,7 @@ def main():
     shutil.rmtree(options.scratch, ignore_errors=True)
     os.makedirs(options.scratch)
     test = Test(options)
-    for name, part in (("wrong", test.wrong), ("leaving", test.leaving), ("lost 1", lambda: test.lost("1")), ("lost 2", lambda: test.lost("2")),
+    for name, part in (("wrong", test.wrong), ("leaving", test.leaving), ("lost 1", lambda: test.lost("1")), ("lost 2", lambda: test.lost("2")), ("one by one", test.one_by_one),
                        ("stopped", lambda: test.stopped(("threads", "24"))),
                        ("stopped, one thread", lambda: test.stopped(("sizes", "24"), "--prefetch", "off", "--page-size", "4KiB")),
                        ("silence", test.silence), ("killed borrowers", test.killed_borrowers)):

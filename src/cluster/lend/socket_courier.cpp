@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t kForever = 1'000'000;
 constexpr uint64_t kPatience = 10;  // seconds, to be connected
 constexpr int kLookMilliseconds = 250;
+constexpr int kIdleMilliseconds = 1000;  // to hear of a lender that is lost: its copies are made again
 
 Hello hello_of(const SocketCourier::Options& options, uint64_t borrower) {
   Hello hello = {};
@@ -231,7 +232,8 @@ bool SocketCourier::read_aside(uint32_t server, uint64_t slot, uint32_t units, s
 }
 
 int SocketCourier::longest_rest_ms() {
-  return timeout_ns_ > 0 && moving_ > 0 ? kLookMilliseconds : -1;
+  if (timeout_ns_ > 0 && moving_ > 0) return kLookMilliseconds;
+  return keeps_on() ? kIdleMilliseconds : -1;
 }
 
 void SocketCourier::give_up(uint32_t server) {

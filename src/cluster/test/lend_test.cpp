@@ -258,6 +258,40 @@ TEST(Lend, AProgramGoesOnWithTheOtherCopy) {
   store.goodbye(0);
 }
 
+// One lender after the other may be lost, when the copies of the one before were made again.
+TEST(Lend, CopiesThatAreLostAreMadeAgain) {
+  std::vector<std::unique_ptr<Serving>> lenders;
+  std::vector<os::HostPort> places;
+  for (int i = 0; i < 4; i++) {
+    lenders.push_back(std::make_unique<Serving>(8 * MiB));
+    places.push_back(lenders.back()->at());
+  }
+  Result<std::unique_ptr<ClusterStore>> made = borrow(places, options_for(4 * MiB, true));
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  ClusterStore& store = *made.value();
+  std::vector<std::byte> pages(16 * kUnit), back(pages.size());
+  const auto fill = [&](uint64_t slot) {
+    for (size_t i = 0; i < pages.size(); i++) pages[i] = static_cast<std::byte>(slot + i * (slot / 16 | 1));
+  };
+  for (uint64_t slot = 0; slot < 240; slot += 16) {
+    fill(slot);
+    ASSERT_TRUE(store.put(slot, 16, pages.data(), slot).ok());
+    ASSERT_TRUE(wait(&store, 1));
+  }
+  for (size_t lost = 0; lost < 2; lost++) {
+    lenders[lost]->end();
+    for (uint64_t slot = 0; slot < 240; slot += 16) {
+      fill(slot);
+      ASSERT_TRUE(store.get(slot, 16, back.data(), slot).ok());
+      ASSERT_TRUE(wait(&store, 1)) << "after " << lost + 1;
+      ASSERT_EQ(pages, back) << slot;
+    }
+    pager::Tickets none;
+    while (store.lost().size() <= lost || store.busy()) ASSERT_TRUE(store.progress(&none).ok());
+  }
+  store.goodbye(0);
+}
+
 bool reads_all(ClusterStore& store) {
   alignas(64) static std::byte page[4 * kUnit];
   for (uint64_t slot = 0; slot + 4 <= store.slots(); slot += 4) {

@@ -25,33 +25,41 @@ ClusterStore::ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier>
     : lenders_(std::move(lenders)),
       courier_(std::move(courier)),
       unit_(unit_bytes),
-      map_(capacities(lenders_), fill, copies, kTurnBytes / unit_bytes),
+      places_(capacities(lenders_), fill, copies, kTurnBytes / unit_bytes),
       direct_(
           std::all_of(lenders_.begin(), lenders_.end(), [](const Lender& l) { return l.window != nullptr; })),
-      team_(threads) {}
+      team_(threads) {
+  if (copies == 2 && !direct_)
+    restorer_ = std::make_unique<Restorer>(&places_, courier_.get(), &lenders_, &team_, unit_);
+}
 
 uint64_t ClusterStore::run_limit(pager::Slot slot) const {
-  return std::min<uint64_t>(map_.run_limit(slot), kLongestMessage / unit_);
+  return std::min<uint64_t>(places_.run_limit(slot), kLongestMessage / unit_);
 }
 
 std::string ClusterStore::describe(pager::Slot slot) const {
-  const SlotMap::Place place = map_.find(slot, 0);
+  const Places::Place place = places_.find(slot, 0);
   return "slot " + std::to_string(place.slot) + " of " + lenders_[place.server].name;
 }
 
 void ClusterStore::finish(uint32_t move) {
+  const Move& m = moves_[move];
   if (--moves_[move].left > 0) return;
-  done_.push_back(moves_[move].ticket);
   moves_.leave(move);
+  if (m.whole != kNone)
+    finish(m.whole);
+  else
+    done_.push_back(m.ticket);
 }
 
 // Of those who have the slot, the one to ask: one whose memory is here, else the first that is there.
-const Lender* ClusterStore::holder(pager::Slot slot, SlotMap::Place* place) const {
+const Lender* ClusterStore::holder(pager::Slot slot, Places::Place* place) const {
   const Lender* found = nullptr;
-  for (uint32_t copy = 0; copy < map_.copies(); copy++) {
-    const SlotMap::Place here = map_.find(slot, copy);
+  for (uint32_t copy = 0; copy < places_.copies(); copy++) {
+    const Places::Place here = places_.find(slot, copy);
+    if (!there(here.server)) continue;
     const Lender& lender = lenders_[here.server];
-    if (lender.window == nullptr && (found != nullptr || !courier_->alive(here.server))) continue;
+    if (lender.window == nullptr && found != nullptr) continue;
     found = &lender;
     *place = here;
     if (lender.window != nullptr) break;
@@ -61,17 +69,38 @@ const Lender* ClusterStore::holder(pager::Slot slot, SlotMap::Place* place) cons
 
 Status ClusterStore::lost_for_good(pager::Slot slot) const {
   std::string text;
-  for (uint32_t copy = 0; copy < map_.copies(); copy++) {
-    const uint32_t server = map_.find(slot, copy).server;
-    text += (copy == 0 ? "memory server " : ", and its copy: memory server ") + lenders_[server].name +
+  for (uint32_t copy = 0; copy < places_.copies(); copy++) {
+    const uint32_t server = places_.find(slot, copy).server;
+    if (server == lenders_.size()) continue;  // there was no room for this copy
+    text += (text.empty() ? "memory server " : ", and its copy: memory server ") + lenders_[server].name +
             courier_->fate(server);
   }
   return Status::error(EIO, text);
 }
 
+// Slots that followed each other when the move was asked for may not any more.
 Status ClusterStore::fetch(uint32_t move) {
-  const Move& m = moves_[move];
-  SlotMap::Place place;
+  const Move whole = moves_[move];
+  const auto part = [&](pager::Slot slot) {
+    return static_cast<uint32_t>(
+        std::min<uint64_t>(whole.slot + whole.units - slot, places_.run_limit(slot)));
+  };
+  if (part(whole.slot) == whole.units) return fetch_part(move);
+  Status status;
+  for (uint32_t done = 0; done < whole.units && status.ok();) {
+    const pager::Slot slot = whole.slot + done;
+    const uint32_t units = part(slot);
+    moves_[move].left++;
+    status = fetch_part(moves_.enter({0, 1, slot, units, whole.to + done * unit_, move}));
+    done += units;
+  }
+  finish(move);  // what it was left with itself
+  return status;
+}
+
+Status ClusterStore::fetch_part(uint32_t move) {
+  const Move m = moves_[move];
+  Places::Place place;
   const Lender* lender = holder(m.slot, &place);
   if (lender == nullptr) return lost_for_good(m.slot);
   lenders_[place.server].bytes_in += m.units * unit_;
@@ -87,16 +116,35 @@ Status ClusterStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager:
 
 Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) {
   if (!released_.empty()) released_.erase(slot, slot + units);  // in use again
-  SlotMap::Place place;
+  if (restorer_ && restorer_->holds(slot, units)) {
+    held_.push_back({slot, units, from, ticket});
+    return {};
+  }
+  if (restorer_) restorer_->use(slot, units);
+  const uint32_t whole = moves_.enter({ticket, 1, slot, units, nullptr});
+  Status status;
+  for (uint32_t done = 0; done < units && status.ok();) {
+    const auto part = static_cast<uint32_t>(std::min<uint64_t>(units - done, places_.run_limit(slot + done)));
+    status = send(slot + done, part, from + done * unit_, whole);
+    done += part;
+  }
+  finish(whole);  // what it was left with itself
+  return status;
+}
+
+// To all who have the slots, as a part of a move.
+Status ClusterStore::send(pager::Slot slot, uint32_t units, const std::byte* from, uint32_t whole) {
+  Places::Place place;
   if (holder(slot, &place) == nullptr) return lost_for_good(slot);
-  const uint32_t move = moves_.enter({ticket, map_.copies(), slot, units, nullptr});
-  for (uint32_t copy = 0; copy < map_.copies(); copy++) {
-    place = map_.find(slot, copy);
-    Lender& lender = lenders_[place.server];
-    if (lender.window == nullptr && !courier_->alive(place.server)) {
+  moves_[whole].left++;
+  const uint32_t move = moves_.enter({0, places_.copies(), slot, units, nullptr, whole});
+  for (uint32_t copy = 0; copy < places_.copies(); copy++) {
+    place = places_.find(slot, copy);
+    if (!there(place.server)) {
       finish(move);
       continue;
     }
+    Lender& lender = lenders_[place.server];
     lender.bytes_out += units * unit_;
     Status status;
     if (lender.window != nullptr) {
@@ -112,7 +160,7 @@ Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from
 
 Status ClusterStore::get_later(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
   if (!direct_) return get(slot, units, to, ticket);
-  lenders_[map_.find(slot, 0).server].bytes_in += units * unit_;
+  lenders_[places_.find(slot, 0).server].bytes_in += units * unit_;
   left_.add({slot, units, to, nullptr, ticket});
   return {};
 }
@@ -121,29 +169,28 @@ Status ClusterStore::put_later(pager::Slot slot, uint32_t units, const std::byte
                                pager::Ticket ticket) {
   if (!direct_) return put(slot, units, from, ticket);
   if (!released_.empty()) released_.erase(slot, slot + units);  // in use again
-  for (uint32_t copy = 0; copy < map_.copies(); copy++)
-    lenders_[map_.find(slot, copy).server].bytes_out += units * unit_;
+  for (uint32_t copy = 0; copy < places_.copies(); copy++)
+    lenders_[places_.find(slot, copy).server].bytes_out += units * unit_;
   left_.add({slot, units, nullptr, from, ticket});
   return {};
 }
 
 const std::byte* ClusterStore::read_in_place(pager::Slot slot, uint32_t units) {
   if (!direct_) return nullptr;
-  const SlotMap::Place place = map_.find(slot, 0);
+  const Places::Place place = places_.find(slot, 0);
   lenders_[place.server].bytes_in += units * unit_;
   return lenders_[place.server].window->at(place.slot);
 }
 
 bool ClusterStore::read_aside(pager::Slot slot, uint32_t units, std::byte* to) const {
   if (!direct_) {
-    for (uint32_t copy = 0; copy < map_.copies(); copy++) {
-      const SlotMap::Place place = map_.find(slot, copy);
-      if (courier_->alive(place.server) && courier_->read_aside(place.server, place.slot, units, to))
-        return true;
+    for (uint32_t copy = 0; copy < places_.copies(); copy++) {
+      const Places::Place place = places_.find(slot, copy);
+      if (there(place.server) && courier_->read_aside(place.server, place.slot, units, to)) return true;
     }
     return false;
   }
-  const SlotMap::Place place = map_.find(slot, 0);
+  const Places::Place place = places_.find(slot, 0);
   memcpy(to, lenders_[place.server].window->at(place.slot), units * unit_);
   return true;
 }
@@ -154,8 +201,8 @@ Status ClusterStore::copy_left() {
 
 Status ClusterStore::copy_directly(const pager::LeftCopies::Copy& copy) {
   const bool get = copy.to != nullptr;
-  for (uint32_t i = 0; i < (get ? 1 : map_.copies()); i++) {
-    const SlotMap::Place place = map_.find(copy.slot, i);
+  for (uint32_t i = 0; i < (get ? 1 : places_.copies()); i++) {
+    const Places::Place place = places_.find(copy.slot, i);
     WindowMemory& window = *lenders_[place.server].window;
     Status status;
     if (get)
@@ -169,6 +216,7 @@ Status ClusterStore::copy_directly(const pager::LeftCopies::Copy& copy) {
 
 Status ClusterStore::release(pager::Slot slot, uint32_t units) {
   released_.insert(slot, slot + units);
+  if (restorer_) restorer_->leave(slot, units);
   const uint64_t most = std::min(kKeptBytes / unit_, slots() / 16);
   return released_.size() > most ? give_back(most / 2) : Status();
 }
@@ -176,22 +224,33 @@ Status ClusterStore::release(pager::Slot slot, uint32_t units) {
 Status ClusterStore::give_back(uint64_t keep) {
   // For those who are told by message. None: also no memory, see pager/own_memory.h.
   std::vector<std::vector<Range>> ranges(direct_ ? 0 : lenders_.size());
+  Ranges kept;
   while (released_.size() > keep) {
     const auto [begin, end] = released_.pop(released_.size() - keep);
+    if (restorer_ && restorer_->holds(begin, end - begin)) {
+      kept.insert(begin, end);
+      continue;
+    }
     for (uint64_t slot = begin; slot < end;) {
-      const uint64_t units = std::min(end - slot, map_.run_limit(slot));
-      for (uint32_t copy = 0; copy < map_.copies(); copy++) {
-        const SlotMap::Place place = map_.find(slot, copy);
+      const uint64_t units = std::min(end - slot, places_.run_limit(slot));
+      for (uint32_t copy = 0; copy < places_.copies(); copy++) {
+        const Places::Place place = places_.find(slot, copy);
+        if (!there(place.server)) continue;
         Lender& lender = lenders_[place.server];
         if (lender.window != nullptr)
           lender.window->release(place.slot, units);
-        else if (courier_->alive(place.server))
+        else
           ranges[place.server].push_back({place.slot, units});
       }
       slot += units;
     }
   }
-  // All of it is on its way before anything else to these slots can be: servers keep the order.
+  while (!kept.empty()) {
+    const auto [begin, end] = kept.pop(kept.size());
+    released_.insert(begin, end);
+  }
+  // All of it is on its way before anything else to these slots can be, copies that are made again among it:
+  // servers keep the order.
   for (uint32_t server = 0; server < ranges.size(); server++) {
     const std::vector<Range>& list = ranges[server];
     for (size_t at = 0; at < list.size(); at += kRangesInMessage) {
@@ -204,6 +263,7 @@ Status ClusterStore::give_back(uint64_t keep) {
       if (!status.ok()) return status;
     }
   }
+  if (restorer_) restorer_->try_again();
   return {};
 }
 
@@ -211,17 +271,57 @@ Status ClusterStore::ask_servers() {
   tokens_.clear();
   lost_.clear();
   Status status = courier_->progress(&tokens_, &lost_);
-  for (const uint64_t token : tokens_) finish(static_cast<uint32_t>(token));
+  if (restorer_ && courier_->losses() != losses_) note_losses();
+  for (const uint64_t token : tokens_) {
+    if (token == Restorer::kToken)
+      restorer_->arrived();
+    else
+      finish(static_cast<uint32_t>(token));
+  }
   for (size_t i = 0; i < lost_.size() && status.ok(); i++) {
+    if (lost_[i] == Restorer::kToken) {
+      restorer_->lost();
+      continue;
+    }
     const uint32_t move = static_cast<uint32_t>(lost_[i]);
-    const Move& m = moves_[move];
-    SlotMap::Place place;
+    const Move m = moves_[move];
+    Places::Place place;
     if (m.to != nullptr)
       status = fetch(move);
     else if (holder(m.slot, &place) == nullptr)
       status = lost_for_good(m.slot);
     else
       finish(move);  // the other copy has it, or will
+  }
+  return status;
+}
+
+void ClusterStore::note_losses() {
+  losses_ = courier_->losses();
+  for (uint32_t server = 0; server < lenders_.size(); server++)
+    if (!there(server) && !places_.lost(server)) places_.lose(server);
+  restorer_->begin();
+}
+
+bool ClusterStore::writing(const Places::Segment& segment) const {
+  for (size_t i = 0; i < moves_.size(); i++) {
+    const Move& m = moves_[i];
+    if (m.left > 0 && m.to == nullptr && m.slot < segment.end && segment.begin < m.slot + m.units)
+      return true;
+  }
+  return false;
+}
+
+Status ClusterStore::restore() {
+  Status status = restorer_->go_on([this](const Places::Segment& segment) { return writing(segment); });
+  for (size_t i = 0; i < held_.size() && status.ok();) {
+    const Held held = held_[i];
+    if (restorer_->holds(held.slot, held.units)) {
+      i++;
+      continue;
+    }
+    held_.erase(held_.begin() + static_cast<ptrdiff_t>(i));
+    status = put(held.slot, held.units, held.from, held.ticket);
   }
   return status;
 }
@@ -255,7 +355,8 @@ Status ClusterStore::progress(pager::Tickets* completed) {
     look_for_ended_servers();
     looked_ns_ = os::monotonic_ns();
   }
-  const Status status = ask_servers();
+  Status status = ask_servers();
+  if (status.ok() && restorer_) status = restore();
   return status.ok() ? collect(completed) : status;
 }
 

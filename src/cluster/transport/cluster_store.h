@@ -1,7 +1,8 @@
 // The memory that others lend, as one store: by a courier or, on rank 0's own host, directly.
 //
 // A server that is lost is gone with what it kept, except where its memory is a window: that stays as long as
-// rank 0 has it mapped. With two copies of each slot the program goes on with the other one.
+// rank 0 has it mapped. With two copies of each slot the program goes on with the other one, and the lost one
+// is made again (restorer.h).
 #pragma once
 
 #include <memory>
@@ -9,9 +10,10 @@
 #include <vector>
 
 #include "cluster/transport/courier.h"
+#include "cluster/transport/places.h"
 #include "cluster/transport/ranges.h"
+#include "cluster/transport/restorer.h"
 #include "cluster/transport/servers.h"
-#include "cluster/transport/slot_map.h"
 #include "pager/stores/left_copies.h"
 #include "pager/stores/numbered.h"
 
@@ -25,7 +27,7 @@ class ClusterStore final : public Servers {
                uint32_t copies, uint32_t threads = 1);
 
   size_t unit_bytes() const override { return unit_; }
-  uint64_t slots() const override { return map_.slots(); }
+  uint64_t slots() const override { return places_.slots(); }
   uint64_t run_limit(pager::Slot slot) const override;
   Status get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
   Status put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
@@ -41,9 +43,9 @@ class ClusterStore final : public Servers {
   Status release(pager::Slot slot, uint32_t units) override;
   Status progress(pager::Tickets* completed) override;
   Status collect(pager::Tickets* completed) override;
-  bool busy() const override { return !done_.empty() || left_.busy() || courier_->busy(); }
+  bool busy() const override { return due() || left_.busy() || courier_->busy(); }
   int longest_rest_ms() const override { return courier_->longest_rest_ms(); }
-  int descriptor() const override { return done_.empty() ? courier_->descriptor() : -1; }
+  int descriptor() const override { return due() ? -1 : courier_->descriptor(); }
   bool direct() const override { return direct_; }
 
   std::string describe(pager::Slot slot) const override;  // "slot 5 of rank 2 on host"
@@ -57,18 +59,37 @@ class ClusterStore final : public Servers {
  private:
   static constexpr uint64_t kKeptBytes = 64 << 20;  // or a sixteenth of a small cluster
   static constexpr uint32_t kCallsBetweenLooks = 1024;
-  // A put that goes to two servers is complete when both are; a get that is lost is made again.
+  static constexpr uint32_t kNone = UINT32_MAX;
+  // A put that goes to two servers is complete when both are; a get that is lost is made again. Where slots
+  // do not follow each other at their servers any more, a move consists of parts.
   struct Move {
     pager::Ticket ticket;
-    uint32_t left;
+    uint32_t left;  // 0: over
     pager::Slot slot;
     uint32_t units;
     std::byte* to;  // nullptr: a put
+    uint32_t whole = kNone;
+  };
+  struct Held {
+    pager::Slot slot;
+    uint32_t units;
+    const std::byte* from;
+    pager::Ticket ticket;
   };
   Status copy_directly(const pager::LeftCopies::Copy& copy);
   void finish(uint32_t move);
-  const Lender* holder(pager::Slot slot, SlotMap::Place* place) const;
+  // Something is to be done in progress(), whether anything arrives or not.
+  bool due() const { return !done_.empty() || (restorer_ && courier_->losses() != losses_); }
+  bool there(uint32_t server) const {
+    return server < lenders_.size() && (lenders_[server].window != nullptr || courier_->alive(server));
+  }
+  const Lender* holder(pager::Slot slot, Places::Place* place) const;
   Status fetch(uint32_t move);
+  Status fetch_part(uint32_t move);
+  Status send(pager::Slot slot, uint32_t units, const std::byte* from, uint32_t whole);
+  bool writing(const Places::Segment& segment) const;
+  void note_losses();
+  Status restore();
   Status lost_for_good(pager::Slot slot) const;
   void look_for_ended_servers();
   Status give_back(uint64_t keep);
@@ -77,13 +98,16 @@ class ClusterStore final : public Servers {
   std::vector<Lender> lenders_;
   std::unique_ptr<Courier> courier_;
   size_t unit_;
-  SlotMap map_;
+  Places places_;
   bool direct_;  // no server is asked by message
   CopyTeam team_;
   Ranges released_;  // not given back yet
   pager::Numbered<Move> moves_;
   pager::Tickets done_;
   pager::LeftCopies left_;
+  std::unique_ptr<Restorer> restorer_;  // of two copies
+  uint32_t losses_ = 0;                 // that it knows of
+  pager::OwnVector<Held> held_;         // puts that wait for it
   std::vector<uint64_t> tokens_, lost_;
   uint32_t calls_ = 0;
   int64_t looked_ns_ = 0;

@@ -17,7 +17,7 @@ Status Courier::failure(uint32_t server, Status status) {
   }
   if (alive(server)) {  // so that the end does not wait for it
     fate_[server] = status.message();
-    lost_any_ = true;
+    losses_++;
     give_up(server);
   }
   return Status::error(status.err(), name(server) + status.message());
@@ -26,7 +26,7 @@ Status Courier::failure(uint32_t server, Status status) {
 void Courier::lose(uint32_t server, const std::string& why, const std::string& consequence) {
   if (!alive(server)) return;
   fate_[server] = why;
-  lost_any_ = true;
+  losses_++;
   log(LogLevel::warning, "%s%s: %s", name(server).c_str(), why.c_str(), consequence.c_str());
   give_up(server);
 }

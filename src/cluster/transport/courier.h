@@ -52,6 +52,7 @@ class Courier {
   virtual void goodbye(int exit_code, bool abruptly) = 0;
 
   bool alive(uint32_t server) const { return fate_[server].empty(); }
+  uint32_t losses() const { return losses_; }
   // Why it is lost.
   const std::string& fate(uint32_t server) const { return fate_[server]; }
   // Nothing is sent there any more. Told to the user, once: the server's name, why, what that means.
@@ -67,15 +68,16 @@ class Courier {
   // What an error of a transfer means: the end, or the server's.
   Status failure(uint32_t server, Status status);
   void keep_on() { keeps_on_ = true; }
+  bool keeps_on() const { return keeps_on_; }
 
   uint32_t servers() const { return static_cast<uint32_t>(names_.size()); }
   std::string name(uint32_t server) const { return "memory server " + names_[server]; }
-  bool lost_any() const { return lost_any_; }
+  bool lost_any() const { return losses_ > 0; }
 
  private:
   std::vector<std::string> names_;
   bool keeps_on_;
-  bool lost_any_ = false;
+  uint32_t losses_ = 0;
   std::vector<std::string> fate_;  // of each server; empty: alive
 };
 

@@ -23,6 +23,8 @@ class Numbered {
   }
   void leave(uint32_t number) { free_.push_back(number); }
 
+  // Numbers that ever were.
+  size_t size() const { return all_.size(); }
   T& operator[](uint64_t number) { return all_[number]; }
   const T& operator[](uint64_t number) const { return all_[number]; }
 

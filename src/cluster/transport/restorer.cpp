@@ -1,0 +1,171 @@
+#include "cluster/transport/restorer.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "os/clock.h"
+
+namespace tasuki::cluster {
+
+constexpr size_t kMostBytes = 1 << 20;  // that travel at once
+
+Restorer::Restorer(Places* places, Courier* courier, std::vector<Lender>* lenders, CopyTeam* team,
+                   size_t unit_bytes)
+    : places_(places), courier_(courier), lenders_(lenders), team_(team), unit_(unit_bytes) {}
+
+// Slots that had no contents, and do not have two places: those cost no copy now.
+void Restorer::use(uint64_t slot, uint32_t units) {
+  for (uint64_t at = slot; places_->segments() > 0 && at < slot + units;) {
+    const size_t index = places_->segment_of(at);
+    const Places::Segment here = places_->segment(index);
+    at = here.end;
+    if ((busy() && index == index_) || !used_.first_in(here.begin, here.end).empty()) continue;
+    Places::Place place;
+    while (places_->copy_lost(index) < places_->copies() && places_->take(index, used_, &place))
+      places_->move_in(index, place);
+    if (places_->copy_lost(index) == places_->copies()) continue;
+    without_ += here.end - here.begin;
+    if (next_ == places_->segments()) tell_without();
+  }
+  used_.insert(slot, slot + units);
+}
+
+// Once for each loss.
+void Restorer::tell_without() {
+  if (told_without_ || without_ == 0) return;
+  told_without_ = true;
+  log(LogLevel::warning, "cluster memory: %s have one copy now: there is no room for another",
+      bytes_text(without_ * unit_, BytesStyle::rounded).c_str());
+}
+
+void Restorer::begin() {
+  next_ = 0;
+  without_ = 0;
+  told_without_ = false;
+  if (told_) begin_ns_ = os::monotonic_ns();
+  told_ = false;
+}
+
+void Restorer::try_again() {
+  if (without_ == 0 || next_ < places_->segments()) return;
+  next_ = 0;
+  without_ = 0;
+}
+
+// The next segment that needs a copy, and can have one.
+bool Restorer::next() {
+  for (; next_ < places_->segments(); next_++) {
+    if (places_->copy_lost(next_) == places_->copies() || places_->copy_left(next_) == places_->copies())
+      continue;
+    const Places::Segment here = places_->segment(next_);
+    if (used_.first_in(here.begin, here.end).empty()) continue;
+    if (!places_->take(next_, used_, &to_)) {
+      without_ += here.end - here.begin;
+      continue;
+    }
+    index_ = next_++;
+    now_ = here;
+    at_ = here.begin;
+    step_ = Step::wait;
+    return true;
+  }
+  return false;
+}
+
+void Restorer::report() {
+  if (told_) return;
+  told_ = true;
+  const double seconds = static_cast<double>(os::monotonic_ns() - begin_ns_) / 1e9;
+  if (restored_ > 0)
+    log(LogLevel::warning, "cluster memory: %s were copied from the servers left, in %.1f s: %s",
+        bytes_text(restored_ * unit_, BytesStyle::rounded).c_str(), seconds,
+        without_ > 0 ? "they have two copies again" : "all of it has two copies again");
+  tell_without();
+  restored_ = 0;
+}
+
+Status Restorer::go_on(const Writing& writing) {
+  for (;;) {
+    switch (step_) {
+      case Step::none:
+        if (next()) break;
+        if (next_ == places_->segments()) report();
+        return {};
+      case Step::wait:
+        if (writing(now_)) return {};
+        step_ = Step::read;
+        break;
+      case Step::read:
+        if (const Status status = read(); !status.ok()) return status;
+        break;
+      case Step::write:
+        if (const Status status = write(); !status.ok()) return status;
+        break;
+      case Step::reading:
+      case Step::writing:
+        return {};
+    }
+  }
+}
+
+Status Restorer::read() {
+  const Ranges::Stretch used = used_.first_in(at_, now_.end);
+  if (used.empty()) {
+    end_segment(true);
+    return {};
+  }
+  const uint32_t copy = places_->copy_left(index_);
+  if (copy == places_->copies()) {  // that one is lost, too
+    end_segment(false);
+    return {};
+  }
+  at_ = used.begin;
+  units_ = static_cast<uint32_t>(
+      std::min<uint64_t>(used.end - used.begin, std::max<uint64_t>(kMostBytes / unit_, 1)));
+  buffer_.resize(units_ * unit_);
+  const Places::Place from = places_->find(at_, copy);
+  Lender& lender = (*lenders_)[from.server];
+  lender.bytes_in += units_ * unit_;
+  if (lender.window != nullptr) {
+    lender.window->get(from.slot, units_, buffer_.data(), team_);
+    step_ = Step::write;
+    return {};
+  }
+  step_ = Step::reading;
+  return courier_->get(from.server, from.slot, units_, buffer_.data(), kToken);
+}
+
+Status Restorer::write() {
+  const uint64_t slot = to_.slot + at_ - now_.begin;
+  Lender& lender = (*lenders_)[to_.server];
+  lender.bytes_out += units_ * unit_;
+  step_ = Step::writing;
+  if (lender.window == nullptr) return courier_->put(to_.server, slot, units_, buffer_.data(), kToken);
+  const Status status = lender.window->put(slot, units_, buffer_.data(), team_);
+  if (status.ok()) arrived();
+  return status;
+}
+
+void Restorer::arrived() {
+  if (step_ == Step::writing) {
+    at_ += units_;
+    restored_ += units_;
+  }
+  step_ = step_ == Step::writing ? Step::read : Step::write;
+}
+
+// One of both servers is: begin() makes another round.
+void Restorer::lost() {
+  end_segment(false);
+}
+
+void Restorer::end_segment(bool whole) {
+  if (whole && !places_->lost(to_.server))
+    places_->move_in(index_, to_);
+  else if (!places_->lost(to_.server))
+    places_->give_back(index_, to_);
+  step_ = Step::none;
+}
+
+}  // namespace tasuki::cluster

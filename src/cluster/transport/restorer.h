@@ -1,0 +1,77 @@
+// Makes the copies again that a lost server had: segment by segment, from the server that is left to another
+// one, one transfer at a time beside the program's own. Until a segment has its second copy it is read and
+// written where the first one is. While it is copied, whoever wants to write it waits (holds()).
+//
+// One thread at a time; memory as pager/own_memory.h says.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "cluster/transport/courier.h"
+#include "cluster/transport/places.h"
+#include "cluster/transport/servers.h"
+
+namespace tasuki::cluster {
+
+class Restorer {
+ public:
+  static constexpr uint64_t kToken = UINT64_MAX;  // of its transfers
+
+  // All outlive it. Only for two copies.
+  Restorer(Places* places, Courier* courier, std::vector<Lender>* lenders, CopyTeam* team, size_t unit_bytes);
+
+  // What slots are in use: told before their puts, and when they are released.
+  void use(uint64_t slot, uint32_t units);
+  void leave(uint64_t slot, uint32_t units) {
+    used_.erase(slot, slot + units);
+    places_->leave(slot, units, used_);
+  }
+  // There is room again.
+  void try_again();
+
+  // After places->lose().
+  void begin();
+  bool busy() const { return step_ != Step::none; }
+  // Nothing may be put or released there now. May be asked of all slots at once.
+  bool holds(uint64_t slot, uint64_t units) const {
+    return step_ != Step::none && slot < now_.end && now_.begin < slot + units;
+  }
+
+  // To be called again and again. writing(segment): puts of its slots are under way.
+  using Writing = std::function<bool(const Places::Segment&)>;
+  Status go_on(const Writing& writing);
+  // Its transfer is over.
+  void arrived();
+  void lost();
+
+ private:
+  enum class Step { none, wait, read, reading, write, writing };
+  bool next();
+  void report();
+  void tell_without();
+  Status read();
+  Status write();
+  void end_segment(bool whole);
+
+  Places* places_;
+  Courier* courier_;
+  std::vector<Lender>* lenders_;
+  CopyTeam* team_;
+  size_t unit_;
+  Ranges used_;
+  pager::OwnVector<std::byte> buffer_;
+  size_t next_ = 0;  // segments before this one are done
+  Step step_ = Step::none;
+  size_t index_ = 0;  // of the segment under way
+  Places::Segment now_ = {};
+  Places::Place to_ = {};
+  uint64_t at_ = 0;  // up to here it is copied
+  uint32_t units_ = 0;
+  uint64_t restored_ = 0, without_ = 0;  // slots: copied, left with one copy
+  bool told_ = true, told_without_ = false;
+  int64_t begin_ns_ = 0;
+};
+
+}  // namespace tasuki::cluster
