@@ -46,7 +46,7 @@ def fail(name, why, detail=""):
     print(f"FAIL {name}: {why}\n{detail}", flush=True)
 
 
-def call(command, cwd, timeout=60, **more):
+def call(command, cwd, timeout=300, **more):
     return subprocess.run([str(word) for word in command], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           stdin=subprocess.DEVNULL, timeout=timeout, env={**environment, **more})
 

@@ -195,7 +195,7 @@ class Round:
         self.kind = self.random.choice(options.kinds)
         self.settings, self.strikes = {}, []
         self.code = self.random.choice([0, 0, 5])
-        self.early_victim = self.restored = False
+        self.early_victim = self.restored = self.launcher_crashed = False
         self.draw()
         getattr(self, "draw_" + self.kind)()
 
@@ -483,6 +483,7 @@ class Round:
         # Open MPI 4.1's launcher now and then does not survive the end of a job that was aborted: it reads through a null pointer in
         # PMIx_server_finalize (PMIx 4.2), when all processes of the job have ended.
         if self.options.mpi == "openmpi" and code == -signal.SIGSEGV and "PMIx_server_finalize" in output and "MPI_ABORT" in output:
+            self.launcher_crashed = True
             return "the launcher crashed at its own end" + (", after all was right" if verified else "")
         return {"server": self.judge_server, "disk": self.judge_disk, "cgroup": self.judge_cgroup}[self.kind](code, output, verified)
 
@@ -557,6 +558,10 @@ class Round:
             return f"{self.whom}: error later, and says so"
         raise Failure("it did not end well")
 
+    def blocks_in_use(self, store):
+        there = os.statvfs(store)
+        return there.f_blocks - there.f_bfree if self.kind == "disk" else 0
+
     def look_for_leftovers(self, job, folder, scratch, store):
         deadline = time.monotonic() + 15
         while (left := processes(job.mark)) and time.monotonic() < deadline:
@@ -568,6 +573,8 @@ class Round:
             mine = ("mpich_shar_tmp", "ucx_shm_posix") if self.kind != "disk" else ()
             if self.options.wheel:
                 mine += ("sm_segment",)
+            if self.launcher_crashed:
+                mine += ("vader_segment",)
             if names := [name for name in os.listdir("/dev/shm") if not name.startswith(mine)]:
                 raise Failure(f"left in /dev/shm: {names}")
             for name in os.listdir("/dev/shm"):
@@ -579,9 +586,11 @@ class Round:
             (store / "filler").unlink(missing_ok=True)
             if names := os.listdir(store):
                 raise Failure(f"left in the store's folder: {names}")
-            there = os.statvfs(store)
-            if self.kind == "disk" and there.f_bfree != there.f_blocks:
-                raise Failure(f"{there.f_blocks - there.f_bfree} blocks of the store's file system are in use")
+            # The kernel ends the rings of io_uring, which refer to the file, some time after their process.
+            while (in_use := self.blocks_in_use(store)) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            if in_use:
+                raise Failure(f"{in_use} blocks of the store's file system are in use")
         if names := {path.name for path in folder.iterdir()} - {"tmp", "store", "end", "flag"}:
             raise Failure(f"left beside: {names}")
 
@@ -628,7 +637,7 @@ def main():
     parser.add_argument("--only-round", type=int)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--kinds", default="server,disk,cgroup")
-    parser.add_argument("--limit", type=float, default=60, help="seconds that a round may take")
+    parser.add_argument("--limit", type=float, default=120, help="seconds that a round may take")
     parser.add_argument("--logs", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir(), "tasuki-fault-rounds"))
     parser.add_argument("--keep", action="store_true", help="keep the output of all rounds")
     parser.add_argument("--strict", action="store_true", help="a process that the limit of a cgroup kills is a failure")
