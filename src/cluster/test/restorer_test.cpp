@@ -301,6 +301,40 @@ TEST(Restorer, TwoAtOnce) {
   EXPECT_LT(right, 80);
 }
 
+// The program's own transfers are over long before all is copied: who waits for them only does not wait.
+TEST(Restorer, WhatItDoesByItselfKeepsNobodyWaiting) {
+  Program program({400, 400, 400}, Fill::rank, 3);
+  for (uint64_t slot = 0; slot < 160; slot++) ASSERT_TRUE(program.put_and_settle(slot).ok());
+  program.courier().end(0);
+  pager::Tickets none;
+  ASSERT_TRUE(program.store().progress(&none).ok());
+  EXPECT_TRUE(program.store().busy());
+  EXPECT_TRUE(program.store().settled());
+  ASSERT_TRUE(program.settle().ok());
+  EXPECT_EQ(program.courier().pages(), 320u);
+}
+
+// Two of four servers are lost, one after the other: what is left has room for all that was promised, once.
+TEST(Restorer, WhatWasPromisedIsThereAfterTwoLosses) {
+  set_log_level(LogLevel::error);
+  for (const Fill fill : {Fill::rank, Fill::interleave})
+    for (uint32_t seed = 0; seed < 12 && !HasFailure(); seed++) {
+      Program program({256, 256, 256, 256}, fill, seed);
+      const uint64_t slots = program.store().slots();
+      for (uint64_t slot = 0; slot < 64; slot++) ASSERT_TRUE(program.put_and_settle(slot).ok());
+      const uint32_t first = seed % 4, second = (first + 1 + seed / 4) % 4;
+      program.courier().end(first);
+      ASSERT_TRUE(program.settle().ok());
+      program.courier().end(second);
+      ASSERT_TRUE(program.settle().ok());
+      Status status;
+      for (uint64_t slot = 0; slot < slots && status.ok(); slot++) status = program.put_and_settle(slot);
+      if (status.ok()) status = program.run(500, slots);
+      if (status.ok()) status = program.verify();
+      ASSERT_TRUE(status.ok()) << first << " then " << second << ": " << status.message();
+    }
+}
+
 // A program that has little at a time, of all the slots one after the other, does not run out of room.
 TEST(Restorer, RoomComesBack) {
   for (const Fill fill : {Fill::rank, Fill::interleave}) {

@@ -37,6 +37,7 @@ class ChecksumStore final : public pager::Store {
   Status progress(pager::Tickets* completed) override { return note(&Store::progress, completed); }
   Status collect(pager::Tickets* completed) override { return note(&Store::collect, completed); }
   bool busy() const override { return inner_->busy(); }
+  bool settled() const override { return inner_->settled(); }
   int descriptor() const override { return inner_->descriptor(); }
   int longest_rest_ms() const override { return inner_->longest_rest_ms(); }
   bool direct() const override { return inner_->direct(); }

@@ -38,7 +38,10 @@ uint64_t ClusterStore::run_limit(pager::Slot slot) const {
 }
 
 std::string ClusterStore::describe(pager::Slot slot) const {
-  const Places::Place place = places_.find(slot, 0);
+  Places::Place place = places_.find(slot, 0);
+  for (uint32_t copy = 1; copy < places_.copies() && !there(place.server); copy++)
+    place = places_.find(slot, copy);
+  if (place.server == lenders_.size()) return "slot " + std::to_string(slot) + ", which has no place";
   return "slot " + std::to_string(place.slot) + " of " + lenders_[place.server].name;
 }
 
@@ -46,10 +49,9 @@ void ClusterStore::finish(uint32_t move) {
   const Move& m = moves_[move];
   if (--moves_[move].left > 0) return;
   moves_.leave(move);
-  if (m.whole != kNone)
-    finish(m.whole);
-  else
-    done_.push_back(m.ticket);
+  if (m.whole != kNone) return finish(m.whole);
+  done_.push_back(m.ticket);
+  under_way_--;
 }
 
 // Of those who have the slot, the one to ask: one whose memory is here, else the first that is there.
@@ -111,6 +113,7 @@ Status ClusterStore::fetch_part(uint32_t move) {
 }
 
 Status ClusterStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) {
+  under_way_++;
   return fetch(moves_.enter({ticket, 1, slot, units, to}));
 }
 
@@ -120,7 +123,9 @@ Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from
     held_.push_back({slot, units, from, ticket});
     return {};
   }
-  if (restorer_) restorer_->use(slot, units);
+  if (restorer_)
+    restorer_->use(slot, units, [this](const Places::Segment& segment) { return moving(segment, false); });
+  under_way_++;
   const uint32_t whole = moves_.enter({ticket, 1, slot, units, nullptr});
   Status status;
   for (uint32_t done = 0; done < units && status.ok();) {
@@ -303,17 +308,18 @@ void ClusterStore::note_losses() {
   restorer_->begin();
 }
 
-bool ClusterStore::writing(const Places::Segment& segment) const {
+bool ClusterStore::moving(const Places::Segment& segment, bool puts_only) const {
   for (size_t i = 0; i < moves_.size(); i++) {
     const Move& m = moves_[i];
-    if (m.left > 0 && m.to == nullptr && m.slot < segment.end && segment.begin < m.slot + m.units)
+    if (m.left > 0 && (m.to == nullptr || !puts_only) && m.slot < segment.end &&
+        segment.begin < m.slot + m.units)
       return true;
   }
   return false;
 }
 
 Status ClusterStore::restore() {
-  Status status = restorer_->go_on([this](const Places::Segment& segment) { return writing(segment); });
+  Status status = restorer_->go_on([this](const Places::Segment& segment) { return moving(segment, true); });
   for (size_t i = 0; i < held_.size() && status.ok();) {
     const Held held = held_[i];
     if (restorer_->holds(held.slot, held.units)) {

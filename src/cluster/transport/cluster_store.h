@@ -44,6 +44,7 @@ class ClusterStore final : public Servers {
   Status progress(pager::Tickets* completed) override;
   Status collect(pager::Tickets* completed) override;
   bool busy() const override { return due() || left_.busy() || courier_->busy(); }
+  bool settled() const override { return under_way_ == 0 && held_.empty() && done_.empty() && !left_.busy(); }
   int longest_rest_ms() const override { return courier_->longest_rest_ms(); }
   int descriptor() const override { return due() ? -1 : courier_->descriptor(); }
   bool direct() const override { return direct_; }
@@ -79,7 +80,10 @@ class ClusterStore final : public Servers {
   Status copy_directly(const pager::LeftCopies::Copy& copy);
   void finish(uint32_t move);
   // Something is to be done in progress(), whether anything arrives or not.
-  bool due() const { return !done_.empty() || (restorer_ && courier_->losses() != losses_); }
+  bool due() const {
+    return !done_.empty() || (restorer_ && (courier_->losses() != losses_ || restorer_->due() ||
+                                            (!held_.empty() && !restorer_->busy())));
+  }
   bool there(uint32_t server) const {
     return server < lenders_.size() && (lenders_[server].window != nullptr || courier_->alive(server));
   }
@@ -87,7 +91,7 @@ class ClusterStore final : public Servers {
   Status fetch(uint32_t move);
   Status fetch_part(uint32_t move);
   Status send(pager::Slot slot, uint32_t units, const std::byte* from, uint32_t whole);
-  bool writing(const Places::Segment& segment) const;
+  bool moving(const Places::Segment& segment, bool puts_only) const;
   void note_losses();
   Status restore();
   Status lost_for_good(pager::Slot slot) const;
@@ -103,6 +107,7 @@ class ClusterStore final : public Servers {
   CopyTeam team_;
   Ranges released_;  // not given back yet
   pager::Numbered<Move> moves_;
+  uint64_t under_way_ = 0;  // moves that somebody asked for
   pager::Tickets done_;
   pager::LeftCopies left_;
   std::unique_ptr<Restorer> restorer_;  // of two copies

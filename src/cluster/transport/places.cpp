@@ -87,7 +87,7 @@ bool Places::find_free(uint64_t units, uint32_t besides, Place* place) {
 }
 
 // What is taken should not be of `besides`. The last slots are the last to be used.
-bool Places::free_one_more(const Ranges& used, uint32_t besides) {
+bool Places::free_one_more(const SlotSet& used, uint32_t besides) {
   for (size_t index = 0; unused_ > 0 || !idle_.empty();) {
     if (unused_ > 0)
       index = --unused_;
@@ -95,20 +95,18 @@ bool Places::free_one_more(const Ranges& used, uint32_t besides) {
       index = idle_.pop(1).first;
     const Segment here = segment(index);
     if (copy_lost(index) < copies() || !used.first_in(here.begin, here.end).empty()) continue;
-    Entry& entry = table_[index];
+    const Entry& entry = table_[index];
     // Of the two, that of the server with less room.
     const auto room = [&](uint32_t copy) {
       return entry.server[copy] == besides ? UINT64_MAX : free_[entry.server[copy]].size();
     };
-    const uint32_t copy = room(0) <= room(1) ? 0 : 1;
-    free_[entry.server[copy]].insert(entry.at[copy], entry.at[copy] + here.end - here.begin);
-    entry.server[copy] = nowhere();
+    give_up(index, room(0) <= room(1) ? 0 : 1);
     return true;
   }
   return false;
 }
 
-void Places::leave(uint64_t slot, uint32_t units, const Ranges& used) {
+void Places::leave(uint64_t slot, uint32_t units, const SlotSet& used) {
   for (uint64_t at = slot; !table_.empty() && at < slot + units;) {
     const size_t index = segment_of(at);
     const Segment here = segment(index);
@@ -117,11 +115,10 @@ void Places::leave(uint64_t slot, uint32_t units, const Ranges& used) {
   }
 }
 
-bool Places::take(size_t index, const Ranges& used, Place* place) {
-  const Segment here = segment(index);
+bool Places::take(size_t index, const SlotSet& used, Place* place) {
   const uint32_t left = copy_left(index);
   const uint32_t besides = left < copies() ? table_[index].server[left] : nowhere();
-  while (!find_free(here.end - here.begin, besides, place))
+  while (!find_free(units_of(index), besides, place))
     if (!free_one_more(used, besides)) return false;
   return true;
 }
@@ -134,8 +131,13 @@ void Places::move_in(size_t index, const Place& place) {
 }
 
 void Places::give_back(size_t index, const Place& place) {
-  const Segment here = segment(index);
-  free_[place.server].insert(place.slot, place.slot + here.end - here.begin);
+  free_[place.server].insert(place.slot, place.slot + units_of(index));
+}
+
+void Places::give_up(size_t index, uint32_t copy) {
+  Entry& entry = table_[index];
+  give_back(index, {entry.server[copy], entry.at[copy], 0});
+  entry.server[copy] = nowhere();
 }
 
 }  // namespace tasuki::cluster

@@ -11,6 +11,7 @@
 
 #include "cluster/transport/ranges.h"
 #include "cluster/transport/slot_map.h"
+#include "cluster/transport/slot_set.h"
 #include "pager/own_memory.h"
 
 namespace tasuki::cluster {
@@ -43,13 +44,26 @@ class Places {
   uint32_t copy_left(size_t index) const;
   uint32_t copy_lost(size_t index) const;
 
-  // A place for a lost copy of a segment. `used`: slots with contents. False: no
-  // server has room. What was taken is moved in, or given back.
-  bool take(size_t index, const Ranges& used, Place* place);
+  // A place for a lost copy of a segment. `used`: slots with contents. False: no server has room. What was
+  // taken is moved in, or given back.
+  bool take(size_t index, const SlotSet& used, Place* place);
+  // For the only copy of a segment: the place of one of two copies that are in use. `fixed`: segments that
+  // must stay as they are.
+  template <class Fixed>
+  bool take_from_others(size_t index, const Fixed& fixed, Place* place) {
+    for (size_t other = segments(); other-- > 0;) {
+      if (copy_lost(other) < copies() || fixed(segment(other))) continue;
+      give_up(other, 0);
+      if (find_free(units_of(index), nowhere(), place)) return true;
+    }
+    return false;
+  }
+  // No more of that server is taken for now.
+  void avoid(uint32_t server) { free_[server] = {}; }
   void move_in(size_t index, const Place& place);
   void give_back(size_t index, const Place& place);
   // Slots that are not among those in use any more.
-  void leave(uint64_t slot, uint32_t units, const Ranges& used);
+  void leave(uint64_t slot, uint32_t units, const SlotSet& used);
 
  private:
   static constexpr uint32_t kMostCopies = 2;
@@ -62,7 +76,9 @@ class Places {
   void make_table();
   bool is_lost(const Entry& entry, uint32_t copy) const { return lost_[entry.server[copy]]; }
   bool find_free(uint64_t units, uint32_t besides, Place* place);
-  bool free_one_more(const Ranges& used, uint32_t besides);
+  bool free_one_more(const SlotSet& used, uint32_t besides);
+  uint64_t units_of(size_t index) const { return segment(index).end - segment(index).begin; }
+  void give_up(size_t index, uint32_t copy);
 
   SlotMap map_;
   std::vector<uint64_t> capacities_;

@@ -43,18 +43,6 @@ class Ranges {
     }
   }
 
-  struct Stretch {
-    uint64_t begin, end;
-    bool empty() const { return begin == end; }
-  };
-  // The first of its slots between `begin` and `end`, and those that follow there.
-  Stretch first_in(uint64_t begin, uint64_t end) const {
-    auto at = ranges_.upper_bound(begin);
-    if (at != ranges_.begin() && std::prev(at)->second > begin) --at;
-    if (at == ranges_.end() || at->first >= end) return {end, end};
-    return {std::max(at->first, begin), std::min(at->second, end)};
-  }
-
   // A range of at least so many slots.
   bool find(uint64_t units, uint64_t* begin) const {
     for (const auto& [first, last] : ranges_) {

@@ -12,10 +12,16 @@ constexpr size_t kMostBytes = 1 << 20;  // that travel at once
 
 Restorer::Restorer(Places* places, Courier* courier, std::vector<Lender>* lenders, CopyTeam* team,
                    size_t unit_bytes)
-    : places_(places), courier_(courier), lenders_(lenders), team_(team), unit_(unit_bytes) {}
+    : places_(places),
+      courier_(courier),
+      lenders_(lenders),
+      team_(team),
+      unit_(unit_bytes),
+      used_(places->slots()) {}
 
 // Slots that had no contents, and do not have two places: those cost no copy now.
-void Restorer::use(uint64_t slot, uint32_t units) {
+void Restorer::use(uint64_t slot, uint32_t units, const Moving& moving) {
+  bool alone = false;
   for (uint64_t at = slot; places_->segments() > 0 && at < slot + units;) {
     const size_t index = places_->segment_of(at);
     const Places::Segment here = places_->segment(index);
@@ -24,33 +30,50 @@ void Restorer::use(uint64_t slot, uint32_t units) {
     Places::Place place;
     while (places_->copy_lost(index) < places_->copies() && places_->take(index, used_, &place))
       places_->move_in(index, place);
-    if (places_->copy_lost(index) == places_->copies()) continue;
-    without_ += here.end - here.begin;
-    if (next_ == places_->segments()) tell_without();
+    const auto fixed = [&](const Places::Segment& s) {
+      return (busy() && s.begin == now_.begin) || moving(s);
+    };
+    if (places_->copy_left(index) == places_->copies() && places_->take_from_others(index, fixed, &place))
+      places_->move_in(index, place);
+    alone = alone || places_->copy_lost(index) < places_->copies();
   }
   used_.insert(slot, slot + units);
+  if (alone && next_ == places_->segments()) tell_without();
+}
+
+Restorer::Copies Restorer::count() const {
+  Copies copies = {};
+  for (size_t i = 0; i < places_->segments(); i++) {
+    if (places_->copy_lost(i) == places_->copies()) continue;
+    const Places::Segment here = places_->segment(i);
+    const uint64_t slots = used_.count(here.begin, here.end);
+    (places_->copy_left(i) < places_->copies() ? copies.one : copies.none) += slots;
+  }
+  return copies;
 }
 
 // Once for each loss.
 void Restorer::tell_without() {
-  if (told_without_ || without_ == 0) return;
+  const uint64_t one = told_without_ ? 0 : count().one;
+  if (one == 0) return;
   told_without_ = true;
   log(LogLevel::warning, "cluster memory: %s have one copy now: there is no room for another",
-      bytes_text(without_ * unit_, BytesStyle::rounded).c_str());
+      bytes_text(one * unit_, BytesStyle::rounded).c_str());
 }
 
 void Restorer::begin() {
-  next_ = 0;
-  without_ = 0;
   told_without_ = false;
-  if (told_) begin_ns_ = os::monotonic_ns();
-  told_ = false;
+  start_over();
 }
 
 void Restorer::try_again() {
-  if (without_ == 0 || next_ < places_->segments()) return;
+  if (told_without_ && next_ == places_->segments()) start_over();
+}
+
+void Restorer::start_over() {
   next_ = 0;
-  without_ = 0;
+  if (told_) begin_ns_ = os::monotonic_ns();
+  told_ = false;
 }
 
 // The next segment that needs a copy, and can have one.
@@ -60,10 +83,7 @@ bool Restorer::next() {
       continue;
     const Places::Segment here = places_->segment(next_);
     if (used_.first_in(here.begin, here.end).empty()) continue;
-    if (!places_->take(next_, used_, &to_)) {
-      without_ += here.end - here.begin;
-      continue;
-    }
+    if (!places_->take(next_, used_, &to_)) continue;
     index_ = next_++;
     now_ = here;
     at_ = here.begin;
@@ -77,15 +97,16 @@ void Restorer::report() {
   if (told_) return;
   told_ = true;
   const double seconds = static_cast<double>(os::monotonic_ns() - begin_ns_) / 1e9;
+  const Copies left = count();
   if (restored_ > 0)
     log(LogLevel::warning, "cluster memory: %s were copied from the servers left, in %.1f s: %s",
         bytes_text(restored_ * unit_, BytesStyle::rounded).c_str(), seconds,
-        without_ > 0 ? "they have two copies again" : "all of it has two copies again");
+        left.one + left.none > 0 ? "they have two copies again" : "all of it has two copies again");
   tell_without();
   restored_ = 0;
 }
 
-Status Restorer::go_on(const Writing& writing) {
+Status Restorer::go_on(const Moving& writing) {
   for (;;) {
     switch (step_) {
       case Step::none:
@@ -100,8 +121,7 @@ Status Restorer::go_on(const Writing& writing) {
         if (const Status status = read(); !status.ok()) return status;
         break;
       case Step::write:
-        if (const Status status = write(); !status.ok()) return status;
-        break;
+        return write();
       case Step::reading:
       case Step::writing:
         return {};
@@ -110,7 +130,7 @@ Status Restorer::go_on(const Writing& writing) {
 }
 
 Status Restorer::read() {
-  const Ranges::Stretch used = used_.first_in(at_, now_.end);
+  const SlotSet::Stretch used = used_.first_in(at_, now_.end);
   if (used.empty()) {
     end_segment(true);
     return {};
@@ -142,9 +162,13 @@ Status Restorer::write() {
   lender.bytes_out += units_ * unit_;
   step_ = Step::writing;
   if (lender.window == nullptr) return courier_->put(to_.server, slot, units_, buffer_.data(), kToken);
-  const Status status = lender.window->put(slot, units_, buffer_.data(), team_);
-  if (status.ok()) arrived();
-  return status;
+  if (lender.window->put(slot, units_, buffer_.data(), team_).ok()) {
+    arrived();
+  } else {  // its host has no memory left: one copy has to do
+    end_segment(false);
+    places_->avoid(to_.server);
+  }
+  return {};
 }
 
 void Restorer::arrived() {

@@ -12,6 +12,7 @@
 #include "cluster/transport/courier.h"
 #include "cluster/transport/places.h"
 #include "cluster/transport/servers.h"
+#include "cluster/transport/slot_set.h"
 
 namespace tasuki::cluster {
 
@@ -22,8 +23,10 @@ class Restorer {
   // All outlive it. Only for two copies.
   Restorer(Places* places, Courier* courier, std::vector<Lender>* lenders, CopyTeam* team, size_t unit_bytes);
 
-  // What slots are in use: told before their puts, and when they are released.
-  void use(uint64_t slot, uint32_t units);
+  // What slots are in use: told before their puts, and when they are released. `moving`: whether transfers
+  // of a segment are under way.
+  using Moving = std::function<bool(const Places::Segment&)>;
+  void use(uint64_t slot, uint32_t units, const Moving& moving);
   void leave(uint64_t slot, uint32_t units) {
     used_.erase(slot, slot + units);
     places_->leave(slot, units, used_);
@@ -34,14 +37,18 @@ class Restorer {
   // After places->lose().
   void begin();
   bool busy() const { return step_ != Step::none; }
+  // Waits for nobody but the next go_on().
+  bool due() const {
+    return step_ == Step::none ? next_ < places_->segments()
+                               : step_ != Step::reading && step_ != Step::writing;
+  }
   // Nothing may be put or released there now. May be asked of all slots at once.
   bool holds(uint64_t slot, uint64_t units) const {
     return step_ != Step::none && slot < now_.end && now_.begin < slot + units;
   }
 
-  // To be called again and again. writing(segment): puts of its slots are under way.
-  using Writing = std::function<bool(const Places::Segment&)>;
-  Status go_on(const Writing& writing);
+  // To be called again and again. Of copies that it makes itself, one piece.
+  Status go_on(const Moving& writing);
   // Its transfer is over.
   void arrived();
   void lost();
@@ -51,8 +58,13 @@ class Restorer {
   bool next();
   void report();
   void tell_without();
+  void start_over();
   Status read();
   Status write();
+  struct Copies {
+    uint64_t one, none;
+  };
+  Copies count() const;
   void end_segment(bool whole);
 
   Places* places_;
@@ -60,7 +72,7 @@ class Restorer {
   std::vector<Lender>* lenders_;
   CopyTeam* team_;
   size_t unit_;
-  Ranges used_;
+  SlotSet used_;
   pager::OwnVector<std::byte> buffer_;
   size_t next_ = 0;  // segments before this one are done
   Step step_ = Step::none;
@@ -69,7 +81,7 @@ class Restorer {
   Places::Place to_ = {};
   uint64_t at_ = 0;  // up to here it is copied
   uint32_t units_ = 0;
-  uint64_t restored_ = 0, without_ = 0;  // slots: copied, left with one copy
+  uint64_t restored_ = 0;  // slots
   bool told_ = true, told_without_ = false;
   int64_t begin_ns_ = 0;
 };

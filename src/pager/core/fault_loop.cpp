@@ -358,7 +358,7 @@ void FaultLoop::sleep(const Rest& rest) {
 // False: threads of the program place pages yet.
 bool FaultLoop::end_transfers() {
   const std::lock_guard turn(*roles_.turn);
-  while (roles_.failure->ok() && !roles_.transport->idle()) roles_.swaps->progress();
+  while (roles_.failure->ok() && !roles_.transport->settled()) roles_.swaps->progress();
   ended_ = true;
   return !roles_.failure->ok() || placing_ == 0;
 }

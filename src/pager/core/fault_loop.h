@@ -79,7 +79,9 @@ class FaultLoop final : public FaultServer {
   void end();
   bool work();
   bool serve_and_prepare();
-  bool quiet() const { return roles_.transport->idle() && roles_.transport->pages() == 0 && placing_ == 0; }
+  bool quiet() const {
+    return roles_.transport->settled() && roles_.transport->pages() == 0 && placing_ == 0;
+  }
   bool held() const { return holders_.load(std::memory_order_relaxed) > 0; }
   bool has_waiting() const;
   bool has_work() const;

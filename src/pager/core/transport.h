@@ -38,6 +38,7 @@ class Transport {
   uint32_t pages() const { return in_flight_; }  // under way
   uint32_t pages_in() const { return in_.pages; }
   bool idle() const { return !store_->busy(); }
+  bool settled() const { return store_->settled(); }
   // Can be read when progress() hears of something; -1: nothing is under way, or it must be asked again and
   // again.
   int descriptor() const { return idle() ? -1 : store_->descriptor(); }

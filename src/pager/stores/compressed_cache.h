@@ -51,6 +51,7 @@ class CompressedCache final : public Store {
   // EIO: a record is not what was written (memory that fails).
   Status progress(Tickets* completed) override;
   bool busy() const override { return !done_.empty() || !deferred_.empty() || below_->busy(); }
+  bool settled() const override { return done_.empty() && deferred_.empty() && below_->settled(); }
   int descriptor() const override { return done_.empty() ? below_->descriptor() : -1; }
   int longest_rest_ms() const override { return below_->longest_rest_ms(); }
   std::string describe(Slot slot) const override { return below_->describe(slot); }

@@ -72,6 +72,9 @@ class Store {
   // True while transfers are under way: the pager then calls progress() without sleeping between, unless
   // descriptor() is not negative: that can be read when one is over.
   virtual bool busy() const = 0;
+  // No transfer that was asked for is under way, whatever the store does by itself (copies of what was lost,
+  // say).
+  virtual bool settled() const { return !busy(); }
   virtual int descriptor() const { return -1; }
 
   // While it is not busy: progress() wants to be called again within this many milliseconds; -1: need not be.

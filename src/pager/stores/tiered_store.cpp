@@ -62,6 +62,10 @@ Status TieredStore::progress(Tickets* completed) {
   return status;
 }
 
+bool TieredStore::settled() const {
+  return std::all_of(tiers_.begin(), tiers_.end(), [](const Tier& tier) { return tier.store->settled(); });
+}
+
 bool TieredStore::busy() const {
   return std::any_of(tiers_.begin(), tiers_.end(), [](const Tier& tier) { return tier.store->busy(); });
 }

@@ -28,6 +28,7 @@ class TieredStore final : public Store {
   Status release(Slot slot, uint32_t units) override;
   Status progress(Tickets* completed) override;
   bool busy() const override;
+  bool settled() const override;
   int descriptor() const override;
   int longest_rest_ms() const override;
   std::string describe(Slot slot) const override;
