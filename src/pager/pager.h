@@ -61,8 +61,8 @@ struct Options {
   // Threadless: the store has failed, as serve() would say. Called in the thread that heard of it; does not
   // return.
   void (*lost)(const Status&) = nullptr;
-  // Called before and after what a thread of the program does in a handler to serve its own fault: its calls
-  // of libc are the pager's then.
+  // Called before and after what a thread of the program does itself of the pager's work, to serve its own
+  // fault in a handler or where no thread of the pager's is: its calls of libc are the pager's then.
   void (*enter)() = [] {};
   void (*leave)() = [] {};
 };

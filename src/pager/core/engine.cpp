@@ -43,7 +43,7 @@ Engine::Engine(const Options& options, Store* store, std::unique_ptr<Mapper> map
     : options_(options),
       mapper_(std::move(mapper)),
       store_(store),
-      commands_(&wakeup_, &turn_),
+      commands_(&wakeup_, &turn_, options.enter, options.leave),
       regions_(mapper_.get()),
       slots_(store, &failure_),
       transport_(store, &slots_, &failure_),

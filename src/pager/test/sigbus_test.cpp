@@ -288,6 +288,28 @@ TEST(Sigbus, ThreadsOfTheProgramCanDoEverything) {
   }
 }
 
+// What it does in the caller's thread is the pager's, for whoever stands in for libc's functions: an MPI library
+// that replaces madvise comes to them again, and they would wait for the lock that this thread has.
+TEST(Sigbus, ItsOwnWorkIsMarkedAsThePagers) {
+  Options options = small(Faults::userfault_sigbus);
+  options.protocol = Protocol::cs;
+  options.threadless = true;
+  options.enter = [] { g_handlers++; };
+  Running pager(options, 8000);
+  SKIP_IF_NOT_PERMITTED(pager);
+  const auto inside = [](const auto& call) {
+    g_handlers = 0;
+    call();
+    return g_handlers > 0;
+  };
+  uint64_t* words = nullptr;
+  EXPECT_TRUE(inside([&] { words = pager.allocate(64 * kUnit); }));
+  EXPECT_TRUE(inside([&] { EXPECT_TRUE(pager->protect(words, kUnit, PROT_READ).ok()); }));
+  EXPECT_TRUE(inside([&] { EXPECT_TRUE(pager->discard(words, kUnit).ok()); }));
+  EXPECT_TRUE(inside([&] { pager->stats(); }));
+  EXPECT_TRUE(inside([&] { EXPECT_TRUE(pager->free(words).ok()); }));
+}
+
 TEST(Sigbus, WithoutAThreadThereIsOneProtocol) {
   Options options = small(Faults::userfault_sigbus);
   options.threadless = true;

@@ -6,16 +6,29 @@
 
 namespace tasuki::pager {
 
+// The work itself calls the system, whose functions may be replaced (an MPI library that looks at madvise, and
+// comes to our own wrappers): those must know that it is the pager.
+bool Commands::finished_here(const Work& work) {
+  struct Inside {
+    explicit Inside(const Commands& commands) : leave(commands.leave_) { commands.enter_(); }
+    ~Inside() { leave(); }
+    void (*const leave)();
+  };
+  const Inside inside(*this);
+  const std::lock_guard turn(*turn_);
+  const bool finished = work() || ended_;
+  if (!finished && progress_) progress_();
+  return finished;
+}
+
 void Commands::run(const Work& work) {
   const os::NoCancellation complete;  // others refer to what is on this stack
   const Undisturbed undisturbed;
   std::unique_lock lock(mutex_);
   // Others have their turns between, as the work may have to wait for them.
   for (; !serving_; os::cpu_yield()) {
-    const std::lock_guard turn(*turn_);
-    if (work() || ended_) return;
+    if (finished_here(work)) return;
     if (!progress_) break;
-    progress_();
   }
   Command command{work};
   commands_.push_back(&command);

@@ -20,7 +20,10 @@ class Commands {
   // thread ends.
   using Work = std::function<bool()>;
 
-  Commands(const os::Wakeup* wakeup, Turn* turn) : wakeup_(wakeup), turn_(turn) {}
+  // enter() and leave(): around what a thread of the program does itself, see Options in pager.h.
+  Commands(
+      const os::Wakeup* wakeup, Turn* turn, void (*enter)() = [] {}, void (*leave)() = [] {})
+      : wakeup_(wakeup), turn_(turn), enter_(enter), leave_(leave) {}
 
   // Any thread of the program: returns when the work is done.
   void run(const Work& work);
@@ -39,6 +42,7 @@ class Commands {
   bool unfinished() const { return unfinished_; }
 
  private:
+  bool finished_here(const Work& work);
   struct Command {
     const Work& work;
     bool done = false;
@@ -46,6 +50,8 @@ class Commands {
 
   const os::Wakeup* wakeup_;
   Turn* turn_;
+  void (*const enter_)();
+  void (*const leave_)();
   std::function<void()> progress_;
   std::mutex mutex_;
   std::condition_variable done_;
