@@ -6,8 +6,8 @@
 
 namespace tasuki::pager {
 
-// The work itself calls the system, whose functions may be replaced (an MPI library that looks at madvise, and
-// comes to our own wrappers): those must know that it is the pager.
+// The work itself calls the system, whose functions may be replaced (an MPI library that looks at madvise,
+// and comes to our own wrappers): those must know that it is the pager.
 bool Commands::finished_here(const Work& work) {
   struct Inside {
     explicit Inside(const Commands& commands) : leave(commands.leave_) { commands.enter_(); }
