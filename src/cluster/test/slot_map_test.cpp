@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cluster/transport/ranges.h"
+#include "cluster/transport/slot_set.h"
 
 namespace tasuki::cluster {
 namespace {
@@ -92,6 +93,32 @@ TEST(SlotMap, NoServers) {
   EXPECT_EQ(SlotMap({}, Fill::interleave, 2, 1).slots(), 0u);
 }
 
+TEST(SlotSet, LikeASetOfNumbers) {
+  std::mt19937 random(6);
+  for (const uint64_t slots : {1u, 63u, 64u, 65u, 300u}) {
+    SlotSet set(slots);
+    std::set<uint64_t> reference;
+    for (int step = 0; step < 4000; step++) {
+      const uint64_t begin = random() % slots, end = begin + 1 + random() % (slots - begin);
+      if (random() % 2 == 0) {
+        set.insert(begin, end);
+        for (uint64_t slot = begin; slot < end; slot++) reference.insert(slot);
+      } else {
+        set.erase(begin, end);
+        reference.erase(reference.lower_bound(begin), reference.lower_bound(end));
+      }
+      const uint64_t from = random() % slots, to = from + random() % (slots - from + 1);
+      EXPECT_EQ(set.count(from, to),
+                static_cast<uint64_t>(std::distance(reference.lower_bound(from), reference.lower_bound(to))));
+      const SlotSet::Stretch first = set.first_in(from, to);
+      const auto at = reference.lower_bound(from);
+      ASSERT_EQ(first.begin, at == reference.end() ? to : std::min(*at, to));
+      for (uint64_t slot = first.begin; slot < first.end; slot++) EXPECT_EQ(reference.count(slot), 1u);
+      EXPECT_TRUE(first.end == to || reference.count(first.end) == 0);
+    }
+  }
+}
+
 TEST(Ranges, LikeASetOfNumbers) {
   std::mt19937 random(5);
   Ranges ranges;
@@ -115,6 +142,10 @@ TEST(Ranges, LikeASetOfNumbers) {
     }
     ASSERT_EQ(ranges.size(), reference.size());
     ASSERT_EQ(ranges.empty(), reference.empty());
+    uint64_t at = 0;
+    if (ranges.find(15, &at)) {
+      for (uint64_t i = at; i < at + 15; i++) ASSERT_EQ(reference.count(i), 1u);
+    }
   }
   while (!ranges.empty()) {
     const auto [first, last] = ranges.pop(UINT64_MAX);
