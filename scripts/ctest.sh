@@ -11,9 +11,12 @@ again=$(sed -nE 's/^ *([0-9]+\/[0-9]+ +)?Test +#[0-9]+: ([^ ]+) \.*.*\*\*\*.*/\2
   grep -qE "Test +#[0-9]+: $test \.+ +Passed" "$log" && echo "  $test"
 done)
 last=$(awk '/^ *([0-9]+\/[0-9]+ +)?Test +#[0-9]+: / || /^ *Start +[0-9]+: / || /% tests passed/ {
-    name = ""
-    if ($0 ~ /\*\*\*/) { name = $0; sub(/^[^:]*: /, "", name); sub(/ .*/, "", name); n[name] = 0 }
-    else if ($0 ~ / Passed /) { passed = $0; sub(/^[^:]*: /, "", passed); sub(/ .*/, "", passed); delete n[passed] }
+    name = $0
+    sub(/^[^:]*: /, "", name)
+    sub(/ .*/, "", name)
+    if ($0 ~ / Passed /) delete n[name]
+    if ($0 ~ /\*\*\*/) n[name] = 0
+    else name = ""
     next
   }
   name != "" && NF { text[name, n[name]++] = $0 }

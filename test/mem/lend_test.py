@@ -4,6 +4,7 @@
     lend_test.py --tasuki build/bin/tasuki --program build/test/mem/mem_allocations --scratch DIRECTORY
 """
 import argparse
+import contextlib
 import os
 import shutil
 import signal
@@ -103,8 +104,8 @@ class Test:
 
     def one_by_one(self):
         """Two of three are killed, the second one when the copies of the first were made again."""
-        lenders = [Lender(self.tasuki, self.folder, "--memory", "200MiB") for _ in range(3)]
-        try:
+        with contextlib.ExitStack() as stack:
+            lenders = [stack.enter_context(self.lender("--memory", "200MiB")) for _ in range(3)]
             borrower = self.start("--lenders", ",".join(one.at for one in lenders), "--replicas", "2", words=("threads", "48"))
             while "borrows" not in lenders[0].process.stdout.readline():
                 pass
@@ -114,21 +115,16 @@ class Test:
             said = []
             reader = threading.Thread(target=lambda: said.extend(iter(borrower.stderr.readline, "")))
             reader.start()
-            deadline = time.monotonic() + 60
-            while borrower.poll() is None and not any("not used any more" in line for line in said) and time.monotonic() < deadline:
-                time.sleep(0.02)
-            deadline = time.monotonic() + 30
-            while borrower.poll() is None and not any("two copies again" in line for line in said) and time.monotonic() < deadline:
-                time.sleep(0.02)
+            for words, seconds in (("not used any more", 60), ("two copies again", 30)):
+                deadline = time.monotonic() + seconds
+                while borrower.poll() is None and not any(words in line for line in said) and time.monotonic() < deadline:
+                    time.sleep(0.02)
             check(not any("have one copy now" in line for line in said), f"there is room: {said}")
             lenders[1].kill()
             out = borrower.stdout.read()
             code = borrower.wait(timeout=120)
             reader.join(30)
             check(code == 0 and out == "done threads\n", f"it ends with {code}: {out} {said}")
-        finally:
-            for one in lenders:
-                one.__exit__()
 
     def stopped(self, words, *options):
         """A lender that does not answer any more."""
@@ -179,7 +175,8 @@ def main():
     shutil.rmtree(options.scratch, ignore_errors=True)
     os.makedirs(options.scratch)
     test = Test(options)
-    for name, part in (("wrong", test.wrong), ("leaving", test.leaving), ("lost 1", lambda: test.lost("1")), ("lost 2", lambda: test.lost("2")), ("one by one", test.one_by_one),
+    for name, part in (("wrong", test.wrong), ("leaving", test.leaving), ("lost 1", lambda: test.lost("1")),
+                       ("lost 2", lambda: test.lost("2")), ("one by one", test.one_by_one),
                        ("stopped", lambda: test.stopped(("threads", "24"))),
                        ("stopped, one thread", lambda: test.stopped(("sizes", "24"), "--prefetch", "off", "--page-size", "4KiB")),
                        ("silence", test.silence), ("killed borrowers", test.killed_borrowers)):

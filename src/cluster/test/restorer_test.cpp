@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <random>
-#include <set>
 
 #include "base/log.h"
 #include "cluster/transport/cluster_store.h"

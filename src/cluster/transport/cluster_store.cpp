@@ -80,24 +80,30 @@ Status ClusterStore::lost_for_good(pager::Slot slot) const {
   return Status::error(EIO, text);
 }
 
-// Slots that followed each other when the move was asked for may not any more.
-Status ClusterStore::fetch(uint32_t move) {
+// Starts a move by start(move, 0). Slots that followed each other when it was asked for may not any more:
+// then by start(part, offset in slots) for each part, which is a move of its own.
+template <class Start>
+Status ClusterStore::in_parts(uint32_t move, Start start) {
   const Move whole = moves_[move];
-  const auto part = [&](pager::Slot slot) {
+  const auto units_from = [&](uint32_t done) {
     return static_cast<uint32_t>(
-        std::min<uint64_t>(whole.slot + whole.units - slot, places_.run_limit(slot)));
+        std::min<uint64_t>(whole.units - done, places_.run_limit(whole.slot + done)));
   };
-  if (part(whole.slot) == whole.units) return fetch_part(move);
+  if (units_from(0) == whole.units) return start(move, 0);
   Status status;
   for (uint32_t done = 0; done < whole.units && status.ok();) {
-    const pager::Slot slot = whole.slot + done;
-    const uint32_t units = part(slot);
+    const uint32_t units = units_from(done);
+    std::byte* const to = whole.to != nullptr ? whole.to + done * unit_ : nullptr;
     moves_[move].left++;
-    status = fetch_part(moves_.enter({0, 1, slot, units, whole.to + done * unit_, move}));
+    status = start(moves_.enter({0, 1, whole.slot + done, units, to, move}), done);
     done += units;
   }
   finish(move);  // what it was left with itself
   return status;
+}
+
+Status ClusterStore::fetch(uint32_t move) {
+  return in_parts(move, [this](uint32_t part, uint32_t) { return fetch_part(part); });
 }
 
 Status ClusterStore::fetch_part(uint32_t move) {
@@ -126,37 +132,30 @@ Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from
   if (restorer_)
     restorer_->use(slot, units, [this](const Places::Segment& segment) { return moving(segment, false); });
   under_way_++;
-  const uint32_t whole = moves_.enter({ticket, 1, slot, units, nullptr});
-  Status status;
-  for (uint32_t done = 0; done < units && status.ok();) {
-    const auto part = static_cast<uint32_t>(std::min<uint64_t>(units - done, places_.run_limit(slot + done)));
-    status = send(slot + done, part, from + done * unit_, whole);
-    done += part;
-  }
-  finish(whole);  // what it was left with itself
-  return status;
+  return in_parts(moves_.enter({ticket, 1, slot, units, nullptr}),
+                  [&](uint32_t part, uint32_t done) { return send_part(part, from + done * unit_); });
 }
 
-// To all who have the slots, as a part of a move.
-Status ClusterStore::send(pager::Slot slot, uint32_t units, const std::byte* from, uint32_t whole) {
+// To all who have the slots.
+Status ClusterStore::send_part(uint32_t move, const std::byte* from) {
+  const Move m = moves_[move];
   Places::Place place;
-  if (holder(slot, &place) == nullptr) return lost_for_good(slot);
-  moves_[whole].left++;
-  const uint32_t move = moves_.enter({0, places_.copies(), slot, units, nullptr, whole});
+  if (holder(m.slot, &place) == nullptr) return lost_for_good(m.slot);
+  moves_[move].left = places_.copies();
   for (uint32_t copy = 0; copy < places_.copies(); copy++) {
-    place = places_.find(slot, copy);
+    place = places_.find(m.slot, copy);
     if (!there(place.server)) {
       finish(move);
       continue;
     }
     Lender& lender = lenders_[place.server];
-    lender.bytes_out += units * unit_;
+    lender.bytes_out += m.units * unit_;
     Status status;
     if (lender.window != nullptr) {
-      status = lender.window->put(place.slot, units, from, &team_);
+      status = lender.window->put(place.slot, m.units, from, &team_);
       if (status.ok()) finish(move);
     } else {
-      status = courier_->put(place.server, place.slot, units, from, move);
+      status = courier_->put(place.server, place.slot, m.units, from, move);
     }
     if (!status.ok()) return status;
   }

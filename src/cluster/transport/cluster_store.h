@@ -88,9 +88,11 @@ class ClusterStore final : public Servers {
     return server < lenders_.size() && (lenders_[server].window != nullptr || courier_->alive(server));
   }
   const Lender* holder(pager::Slot slot, Places::Place* place) const;
+  template <class Start>
+  Status in_parts(uint32_t move, Start start);
   Status fetch(uint32_t move);
   Status fetch_part(uint32_t move);
-  Status send(pager::Slot slot, uint32_t units, const std::byte* from, uint32_t whole);
+  Status send_part(uint32_t move, const std::byte* from);
   bool moving(const Places::Segment& segment, bool puts_only) const;
   void note_losses();
   Status restore();

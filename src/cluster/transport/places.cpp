@@ -88,11 +88,8 @@ bool Places::find_free(uint64_t units, uint32_t besides, Place* place) {
 
 // What is taken should not be of `besides`. The last slots are the last to be used.
 bool Places::free_one_more(const SlotSet& used, uint32_t besides) {
-  for (size_t index = 0; unused_ > 0 || !idle_.empty();) {
-    if (unused_ > 0)
-      index = --unused_;
-    else
-      index = idle_.pop(1).first;
+  while (unused_ > 0 || !idle_.empty()) {
+    const size_t index = unused_ > 0 ? --unused_ : idle_.pop(1).first;
     const Segment here = segment(index);
     if (copy_lost(index) < copies() || !used.first_in(here.begin, here.end).empty()) continue;
     const Entry& entry = table_[index];

@@ -8,8 +8,6 @@
 
 namespace tasuki::cluster {
 
-constexpr size_t kMostBytes = 1 << 20;  // that travel at once
-
 Restorer::Restorer(Places* places, Courier* courier, std::vector<Lender>* lenders, CopyTeam* team,
                    size_t unit_bytes)
     : places_(places),
@@ -38,7 +36,7 @@ void Restorer::use(uint64_t slot, uint32_t units, const Moving& moving) {
     alone = alone || places_->copy_lost(index) < places_->copies();
   }
   used_.insert(slot, slot + units);
-  if (alone && next_ == places_->segments()) tell_without();
+  if (alone && !told_without_ && next_ == places_->segments()) tell_without(count().one);
 }
 
 Restorer::Copies Restorer::count() const {
@@ -53,9 +51,8 @@ Restorer::Copies Restorer::count() const {
 }
 
 // Once for each loss.
-void Restorer::tell_without() {
-  const uint64_t one = told_without_ ? 0 : count().one;
-  if (one == 0) return;
+void Restorer::tell_without(uint64_t one) {
+  if (told_without_ || one == 0) return;
   told_without_ = true;
   log(LogLevel::warning, "cluster memory: %s have one copy now: there is no room for another",
       bytes_text(one * unit_, BytesStyle::rounded).c_str());
@@ -102,7 +99,7 @@ void Restorer::report() {
     log(LogLevel::warning, "cluster memory: %s were copied from the servers left, in %.1f s: %s",
         bytes_text(restored_ * unit_, BytesStyle::rounded).c_str(), seconds,
         left.one + left.none > 0 ? "they have two copies again" : "all of it has two copies again");
-  tell_without();
+  tell_without(left.one);
   restored_ = 0;
 }
 
@@ -141,8 +138,7 @@ Status Restorer::read() {
     return {};
   }
   at_ = used.begin;
-  units_ = static_cast<uint32_t>(
-      std::min<uint64_t>(used.end - used.begin, std::max<uint64_t>(kMostBytes / unit_, 1)));
+  units_ = static_cast<uint32_t>(used.end - used.begin);
   buffer_.resize(units_ * unit_);
   const Places::Place from = places_->find(at_, copy);
   Lender& lender = (*lenders_)[from.server];
@@ -185,11 +181,12 @@ void Restorer::lost() {
 }
 
 void Restorer::end_segment(bool whole) {
-  if (whole && !places_->lost(to_.server))
-    places_->move_in(index_, to_);
-  else if (!places_->lost(to_.server))
-    places_->give_back(index_, to_);
   step_ = Step::none;
+  if (places_->lost(to_.server)) return;
+  if (whole)
+    places_->move_in(index_, to_);
+  else
+    places_->give_back(index_, to_);
 }
 
 }  // namespace tasuki::cluster

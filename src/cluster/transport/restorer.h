@@ -1,6 +1,7 @@
 // Makes the copies again that a lost server had: segment by segment, from the server that is left to another
-// one, one transfer at a time beside the program's own. Until a segment has its second copy it is read and
-// written where the first one is. While it is copied, whoever wants to write it waits (holds()).
+// one, one transfer of at most a segment at a time beside the program's own. Until a segment has its second
+// copy it is read and written where the first one is. While it is copied, whoever wants to write it waits
+// (holds()).
 //
 // One thread at a time; memory as pager/own_memory.h says.
 #pragma once
@@ -57,7 +58,7 @@ class Restorer {
   enum class Step { none, wait, read, reading, write, writing };
   bool next();
   void report();
-  void tell_without();
+  void tell_without(uint64_t one);
   void start_over();
   Status read();
   Status write();
