@@ -1,7 +1,7 @@
 // Where the copies of each slot are now. First as SlotMap lays them out; from the first loss of a server on a
 // table of segments, whose lost copies can be placed again: in memory of other servers that nobody has, or
-// that is the second place of slots that are not in use. Such slots have one place then; no slot loses its
-// last one.
+// that is the second place of slots that are not in use. Such slots have one place then. No slot loses its
+// last place for a copy of others; only when what is in use has no place at all.
 //
 // Memory as pager/own_memory.h says. One thread at a time.
 #pragma once
@@ -47,15 +47,19 @@ class Places {
   // A place for a lost copy of a segment. `used`: slots with contents. False: no server has room. What was
   // taken is moved in, or given back.
   bool take(size_t index, const SlotSet& used, Place* place);
-  // For the only copy of a segment: the place of one of two copies that are in use. `fixed`: segments that
-  // must stay as they are.
+  // For the only copy of a segment: the place of one of two copies that are in use, or else the only one of
+  // slots that are not. `fixed`: segments that must stay as they are.
   template <class Fixed>
-  bool take_from_others(size_t index, const Fixed& fixed, Place* place) {
-    for (size_t other = segments(); other-- > 0;) {
-      if (copy_lost(other) < copies() || fixed(segment(other))) continue;
-      give_up(other, 0);
-      if (find_free(units_of(index), nowhere(), place)) return true;
-    }
+  bool take_from_others(size_t index, const SlotSet& used, const Fixed& fixed, Place* place) {
+    for (const bool the_only_one : {false, true})
+      for (size_t other = segments(); other-- > 0;) {
+        const uint32_t left = copy_left(other);
+        const Segment here = segment(other);
+        if (left == copies() || (copy_lost(other) < copies()) != the_only_one || fixed(here)) continue;
+        if (the_only_one && !used.first_in(here.begin, here.end).empty()) continue;
+        give_up(other, left);
+        if (find_free(units_of(index), nowhere(), place)) return true;
+      }
     return false;
   }
   // No more of that server is taken for now.

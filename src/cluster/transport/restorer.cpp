@@ -31,7 +31,8 @@ void Restorer::use(uint64_t slot, uint32_t units, const Moving& moving) {
     const auto fixed = [&](const Places::Segment& s) {
       return (busy() && s.begin == now_.begin) || moving(s);
     };
-    if (places_->copy_left(index) == places_->copies() && places_->take_from_others(index, fixed, &place))
+    if (places_->copy_left(index) == places_->copies() &&
+        places_->take_from_others(index, used_, fixed, &place))
       places_->move_in(index, place);
     alone = alone || places_->copy_lost(index) < places_->copies();
   }

@@ -171,8 +171,9 @@ class Host {
   Status start_here(TaskRequest* request, int count);
   Status start_plain_here(const std::string& name, int count, const std::function<void()>& execute);
 
-  // Until no task is left. The result is the status to end with when there are no proxies.
-  int supervise();
+  // Until no task is left. `starter` as in host_job. The result is the status to end with when there are no
+  // proxies.
+  int supervise(os::Fd starter);
 
  private:
   void start_member(Member* member);
@@ -189,6 +190,7 @@ class Host {
     return std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.pid != 0; });
   }
   void relay_to_all(const os::Signal& signal);
+  void end_the_others();
   static void signal_proxy(const Member& m, int signal);
 
   HostOptions options_;
@@ -199,7 +201,9 @@ class Host {
   bool here_ = false;  // no proxies: this is the command that the user started
   std::string name_;   // of its program
   int result_ = 0;
-  bool ending_ = false;  // a task died; the others have until deadline_
+  bool killed_ = false;    // a task, by a signal
+  bool orphaned_ = false;  // the launcher has ended
+  bool ending_ = false;    // a task died; the others have until deadline_
   os::Deadline deadline_{0};
 };
 
@@ -400,15 +404,22 @@ void Host::on_ended(Member* m, int status) {
     (void)os::send_message(m->connection.get(), &ended, sizeof ended);
     m->connection.reset();
   }
-  if (!here_ || status == 0) return;
-  if (result_ == 0) result_ = status;
-  if (WIFSIGNALED(status) && !ending_ && any_left()) {
+  if (status != 0 && result_ == 0) result_ = status;
+  if (!WIFSIGNALED(status)) return;
+  killed_ = true;
+  if (here_ && !ending_ && any_left())
     log(LogLevel::warning, "task %d (%s) was killed by signal %d (%s): ending the others", m->local_rank,
         name_.c_str(), WTERMSIG(status), strsignal(WTERMSIG(status)));
-    ending_ = true;
-    deadline_ = os::Deadline(kGraceMs);
-    relay_to_all({SIGTERM, SI_USER, getpid(), 0});
-  }
+  end_the_others();
+}
+
+// After a task that was killed. A launcher does it itself as long as it is there: one that is killed together
+// with some of its ranks would leave the rest waiting for those.
+void Host::end_the_others() {
+  if (!killed_ || ending_ || !any_left() || !(here_ || orphaned_)) return;
+  ending_ = true;
+  deadline_ = os::Deadline(kGraceMs);
+  relay_to_all({SIGTERM, SI_USER, getpid(), 0});
 }
 
 // A proxy that says nothing more is dead, and its task with it.
@@ -422,9 +433,10 @@ void Host::on_proxy(Member* m) {
   if (message.say == Say::signal && m->pid != 0) os::forward_signal(m->pid, message.signal);
 }
 
-int Host::supervise() {
+int Host::supervise(os::Fd starter) {
   while (any_left()) {
-    std::vector<pollfd> polled{{signals_.get(), POLLIN, 0}};
+    std::vector<pollfd> polled{{signals_.get(), POLLIN, 0}, {starter.get(), POLLIN, 0}};
+    const size_t first_member = polled.size();
     std::vector<Member*> by_index;
     for (Member& m : members_) {
       if (!m.connection.valid()) continue;
@@ -440,8 +452,13 @@ int Host::supervise() {
       ending_ = false;
     }
     if (polled[0].revents != 0) on_signals();
+    if (polled[1].revents != 0) {
+      starter.reset();
+      orphaned_ = true;
+      end_the_others();
+    }
     for (size_t i = 0; i < by_index.size(); i++)
-      if (polled[i + 1].revents != 0 && by_index[i]->connection.valid()) on_proxy(by_index[i]);
+      if (polled[first_member + i].revents != 0 && by_index[i]->connection.valid()) on_proxy(by_index[i]);
   }
   return result_;
 }
@@ -486,14 +503,13 @@ void host_job(os::Fd listener, os::Fd starter, int local_size, const HostOptions
   leave_everything(listener, starter);
   Host host(options);
   std::vector<Member> members = gather(listener, starter, local_size, options.join_timeout_ms);
-  starter.reset();
   listener.reset();  // a rank that comes later founds a space of its own
   if (members.empty()) return;
   const auto node_tasks = static_cast<uint32_t>(members.size());
   members = deal_out(std::move(members), options);
   if (!host.open_signals()) return;  // a descriptor of the process that goes on, not of its parent
   host.start_job(std::move(members), static_cast<uint32_t>(local_size), node_tasks);
-  host.supervise();
+  host.supervise(std::move(starter));
 }
 
 // Without a launcher there is one space, so that the tasks of a test share whatever the estimate for MPI
@@ -512,13 +528,13 @@ Result<int> host_here(TaskRequest request, int count, const HostOptions& options
   Status status = host.start_here(&request, count);
   request.close_descriptors();
   if (!status.ok()) return status;
-  return host.supervise();
+  return host.supervise({});
 }
 
 Result<int> plain_here(const std::string& name, int count, const std::function<void()>& execute) {
   Host host({});
   if (Status s = host.start_plain_here(name, count, execute); !s.ok()) return s;
-  return host.supervise();
+  return host.supervise({});
 }
 
 }  // namespace tasuki::task
