@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -614,6 +615,21 @@ static void input_and_output(void) {
   free(q);
 }
 
+/* Goes through its memory until the end of the input. */
+static void wait_for_input(void) {
+  unsigned char* p = malloc(most);
+  fill(p, 0, most, 15);
+  printf("waits\n");
+  fflush(stdout);
+  struct pollfd input = {0, POLLIN, 0};
+  for (size_t part = most / 16, at = 0; poll(&input, 1, 0) == 0; at = (at + part) % (16 * part)) {
+    for (size_t i = at; i < at + part; i += 4096) p[i]++;
+    for (size_t i = at; i < at + part; i += 4096) p[i]--;
+  }
+  CHECK(is_filled(p, most, 15));
+  free(p);
+}
+
 static void* in_the_background(void* p) {
   for (size_t i = 0;; i = (i + 4093) % most) ((volatile char*)p)[i]++;
   return NULL;
@@ -645,6 +661,8 @@ int main(int argc, char** argv) {
     small_pieces();
   } else if (strcmp(what, "io") == 0) {
     input_and_output();
+  } else if (strcmp(what, "wait") == 0) {
+    wait_for_input();
   } else if (strcmp(what, "exit") == 0) {
     late = malloc(most);
     fill(late, 0, most, 13);

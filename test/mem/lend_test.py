@@ -32,9 +32,9 @@ class Test:
         env["TASUKI_LEND_KEY"] = key or os.path.join(self.folder, "lend.key")
         return env
 
-    def start(self, *options, words=("sizes", "24"), key=None):
+    def start(self, *options, words=("sizes", "24"), key=None, stdin=subprocess.DEVNULL):
         return subprocess.Popen([self.tasuki, "mem", "--local", "8MiB", *options, self.program, *words], env=self.environment(key),
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def run(self, *options, **more):
         process = self.start(*options, **more)
@@ -85,6 +85,23 @@ class Test:
             check(borrower.returncode == 0 and out == "done threads\n", f"the program ends with {borrower.returncode}: {out} {err}")
             said, _ = one.process.communicate(timeout=30)
             check(one.process.returncode == 0, f"the lender ends with {one.process.returncode}: {said}")
+
+    def handing_on(self, *options):
+        """One of four is killed, on which nothing is; two are asked to leave, one after the other, and end before the program does."""
+        with contextlib.ExitStack() as stack:
+            lenders = [stack.enter_context(self.lender("--memory", "200MiB")) for _ in range(4)]
+            borrower = self.start("--lenders", ",".join(one.at for one in lenders), *options, words=("wait", "48"),
+                                  stdin=subprocess.PIPE)
+            check(borrower.stdout.readline() == "waits\n", "the program does not begin")
+            lenders[3].kill()
+            for one in lenders[:2 if not options else 1]:
+                code, said = one.end()
+                check(code == 0 and borrower.poll() is None, f"the lender ends with {code}: {said}")
+            borrower.stdin.close()
+            out, err = borrower.stdout.read(), borrower.stderr.read()
+            code = borrower.wait(timeout=120)
+            check(code == 0 and out == "done wait\n", f"it ends with {code}: {out} {err}")
+            check(f"memory server {lenders[0].at} leaves: nothing of this program is there any more" in err, err)
 
     def lost(self, replicas):
         """A lender is killed while a program uses it."""
@@ -175,7 +192,8 @@ def main():
     shutil.rmtree(options.scratch, ignore_errors=True)
     os.makedirs(options.scratch)
     test = Test(options)
-    for name, part in (("wrong", test.wrong), ("leaving", test.leaving), ("lost 1", lambda: test.lost("1")),
+    for name, part in (("wrong", test.wrong), ("leaving", test.leaving), ("handing on", test.handing_on),
+                       ("handing on, two copies", lambda: test.handing_on("--replicas", "2")), ("lost 1", lambda: test.lost("1")),
                        ("lost 2", lambda: test.lost("2")), ("one by one", test.one_by_one),
                        ("stopped", lambda: test.stopped(("threads", "24"))),
                        ("stopped, one thread", lambda: test.stopped(("sizes", "24"), "--prefetch", "off", "--page-size", "4KiB")),

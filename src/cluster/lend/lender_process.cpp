@@ -84,10 +84,11 @@ Status LenderProcess::serve() {
         accept_all();
       } else if (event.id == kLeave) {
         left_.clear();
-        if (leaves_.load() == 1 && !borrowers_.empty())
-          say("lends nothing new, and ends when the last of %zu programs has ended; once more ends it, and "
-              "them, now",
-              borrowers_.size());
+        if (leaves_.load() != 1 || borrowers_.empty()) continue;
+        say("lends nothing new, and ends when the last of %zu programs has ended or has moved its pages to "
+            "other lenders; once more ends it, and them, now",
+            borrowers_.size());
+        ask_all_to_go();
       } else {
         const auto found = connections_.find(event.id);
         if (found == connections_.end()) continue;
@@ -266,7 +267,8 @@ bool LenderProcess::begin(uint64_t id, Connection* c) {
     strangers_.erase(id);
     expect(c, Reading::request, sizeof(Request));
     welcome(c, 0, "", c->borrower->bytes);
-    return true;
+    if (leaves_.load() > 0 && c->stream == Stream::puts) ask_to_go(id, c);
+    return connections_.count(id) != 0;
   }
   if (known != borrowers_.end()) return refuse(EPROTO, "it is here already");
   if (leaves_.load() > 0) return refuse(ESHUTDOWN, "this lender is about to leave");
@@ -323,6 +325,21 @@ void LenderProcess::fill_grants() {
       b.told_ns = now;
     }
   }
+}
+
+// By the stream of puts. Who has none yet hears of it when it comes.
+void LenderProcess::ask_to_go(uint64_t id, Connection* connection) {
+  connection->out.add(Answer{0, 0, kLeaves}, nullptr, 0);
+  connection->turn = std::max(connection->turn, sizeof(Answer));
+  if (!connection->writes) write(id, connection);
+}
+
+void LenderProcess::ask_all_to_go() {
+  std::vector<uint64_t> ids;  // a connection may end on the way
+  for (const auto& [id, connection] : connections_)
+    if (connection.borrower != nullptr && connection.stream == Stream::puts) ids.push_back(id);
+  for (const uint64_t id : ids)
+    if (const auto found = connections_.find(id); found != connections_.end()) ask_to_go(id, &found->second);
 }
 
 // A borrower goes with the first of its streams, but for those of its children. `why`: empty: that has been

@@ -44,7 +44,8 @@ class LenderProcess {
 
   uint16_t port() const { return port_; }
 
-  // Until leave(), and then until the last borrower has gone; or until leave() again.
+  // Until leave(), and then until the last borrower has ended, or has moved its pages to others; or until
+  // leave() again.
   Status serve();
   // Any thread, and handlers of signals.
   void leave();
@@ -89,6 +90,8 @@ class LenderProcess {
   void welcome(Connection* connection, int error, const std::string& text, uint64_t bytes);
   void drop_strangers(bool oldest);
   void fill_grants();
+  void ask_to_go(uint64_t id, Connection* connection);
+  void ask_all_to_go();
   void close(uint64_t id, const std::string& why);
   void drop(Borrower* borrower);
 

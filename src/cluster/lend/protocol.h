@@ -13,7 +13,7 @@
 namespace tasuki::cluster::lend {
 
 inline constexpr uint64_t kMagic = 0x74617375'6b692d6c;
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr uint16_t kPort = 7411;
 
 // What keeps other users of the network out, in a file that only its user can read. It travels as it is, and
@@ -59,12 +59,14 @@ struct Request {
   uint32_t units;
   uint64_t slot;
 };
-// To a get, with the units behind it, and to a put.
+// To a get, with the units behind it, and to a put; and among those to puts, once, that the lender was asked to
+// leave: it does as soon as the borrower, which has other lenders for its pages, has closed its streams.
 struct Answer {
   uint64_t slot;
   uint32_t units;
-  uint32_t check;  // kMagic's lower half
+  uint32_t check;  // kMagic's lower half, or kLeaves
 };
+inline constexpr uint32_t kLeaves = 0x6c656176;
 inline Answer answer_to(const Request& request) {
   return {request.slot, request.units, static_cast<uint32_t>(kMagic)};
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kForever = 1'000'000;
 constexpr uint64_t kPatience = 10;  // seconds, to be connected
 constexpr int kLookMilliseconds = 250;
-constexpr int kIdleMilliseconds = 1000;  // to hear of a lender that is lost: its copies are made again
+constexpr int kIdleMilliseconds = 1000;  // to hear of a lender that is lost or leaves: others get its pages
 
 Hello hello_of(const SocketCourier::Options& options, uint64_t borrower) {
   Hello hello = {};
@@ -146,14 +146,22 @@ Status SocketCourier::drain(uint32_t server, int stream) {
     if (body < data) parts[count++] = {t->to + body, data - body};
     int failed = 0;
     const size_t n = os::receive_now(s.socket.get(), parts, count, &failed);
-    if (failed != 0)
-      return failure(server,
-                     Status::error(failed, failed == ECONNRESET ? " has ended, or its connection has"
-                                                                : std::string(": ") + strerror(failed)));
+    if (failed != 0) {
+      const std::string why =
+          failed == ECONNRESET ? " has ended, or its connection has" : std::string(": ") + strerror(failed);
+      if (t != nullptr) return failure(server, Status::error(failed, why));
+      lose(server, why);  // perhaps nothing was there
+      return {};
+    }
     if (n == 0) return {};
     s.received += n;
     if (s.received >= sizeof s.answer) {
       const Answer& a = s.answer;
+      if (a.check == kLeaves && stream == static_cast<int>(lend::Stream::puts)) {
+        wants_to_leave(server);
+        s.received = 0;
+        continue;
+      }
       if (t == nullptr || a.slot != t->request.slot || a.units != t->request.units ||
           a.check != static_cast<uint32_t>(kMagic))
         return failure(server, Status::error(EPROTO, " answers what was not asked"));
@@ -233,7 +241,7 @@ bool SocketCourier::read_aside(uint32_t server, uint64_t slot, uint32_t units, s
 
 int SocketCourier::longest_rest_ms() {
   if (timeout_ns_ > 0 && moving_ > 0) return kLookMilliseconds;
-  return keeps_on() ? kIdleMilliseconds : -1;
+  return kIdleMilliseconds;
 }
 
 void SocketCourier::give_up(uint32_t server) {

@@ -55,6 +55,12 @@ class Serving {
     thread_.join();
     lender_.reset();
   }
+  // As soon as who borrows has its pages elsewhere.
+  void leave() { lender_->leave(); }
+  void wait_for_end() {
+    thread_.join();
+    lender_.reset();
+  }
   os::HostPort at() const { return {"127.0.0.1", lender_->port()}; }
   LenderProcess& operator*() { return *lender_; }
 
@@ -289,6 +295,81 @@ TEST(Lend, CopiesThatAreLostAreMadeAgain) {
     pager::Tickets none;
     while (store.lost().size() <= lost || store.busy()) ASSERT_TRUE(store.progress(&none).ok());
   }
+  store.goodbye(0);
+}
+
+// Asked to, two of four lenders end while a program goes on that has one copy of everything.
+TEST(Lend, WhoLeavesEndsWhenTheOthersHaveItsPages) {
+  std::vector<std::unique_ptr<Serving>> lenders;
+  std::vector<os::HostPort> places;
+  for (int i = 0; i < 4; i++) {
+    lenders.push_back(std::make_unique<Serving>(8 * MiB));
+    places.push_back(lenders.back()->at());
+  }
+  Result<std::unique_ptr<ClusterStore>> made = borrow(places, options_for(4 * MiB), Fill::interleave);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  ClusterStore& store = *made.value();
+  constexpr uint64_t kSlots = 4 * MiB / kUnit;
+  ASSERT_TRUE(store.reserve(kSlots).ok());
+  std::vector<std::byte> pages(16 * kUnit), back(pages.size());
+  uint64_t version = 0;
+  const auto fill = [&](uint64_t slot) {
+    for (size_t i = 0; i < pages.size(); i++) pages[i] = static_cast<std::byte>(version + slot + i / 7);
+  };
+  const auto put_all = [&] {
+    version++;
+    for (uint64_t slot = 0; slot < kSlots; slot += 16) {
+      fill(slot);
+      ASSERT_TRUE(store.put(slot, 16, pages.data(), slot).ok());
+      ASSERT_TRUE(wait(&store, 1));
+    }
+  };
+  const auto get_all = [&] {
+    for (uint64_t slot = 0; slot < kSlots; slot += 16) {
+      fill(slot);
+      ASSERT_TRUE(store.get(slot, 16, back.data(), slot).ok());
+      ASSERT_TRUE(wait(&store, 1));
+      ASSERT_EQ(pages, back) << slot;
+    }
+  };
+  put_all();
+  for (size_t i = 0; i < 2; i++) {
+    lenders[i]->leave();
+    get_all();
+    put_all();
+    pager::Tickets none;
+    while (store.lost().size() <= i || store.busy()) ASSERT_TRUE(store.progress(&none).ok());
+    lenders[i]->wait_for_end();
+    get_all();
+  }
+  EXPECT_EQ(store.reserve(store.slots()).err(), ENOMEM);
+  for (size_t i = 2; i < 4; i++) lenders[i]->end();
+  pager::Tickets none;
+  Status status = store.get(0, 16, back.data(), 0);
+  for (int i = 0; i < 1000 && status.ok(); i++) status = store.progress(&none);
+  EXPECT_FALSE(status.ok());
+  store.goodbye(0);
+}
+
+TEST(Lend, TheLossOfALenderThatHadNothingIsNoError) {
+  Serving one(8 * MiB), two(8 * MiB);
+  Result<std::unique_ptr<ClusterStore>> made = borrow({one.at(), two.at()}, options_for(4 * MiB));
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  ClusterStore& store = *made.value();
+  ASSERT_TRUE(store.reserve(64).ok());
+  std::vector<std::byte> pages(16 * kUnit, std::byte{7}), back(pages.size());
+  ASSERT_TRUE(store.put(0, 16, pages.data(), 0).ok());
+  ASSERT_TRUE(wait(&store, 1));
+  two.end();
+  pager::Tickets none;
+  while (store.lost().empty() || store.busy()) ASSERT_TRUE(store.progress(&none).ok());
+  ASSERT_TRUE(store.get(0, 16, back.data(), 0).ok());
+  ASSERT_TRUE(wait(&store, 1));
+  EXPECT_EQ(pages, back);
+  one.end();
+  Status status;
+  for (int i = 0; i < 100'000 && status.ok(); i++) status = store.progress(&none);
+  EXPECT_NE(status.message().find("memory server "), std::string::npos) << status.message();
   store.goodbye(0);
 }
 

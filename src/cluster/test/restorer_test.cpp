@@ -69,6 +69,7 @@ class FakeCourier final : public Courier {
   void goodbye(int, bool) override {}
 
   void end(uint32_t server) { lose(server, " has ended"); }
+  void ask_to_leave(uint32_t server) { wants_to_leave(server); }
   size_t pages() const {
     return std::accumulate(memory_.begin(), memory_.end(), size_t{0},
                            [](size_t sum, const auto& pages) { return sum + pages.size(); });
@@ -115,7 +116,8 @@ class FakeCourier final : public Courier {
 // Random gets, puts and releases of the store's first slots, and what they must find.
 class Program {
  public:
-  Program(const std::vector<uint64_t>& capacities, Fill fill, uint32_t seed) : random_(seed) {
+  Program(const std::vector<uint64_t>& capacities, Fill fill, uint32_t seed, uint32_t copies = 2)
+      : random_(seed) {
     auto courier = std::make_unique<FakeCourier>(capacities.size(), seed);
     courier_ = courier.get();
     std::vector<Lender> lenders(capacities.size());
@@ -123,7 +125,8 @@ class Program {
       lenders[i].name = "server " + std::to_string(i);
       lenders[i].slots = capacities[i];
     }
-    store_ = std::make_unique<ClusterStore>(std::move(lenders), std::move(courier), kUnit, fill, 2);
+    store_ = std::make_unique<ClusterStore>(std::move(lenders), std::move(courier), kUnit, fill, copies);
+    EXPECT_TRUE(store_->reserve(store_->slots()).ok());
     versions_.resize(store_->slots());
     taken_.resize(store_->slots());
     for (uint64_t slot = 0; slot < store_->slots(); slot++) limits_.push_back(store_->run_limit(slot));
@@ -375,6 +378,103 @@ TEST(Restorer, RoomComesBack) {
         program.courier().forget();
       }
   }
+}
+
+// One after the other, as long as the others have room for what is promised, the last of them lost instead
+// where there are two copies.
+TEST(Restorer, WhoLeavesHandsItsPagesOn) {
+  set_log_level(LogLevel::error);
+  size_t gone = 0;
+  for (uint32_t seed = 1; seed <= 100 && !HasFailure(); seed++) {
+    std::mt19937 random(seed);
+    const uint32_t copies = 1 + seed % 2;
+    std::vector<uint64_t> left(3 + random() % 4);
+    for (uint64_t& capacity : left) capacity = 150 + random() % 150;
+    Program program(left, random() % 2 == 0 ? Fill::rank : Fill::interleave, seed, copies);
+    const uint64_t slots = 8 + random() % 56;
+    ASSERT_TRUE(program.store().reserve(slots).ok());
+    std::vector<uint32_t> servers(left.size());
+    std::iota(servers.begin(), servers.end(), 0);
+    ASSERT_TRUE(program.run(500, slots).ok()) << seed;
+    while (servers.size() > copies) {
+      const auto victim = static_cast<ptrdiff_t>(random() % servers.size());
+      const uint32_t server = servers[static_cast<size_t>(victim)];
+      program.courier().ask_to_leave(server);
+      servers.erase(servers.begin() + victim);
+      Status status = program.run(static_cast<int>(random() % 300), slots);
+      if (status.ok()) status = program.settle();
+      ASSERT_TRUE(status.ok()) << seed << ": " << status.message();
+      ASSERT_FALSE(program.courier().alive(server)) << seed << ": server " << server << " stays";
+      gone++;
+    }
+    if (copies == 2) program.courier().end(servers[random() % 2]);
+    const Status status = program.verify();
+    ASSERT_TRUE(status.ok()) << seed << ": " << status.message();
+  }
+  EXPECT_GT(gone, 200u);
+}
+
+// While the pages of one are moved, another one is lost: nothing is wrong, and nothing lost if there are two copies.
+TEST(Restorer, OneLeavesAndOneIsLost) {
+  set_log_level(LogLevel::error);
+  for (uint32_t seed = 1; seed <= 100 && !HasFailure(); seed++) {
+    std::mt19937 random(seed);
+    Program program({200, 200, 200, 200}, random() % 2 == 0 ? Fill::rank : Fill::interleave, seed);
+    const uint64_t slots = 100;
+    ASSERT_TRUE(program.store().reserve(slots).ok());
+    ASSERT_TRUE(program.run(500, slots).ok());
+    const uint32_t leaving = random() % 4, lost = (leaving + 1 + random() % 3) % 4;
+    program.courier().ask_to_leave(leaving);
+    Status status = program.run(static_cast<int>(random() % 60), slots);
+    program.courier().end(random() % 8 == 0 ? leaving : lost);
+    if (status.ok()) status = program.run(300, slots);
+    if (status.ok()) status = program.verify();
+    ASSERT_TRUE(status.ok()) << seed << ": " << status.message();
+    EXPECT_FALSE(program.courier().alive(leaving)) << seed;
+  }
+}
+
+// What was promised is not given up for a server that wants to leave; what is not needed any more is.
+TEST(Restorer, WhoIsNeededStays) {
+  set_log_level(LogLevel::error);
+  for (const uint32_t copies : {1u, 2u})
+    for (const Fill fill : {Fill::rank, Fill::interleave}) {
+      Program program({256, 256, 256}, fill, 7, copies);
+      const uint64_t slots = program.store().slots(), rest = 512 / copies;
+      ASSERT_TRUE(program.run(1000, slots).ok());
+      program.courier().ask_to_leave(1);
+      Status status = program.settle();
+      if (status.ok()) status = program.run(1000, slots);
+      if (status.ok()) status = program.verify();
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_TRUE(program.courier().alive(1));
+      for (uint64_t slot = rest - 64; slot < slots; slot++)
+        ASSERT_TRUE(program.release_and_settle(slot).ok());
+      ASSERT_TRUE(program.store().reserve(rest - 64).ok());
+      ASSERT_TRUE(program.verify().ok());
+      EXPECT_FALSE(program.courier().alive(1));
+      EXPECT_EQ(program.store().reserve(slots).err(), ENOMEM);
+      ASSERT_TRUE(program.store().reserve(rest - 64).ok());
+      ASSERT_TRUE(program.run(1000, rest - 64).ok());
+      ASSERT_TRUE(program.verify().ok());
+    }
+}
+
+// Nobody can take its pages: the program goes on with all of it, allocations that come later among it.
+TEST(Restorer, TheOnlyOneStays) {
+  set_log_level(LogLevel::error);
+  Program program({256}, Fill::rank, 3, 1);
+  const uint64_t slots = program.store().slots();
+  ASSERT_TRUE(program.store().reserve(0).ok());
+  program.courier().ask_to_leave(0);
+  ASSERT_TRUE(program.settle().ok());
+  ASSERT_TRUE(program.store().reserve(64).ok());
+  ASSERT_TRUE(program.run(200, 64).ok());
+  ASSERT_TRUE(program.verify().ok());
+  ASSERT_TRUE(program.store().reserve(slots).ok());
+  ASSERT_TRUE(program.run(1000, slots).ok());
+  ASSERT_TRUE(program.verify().ok());
+  EXPECT_TRUE(program.courier().alive(0));
 }
 
 // All slots are in use: there is no room for other copies, and one is enough.

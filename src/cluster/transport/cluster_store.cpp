@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "cluster/transport/idle.h"
 #include "os/files/streams.h"
 
@@ -29,8 +30,17 @@ ClusterStore::ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier>
       direct_(
           std::all_of(lenders_.begin(), lenders_.end(), [](const Lender& l) { return l.window != nullptr; })),
       team_(threads) {
-  if (copies == 2 && !direct_)
-    restorer_ = std::make_unique<Restorer>(&places_, courier_.get(), &lenders_, &team_, unit_);
+  if (!direct_) restorer_ = std::make_unique<Restorer>(&places_, courier_.get(), &lenders_, &team_, unit_);
+}
+
+Status ClusterStore::reserve(uint64_t slots) {
+  if (!restorer_) return {};
+  const bool fewer = slots < places_.promised();
+  if (!places_.promise(slots, restorer_->used()))
+    return Status::error(ENOMEM, "the memory servers that are left have no room for " +
+                                     bytes_text(slots * unit_, BytesStyle::rounded));
+  if (fewer) restorer_->try_again();
+  return {};
 }
 
 uint64_t ClusterStore::run_limit(pager::Slot slot) const {
@@ -220,7 +230,7 @@ Status ClusterStore::copy_directly(const pager::LeftCopies::Copy& copy) {
 
 Status ClusterStore::release(pager::Slot slot, uint32_t units) {
   released_.insert(slot, slot + units);
-  if (restorer_) restorer_->leave(slot, units);
+  if (restorer_) restorer_->release(slot, units);
   const uint64_t most = std::min(kKeptBytes / unit_, slots() / 16);
   return released_.size() > most ? give_back(most / 2) : Status();
 }
@@ -275,7 +285,7 @@ Status ClusterStore::ask_servers() {
   tokens_.clear();
   lost_.clear();
   Status status = courier_->progress(&tokens_, &lost_);
-  if (restorer_ && courier_->losses() != losses_) note_losses();
+  if (status.ok() && restorer_ && changes_to_note()) status = note_changes();
   for (const uint64_t token : tokens_) {
     if (token == Restorer::kToken)
       restorer_->arrived();
@@ -300,11 +310,16 @@ Status ClusterStore::ask_servers() {
   return status;
 }
 
-void ClusterStore::note_losses() {
+Status ClusterStore::note_changes() {
   losses_ = courier_->losses();
-  for (uint32_t server = 0; server < lenders_.size(); server++)
+  leaving_ = courier_->leaving();
+  for (uint32_t server = 0; server < lenders_.size(); server++) {
     if (!there(server) && !places_.lost(server)) places_.lose(server);
+    if (courier_->leaves(server) && !places_.leaves(server)) places_.leave(server);
+  }
   restorer_->begin();
+  const uint64_t gone = places_.copies() == 1 ? restorer_->first_without_copy() : slots();
+  return gone < slots() ? lost_for_good(gone) : Status();
 }
 
 bool ClusterStore::moving(const Places::Segment& segment, bool puts_only) const {

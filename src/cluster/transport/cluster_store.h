@@ -2,7 +2,7 @@
 //
 // A server that is lost is gone with what it kept, except where its memory is a window: that stays as long as
 // rank 0 has it mapped. With two copies of each slot the program goes on with the other one, and the lost one
-// is made again (restorer.h).
+// is made again (restorer.h). A server that asks to leave may, as soon as the others have what it had.
 #pragma once
 
 #include <memory>
@@ -28,6 +28,9 @@ class ClusterStore final : public Servers {
 
   size_t unit_bytes() const override { return unit_; }
   uint64_t slots() const override { return places_.slots(); }
+  // Those from servers that may leave count as held for the program only as far as it needs them.
+  uint64_t reserved() const override { return restorer_ ? places_.promised() : slots(); }
+  Status reserve(uint64_t slots) override;
   uint64_t run_limit(pager::Slot slot) const override;
   Status get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;
   Status put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) override;
@@ -81,9 +84,10 @@ class ClusterStore final : public Servers {
   void finish(uint32_t move);
   // Something is to be done in progress(), whether anything arrives or not.
   bool due() const {
-    return !done_.empty() || (restorer_ && (courier_->losses() != losses_ || restorer_->due() ||
-                                            (!held_.empty() && !restorer_->busy())));
+    return !done_.empty() ||
+           (restorer_ && (changes_to_note() || restorer_->due() || (!held_.empty() && !restorer_->busy())));
   }
+  bool changes_to_note() const { return courier_->losses() != losses_ || courier_->leaving() != leaving_; }
   bool there(uint32_t server) const {
     return server < lenders_.size() && (lenders_[server].window != nullptr || courier_->alive(server));
   }
@@ -94,7 +98,7 @@ class ClusterStore final : public Servers {
   Status fetch_part(uint32_t move);
   Status send_part(uint32_t move, const std::byte* from);
   bool moving(const Places::Segment& segment, bool puts_only) const;
-  void note_losses();
+  Status note_changes();
   Status restore();
   Status lost_for_good(pager::Slot slot) const;
   void look_for_ended_servers();
@@ -112,8 +116,8 @@ class ClusterStore final : public Servers {
   uint64_t under_way_ = 0;  // moves that somebody asked for
   pager::Tickets done_;
   pager::LeftCopies left_;
-  std::unique_ptr<Restorer> restorer_;  // of two copies
-  uint32_t losses_ = 0;                 // that it knows of
+  std::unique_ptr<Restorer> restorer_;  // none if direct_
+  uint32_t losses_ = 0, leaving_ = 0;   // that it knows of
   pager::OwnVector<Held> held_;         // puts that wait for it
   std::vector<uint64_t> tokens_, lost_;
   uint32_t calls_ = 0;

@@ -7,7 +7,7 @@
 namespace tasuki::cluster {
 
 Courier::Courier(std::vector<std::string> names, bool keeps_on)
-    : names_(std::move(names)), keeps_on_(keeps_on), fate_(names_.size()) {}
+    : names_(std::move(names)), keeps_on_(keeps_on), leaves_(names_.size()), fate_(names_.size()) {}
 
 Status Courier::failure(uint32_t server, Status status) {
   if (status.ok()) return status;
@@ -21,6 +21,12 @@ Status Courier::failure(uint32_t server, Status status) {
     give_up(server);
   }
   return Status::error(status.err(), name(server) + status.message());
+}
+
+void Courier::wants_to_leave(uint32_t server) {
+  if (leaves_[server]) return;
+  leaves_[server] = true;
+  leaving_++;
 }
 
 void Courier::lose(uint32_t server, const std::string& why, const std::string& consequence) {

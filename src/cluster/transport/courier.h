@@ -52,7 +52,11 @@ class Courier {
   virtual void goodbye(int exit_code, bool abruptly) = 0;
 
   bool alive(uint32_t server) const { return fate_[server].empty(); }
+  // It asks to be rid of what it has, and lose() then; it goes on until that.
+  bool leaves(uint32_t server) const { return leaves_[server]; }
+  // Servers that are lost, and that asked to leave.
   uint32_t losses() const { return losses_; }
+  uint32_t leaving() const { return leaving_; }
   // Why it is lost.
   const std::string& fate(uint32_t server) const { return fate_[server]; }
   // Nothing is sent there any more. Told to the user, once: the server's name, why, what that means.
@@ -67,6 +71,7 @@ class Courier {
   virtual void give_up(uint32_t server) = 0;
   // What an error of a transfer means: the end, or the server's.
   Status failure(uint32_t server, Status status);
+  void wants_to_leave(uint32_t server);
   void keep_on() { keeps_on_ = true; }
   bool keeps_on() const { return keeps_on_; }
 
@@ -77,7 +82,8 @@ class Courier {
  private:
   std::vector<std::string> names_;
   bool keeps_on_;
-  uint32_t losses_ = 0;
+  uint32_t losses_ = 0, leaving_ = 0;
+  std::vector<bool> leaves_;       // of each server
   std::vector<std::string> fate_;  // of each server; empty: alive
 };
 

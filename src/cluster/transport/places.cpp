@@ -9,6 +9,7 @@ Places::Places(const std::vector<uint64_t>& capacities, Fill fill, uint32_t copi
       capacities_(capacities),
       block_(std::max<uint64_t>(block, 1)),
       lost_(capacities.size() + 1, false),
+      leaves_(capacities.size() + 1, false),
       unused_(0) {
   lost_.back() = true;
 }
@@ -59,6 +60,41 @@ void Places::lose(uint32_t server) {
   unused_ = table_.size();
 }
 
+void Places::leave(uint32_t server) {
+  if (table_.empty()) make_table();
+  leaves_[server] = true;
+  unused_ = table_.size();
+}
+
+bool Places::promise(uint64_t slots, const SlotSet& used) {
+  const uint64_t before = promised_;
+  promised_ = slots;
+  if (slots < before) unused_ = table_.size();
+  if (table_.empty() || slots <= before) return true;
+  for (size_t index = segment_of(before); index < table_.size() && promised(index); index++) {
+    Place place;
+    if (staying_copies(index) > 0) continue;
+    if (copy_left(index) < copies() && !used.first_in(segment(index).begin, segment(index).end).empty())
+      continue;  // it is moved, as soon as it can be
+    if (take(index, used, &place)) {
+      move_in(index, place);
+    } else if (copy_left(index) == copies()) {  // nor at a server that leaves, which stays then
+      if (!find_free(units_of(index), nowhere(), &place, true)) {
+        promised_ = before;
+        return false;
+      }
+      move_in(index, place);
+    }
+  }
+  return true;
+}
+
+uint32_t Places::staying_copies(size_t index) const {
+  uint32_t count = 0;
+  for (uint32_t copy = 0; copy < copies(); copy++) count += stays(table_[index], copy) ? 1 : 0;
+  return count;
+}
+
 uint32_t Places::copy_left(size_t index) const {
   uint32_t copy = 0;
   while (copy < copies() && is_lost(table_[index], copy)) copy++;
@@ -71,11 +107,29 @@ uint32_t Places::copy_lost(size_t index) const {
   return copy;
 }
 
+uint32_t Places::copy_to_place(size_t index) const {
+  uint32_t copy = copy_lost(index);
+  if (copy < copies()) return copy;
+  copy = 0;
+  while (copy < copies() && stays(table_[index], copy)) copy++;
+  return copy;
+}
+
+uint64_t Places::slots_at(uint32_t server) const {
+  uint64_t slots = 0;
+  for (size_t index = 0; index < table_.size(); index++)
+    for (uint32_t copy = 0; copy < copies(); copy++)
+      if (table_[index].server[copy] == server) slots += units_of(index);
+  return slots;
+}
+
 // The server with the most room, so that the copies of one server come to all others.
-bool Places::find_free(uint64_t units, uint32_t besides, Place* place) {
+// `leaving`: or one that leaves.
+bool Places::find_free(uint64_t units, uint32_t besides, Place* place, bool leaving) {
   uint64_t most = 0;
   for (uint32_t server = 0; server < free_.size(); server++) {
-    if (server == besides || lost_[server] || free_[server].size() <= most) continue;
+    if (server == besides || lost_[server] || (leaves_[server] && !leaving)) continue;
+    if (free_[server].size() <= most) continue;
     uint64_t at = 0;
     if (!free_[server].find(units, &at)) continue;
     most = free_[server].size();
@@ -91,8 +145,15 @@ bool Places::free_one_more(const SlotSet& used, uint32_t besides) {
   while (unused_ > 0 || !idle_.empty()) {
     const size_t index = unused_ > 0 ? --unused_ : idle_.pop(1).first;
     const Segment here = segment(index);
-    if (copy_lost(index) < copies() || !used.first_in(here.begin, here.end).empty()) continue;
+    const uint32_t staying = staying_copies(index);
+    if (staying == 0 || index == held_ || !used.first_in(here.begin, here.end).empty()) continue;
     const Entry& entry = table_[index];
+    if (!promised(index)) {
+      for (uint32_t copy = 0; copy < copies(); copy++)
+        if (stays(entry, copy)) give_up(index, copy);
+      return true;
+    }
+    if (staying < copies() || copies() == 1) continue;
     // Of the two, that of the server with less room.
     const auto room = [&](uint32_t copy) {
       return entry.server[copy] == besides ? UINT64_MAX : free_[entry.server[copy]].size();
@@ -103,7 +164,18 @@ bool Places::free_one_more(const SlotSet& used, uint32_t besides) {
   return false;
 }
 
-void Places::leave(uint64_t slot, uint32_t units, const SlotSet& used) {
+void Places::empty_leaving(size_t index, const SlotSet& used) {
+  for (uint32_t copy = 0; copy < copies(); copy++) {
+    if (!leaves_[table_[index].server[copy]] || is_lost(table_[index], copy)) continue;
+    Place place;
+    if (!promised(index) || staying_copies(index) > 0)
+      give_up(index, copy);
+    else if (take(index, used, &place))
+      put_in(index, copy, place);
+  }
+}
+
+void Places::release(uint64_t slot, uint32_t units, const SlotSet& used) {
   for (uint64_t at = slot; !table_.empty() && at < slot + units;) {
     const size_t index = segment_of(at);
     const Segment here = segment(index);
@@ -113,16 +185,20 @@ void Places::leave(uint64_t slot, uint32_t units, const SlotSet& used) {
 }
 
 bool Places::take(size_t index, const SlotSet& used, Place* place) {
-  const uint32_t left = copy_left(index);
-  const uint32_t besides = left < copies() ? table_[index].server[left] : nowhere();
+  uint32_t besides = nowhere();
+  for (uint32_t copy = 0; copy < copies(); copy++)
+    if (stays(table_[index], copy)) besides = table_[index].server[copy];
   while (!find_free(units_of(index), besides, place))
     if (!free_one_more(used, besides)) return false;
   return true;
 }
 
 void Places::move_in(size_t index, const Place& place) {
+  put_in(index, copy_to_place(index), place);
+}
+
+void Places::put_in(size_t index, uint32_t copy, const Place& place) {
   Entry& entry = table_[index];
-  const uint32_t copy = copy_lost(index);
   entry.server[copy] = place.server;
   entry.at[copy] = place.slot;
 }

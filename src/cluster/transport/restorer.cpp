@@ -26,7 +26,7 @@ void Restorer::use(uint64_t slot, uint32_t units, const Moving& moving) {
     at = here.end;
     if ((busy() && index == index_) || !used_.first_in(here.begin, here.end).empty()) continue;
     Places::Place place;
-    while (places_->copy_lost(index) < places_->copies() && places_->take(index, used_, &place))
+    while (places_->copy_to_place(index) < places_->copies() && places_->take(index, used_, &place))
       places_->move_in(index, place);
     const auto fixed = [&](const Places::Segment& s) {
       return (busy() && s.begin == now_.begin) || moving(s);
@@ -51,6 +51,15 @@ Restorer::Copies Restorer::count() const {
   return copies;
 }
 
+uint64_t Restorer::first_without_copy() const {
+  for (size_t i = 0; i < places_->segments(); i++) {
+    const Places::Segment here = places_->segment(i);
+    const SlotSet::Stretch used = used_.first_in(here.begin, here.end);
+    if (places_->copy_left(i) == places_->copies() && !used.empty()) return used.begin;
+  }
+  return places_->slots();
+}
+
 // Once for each loss.
 void Restorer::tell_without(uint64_t one) {
   if (told_without_ || one == 0) return;
@@ -65,24 +74,32 @@ void Restorer::begin() {
 }
 
 void Restorer::try_again() {
-  if (told_without_ && next_ == places_->segments()) start_over();
+  if (no_room_ && done()) start_over();
 }
 
 void Restorer::start_over() {
   next_ = 0;
+  no_room_ = false;
   if (told_) begin_ns_ = os::monotonic_ns();
   told_ = false;
 }
 
-// The next segment that needs a copy, and can have one.
+// The next segment that needs a copy elsewhere, and can have one. It is looked at again then: it may need two.
 bool Restorer::next() {
   for (; next_ < places_->segments(); next_++) {
-    if (places_->copy_lost(next_) == places_->copies() || places_->copy_left(next_) == places_->copies())
+    if (places_->copy_to_place(next_) == places_->copies() || places_->copy_left(next_) == places_->copies())
       continue;
     const Places::Segment here = places_->segment(next_);
-    if (used_.first_in(here.begin, here.end).empty()) continue;
-    if (!places_->take(next_, used_, &to_)) continue;
-    index_ = next_++;
+    if (used_.first_in(here.begin, here.end).empty()) {
+      places_->empty_leaving(next_, used_);
+      continue;
+    }
+    if (!places_->take(next_, used_, &to_)) {
+      no_room_ = true;
+      continue;
+    }
+    index_ = next_;
+    places_->hold(index_);
     now_ = here;
     at_ = here.begin;
     step_ = Step::wait;
@@ -96,12 +113,36 @@ void Restorer::report() {
   told_ = true;
   const double seconds = static_cast<double>(os::monotonic_ns() - begin_ns_) / 1e9;
   const Copies left = count();
+  if (moved_ > 0)
+    log(LogLevel::warning, "cluster memory: %s were moved to the servers that stay, in %.1f s",
+        bytes_text(moved_ * unit_, BytesStyle::rounded).c_str(), seconds);
   if (restored_ > 0)
     log(LogLevel::warning, "cluster memory: %s were copied from the servers left, in %.1f s: %s",
         bytes_text(restored_ * unit_, BytesStyle::rounded).c_str(), seconds,
         left.one + left.none > 0 ? "they have two copies again" : "all of it has two copies again");
   tell_without(left.one);
-  restored_ = 0;
+  restored_ = moved_ = 0;
+  let_leave();
+}
+
+// The last server stays, whatever it has: the program may still want memory.
+void Restorer::let_leave() {
+  uint32_t there = 0;
+  for (uint32_t server = 0; server < lenders_->size(); server++) there += places_->lost(server) ? 0 : 1;
+  for (uint32_t server = 0; server < lenders_->size(); server++) {
+    if (!courier_->leaves(server) || !courier_->alive(server)) continue;
+    const uint64_t slots = places_->slots_at(server);
+    if (slots == 0 && there > 1) {
+      courier_->lose(server, " leaves", "nothing of this program is there any more");
+      there--;
+    } else if (told_stays_.insert(server).second) {
+      const std::string why =
+          slots == 0 ? "there is no other"
+                     : "others have no room for " + bytes_text(slots * unit_, BytesStyle::rounded);
+      log(LogLevel::warning, "memory server %s is asked to leave, but stays as long as this program: %s",
+          (*lenders_)[server].name.c_str(), why.c_str());
+    }
+  }
 }
 
 Status Restorer::go_on(const Moving& writing) {
@@ -171,7 +212,7 @@ Status Restorer::write() {
 void Restorer::arrived() {
   if (step_ == Step::writing) {
     at_ += units_;
-    restored_ += units_;
+    (places_->copy_lost(index_) < places_->copies() ? restored_ : moved_) += units_;
   }
   step_ = step_ == Step::writing ? Step::read : Step::write;
 }
@@ -183,6 +224,7 @@ void Restorer::lost() {
 
 void Restorer::end_segment(bool whole) {
   step_ = Step::none;
+  places_->hold(Places::nothing());
   if (places_->lost(to_.server)) return;
   if (whole)
     places_->move_in(index_, to_);

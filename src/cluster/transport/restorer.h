@@ -1,13 +1,14 @@
-// Makes the copies again that a lost server had: segment by segment, from the server that is left to another
-// one, one transfer of at most a segment at a time beside the program's own. Until a segment has its second
-// copy it is read and written where the first one is. While it is copied, whoever wants to write it waits
-// (holds()).
+// Makes the copies again that a lost server had, and moves what a server has that leaves: segment by segment,
+// from a server that is there to another one, one transfer of at most a segment at a time beside the program's
+// own. Until then a segment is read and written where it is. While it is copied, whoever wants to write it
+// waits (holds()).
 //
 // One thread at a time; memory as pager/own_memory.h says.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "cluster/transport/courier.h"
@@ -21,22 +22,27 @@ class Restorer {
  public:
   static constexpr uint64_t kToken = UINT64_MAX;  // of its transfers
 
-  // All outlive it. Only for two copies.
+  // All outlive it.
   Restorer(Places* places, Courier* courier, std::vector<Lender>* lenders, CopyTeam* team, size_t unit_bytes);
 
   // What slots are in use: told before their puts, and when they are released. `moving`: whether transfers
   // of a segment are under way.
   using Moving = std::function<bool(const Places::Segment&)>;
   void use(uint64_t slot, uint32_t units, const Moving& moving);
-  void leave(uint64_t slot, uint32_t units) {
+  void release(uint64_t slot, uint32_t units) {
     used_.erase(slot, slot + units);
-    places_->leave(slot, units, used_);
+    places_->release(slot, units, used_);
   }
+  const SlotSet& used() const { return used_; }
+  // Of those in use, the first one whose servers are all lost; slots(): none.
+  uint64_t first_without_copy() const;
   // There is room again.
   void try_again();
 
-  // After places->lose().
+  // After places->lose() or leave().
   void begin();
+  // Nothing is left to be copied, or there is no room for it.
+  bool done() const { return step_ == Step::none && next_ == places_->segments(); }
   bool busy() const { return step_ != Step::none; }
   // Waits for nobody but the next go_on().
   bool due() const {
@@ -59,6 +65,7 @@ class Restorer {
   bool next();
   void report();
   void tell_without(uint64_t one);
+  void let_leave();
   void start_over();
   Status read();
   Status write();
@@ -83,7 +90,9 @@ class Restorer {
   uint64_t at_ = 0;  // up to here it is copied
   uint32_t units_ = 0;
   uint64_t restored_ = 0;  // slots
-  bool told_ = true, told_without_ = false;
+  uint64_t moved_ = 0;     // of them from servers that leave
+  bool told_ = true, told_without_ = false, no_room_ = false;
+  std::set<uint32_t> told_stays_;
   int64_t begin_ns_ = 0;
 };
 

@@ -10,6 +10,9 @@ TieredStore::TieredStore(std::vector<Store*> tiers) {
     tiers_.push_back({store, first, first + store->slots()});
     first += store->slots();
   }
+  // What cannot be had now is an error of the first put that needs it.
+  for (const Tier& tier : tiers_)
+    if (tier.end != slots()) (void)tier.store->reserve(tier.store->slots());
 }
 
 const TieredStore::Tier& TieredStore::of(Slot slot) const {
