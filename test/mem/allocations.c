@@ -615,10 +615,17 @@ static void input_and_output(void) {
   free(q);
 }
 
-/* Goes through its memory until the end of the input. */
-static void wait_for_input(void) {
+/* Goes through its memory until the end of the input; `forks`: a child looks at its own then. */
+static void wait_for_input(bool forks) {
   unsigned char* p = malloc(most);
   fill(p, 0, most, 15);
+  const pid_t child = forks ? fork() : 0;
+  if (forks && child == 0) {
+    while (getchar() != EOF) {
+    }
+    _exit(is_filled(p, most, 15) ? 0 : 1);
+  }
+  if (forks) fill(p, 0, most, 16);
   printf("waits\n");
   fflush(stdout);
   struct pollfd input = {0, POLLIN, 0};
@@ -626,7 +633,9 @@ static void wait_for_input(void) {
     for (size_t i = at; i < at + part; i += 4096) p[i]++;
     for (size_t i = at; i < at + part; i += 4096) p[i]--;
   }
-  CHECK(is_filled(p, most, 15));
+  CHECK(is_filled(p, most, forks ? 16 : 15));
+  int status = 0;
+  CHECK(!forks || (waitpid(child, &status, 0) == child && status == 0));
   free(p);
 }
 
@@ -662,7 +671,9 @@ int main(int argc, char** argv) {
   } else if (strcmp(what, "io") == 0) {
     input_and_output();
   } else if (strcmp(what, "wait") == 0) {
-    wait_for_input();
+    wait_for_input(false);
+  } else if (strcmp(what, "wait_forked") == 0) {
+    wait_for_input(true);
   } else if (strcmp(what, "exit") == 0) {
     late = malloc(most);
     fill(late, 0, most, 13);

@@ -103,6 +103,26 @@ class Test:
             check(code == 0 and out == "done wait\n", f"it ends with {code}: {out} {err}")
             check(f"memory server {lenders[0].at} leaves: nothing of this program is there any more" in err, err)
 
+    def handing_on_beside_a_child(self):
+        """A child has its pages where they were when it was forked: its lenders stay until it has ended."""
+        with contextlib.ExitStack() as stack:
+            lenders = [stack.enter_context(self.lender("--memory", "200MiB")) for _ in range(3)]
+            borrower = self.start("--lenders", ",".join(one.at for one in lenders), words=("wait_forked", "48"), stdin=subprocess.PIPE)
+            check(borrower.stdout.readline() == "waits\n", "the program does not begin")
+            for one in lenders[:2]:
+                one.process.send_signal(signal.SIGTERM)
+            said = ""
+            while said.count("leaves: nothing of this program is there any more") < 2:
+                line = borrower.stderr.readline()
+                check(line, f"it ends: {said}")
+                said += line
+            check(lenders[0].process.poll() is None, "a lender is gone that a child needs")
+            out, err = borrower.communicate(timeout=120)
+            check(borrower.returncode == 0 and out == "done wait_forked\n", f"it ends with {borrower.returncode}: {out} {said} {err}")
+            for one in lenders[:2]:
+                one.process.communicate(timeout=30)
+                check(one.process.returncode == 0, f"the lender ends with {one.process.returncode}")
+
     def lost(self, replicas):
         """A lender is killed while a program uses it."""
         with self.lender("--memory", "200MiB") as one, self.lender("--memory", "200MiB") as two:
@@ -193,7 +213,8 @@ def main():
     os.makedirs(options.scratch)
     test = Test(options)
     for name, part in (("wrong", test.wrong), ("leaving", test.leaving), ("handing on", test.handing_on),
-                       ("handing on, two copies", lambda: test.handing_on("--replicas", "2")), ("lost 1", lambda: test.lost("1")),
+                       ("handing on, two copies", lambda: test.handing_on("--replicas", "2")),
+                       ("handing on, with a child", test.handing_on_beside_a_child), ("lost 1", lambda: test.lost("1")),
                        ("lost 2", lambda: test.lost("2")), ("one by one", test.one_by_one),
                        ("stopped", lambda: test.stopped(("threads", "24"))),
                        ("stopped, one thread", lambda: test.stopped(("sizes", "24"), "--prefetch", "off", "--page-size", "4KiB")),
