@@ -59,8 +59,8 @@ struct Request {
   uint32_t units;
   uint64_t slot;
 };
-// To a get, with the units behind it, and to a put; and among those to puts, once, that the lender was asked to
-// leave: it does as soon as the borrower, which has other lenders for its pages, has closed its streams.
+// To a get, with the units behind it, and to a put; and among those to puts, once, that the lender was asked
+// to leave: it does as soon as the borrower, which has other lenders for its pages, has closed its streams.
 struct Answer {
   uint64_t slot;
   uint32_t units;

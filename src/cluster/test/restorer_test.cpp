@@ -414,7 +414,7 @@ TEST(Restorer, WhoLeavesHandsItsPagesOn) {
   EXPECT_GT(gone, 200u);
 }
 
-// While the pages of one are moved, another one is lost: nothing is wrong, and nothing lost if there are two copies.
+// While the pages of one are moved, another one is lost: nothing is wrong and, with two copies, nothing lost.
 TEST(Restorer, OneLeavesAndOneIsLost) {
   set_log_level(LogLevel::error);
   for (uint32_t seed = 1; seed <= 100 && !HasFailure(); seed++) {

@@ -1,7 +1,7 @@
-// Where the copies of each slot are now. First as SlotMap lays them out; from the first server on that is lost
-// or leaves, in a table of segments, whose copies can be placed again: in memory of other servers that nobody
-// has, that is the second place of slots that are not in use, or any place of slots that are not promised.
-// A promised slot loses its last place only when what is in use has no place at all.
+// Where the copies of each slot are now. First as SlotMap lays them out; from the first server on that is
+// lost or leaves, in a table of segments, whose copies can be placed again: in memory of other servers that
+// nobody has, that is the second place of slots that are not in use, or any place of slots that are not
+// promised. A promised slot loses its last place only when what is in use has no place at all.
 //
 // Memory as pager/own_memory.h says. One thread at a time.
 #pragma once

@@ -84,7 +84,8 @@ void Restorer::start_over() {
   told_ = false;
 }
 
-// The next segment that needs a copy elsewhere, and can have one. It is looked at again then: it may need two.
+// The next segment that needs a copy elsewhere, and can have one. It is looked at again then: it may need
+// two.
 bool Restorer::next() {
   for (; next_ < places_->segments(); next_++) {
     if (places_->copy_to_place(next_) == places_->copies() || places_->copy_left(next_) == places_->copies())
