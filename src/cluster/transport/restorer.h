@@ -1,7 +1,7 @@
 // Makes the copies again that a lost server had, and moves what a server has that leaves: segment by
 // segment, from a server that is there to another one, one transfer of at most a segment at a time beside the
-// program's own. Until then a segment is read and written where it is. While it is copied, whoever wants to write it
-// waits (holds()).
+// program's own. Until then a segment is read and written where it is. While it is copied, whoever wants to
+// write it waits (holds()).
 //
 // One thread at a time; memory as pager/own_memory.h says.
 #pragma once
