@@ -460,6 +460,68 @@ TEST(Restorer, WhoIsNeededStays) {
     }
 }
 
+// A slot whose lender is lost, on which nothing was, gets another place: not that of a page that is in use.
+TEST(Restorer, TheOnlyCopyOfAPageIsNobodyElses) {
+  set_log_level(LogLevel::error);
+  Program program({256, 256, 256}, Fill::rank, 3, 1);
+  for (uint64_t slot = 496; slot < 512; slot++) ASSERT_TRUE(program.put_and_settle(slot).ok());
+  program.courier().end(2);
+  ASSERT_TRUE(program.settle().ok());
+  ASSERT_TRUE(program.put_and_settle(512).ok());
+  const Status status = program.verify();
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+// Loss, leave and room come in any order between looks; puts meet servers whose end nobody has noted yet.
+TEST(Restorer, ServersGoInAnyOrder) {
+  set_log_level(LogLevel::error);
+  size_t gone = 0;
+  for (uint32_t seed = 1; seed <= 300 && !HasFailure(); seed++) {
+    std::mt19937 random(seed);
+    const uint32_t copies = 1 + seed % 2;
+    std::vector<uint64_t> room(3 + random() % 3);
+    for (uint64_t& capacity : room) capacity = 120 + random() % 150;
+    Program program(room, random() % 2 == 0 ? Fill::rank : Fill::interleave, seed, copies);
+    uint64_t slots = 40;
+    ASSERT_TRUE(program.store().reserve(slots).ok());
+    bool lost = copies == 1;
+    for (int step = 0; step < 30; step++) {
+      Status status;
+      const auto server = static_cast<uint32_t>(random() % room.size());
+      switch (random() % 6) {
+        case 0:
+          program.courier().ask_to_leave(server);
+          break;
+        case 1:  // both copies are there before, and after that nobody else is lost
+          if (!lost) status = program.settle();
+          if (!lost && program.courier().alive(server)) program.courier().end(server);
+          lost = true;
+          break;
+        case 2:
+          if (const uint64_t more = std::min<uint64_t>(60, slots + random() % 40);
+              program.store().reserve(more).ok())
+            slots = more;
+          break;
+        case 3:
+          status = program.settle();
+          for (uint64_t slot = slots - slots / 4; slot < slots && status.ok(); slot++)
+            status = program.release_and_settle(slot);
+          slots -= slots / 4;
+          if (status.ok()) status = program.store().reserve(slots);
+          break;
+        default:
+          status = program.run(static_cast<int>(random() % 100), slots);
+          break;
+      }
+      ASSERT_TRUE(status.ok()) << seed << ", step " << step << ": " << status.message();
+    }
+    const Status status = program.verify();
+    ASSERT_TRUE(status.ok()) << seed << ": " << status.message();
+    for (uint32_t server = 0; server < room.size(); server++) gone += program.courier().alive(server) ? 0 : 1;
+  }
+  EXPECT_GT(gone, 300u);
+}
+
 // Nobody can take its pages: the program goes on with all of it, allocations that come later among it.
 TEST(Restorer, TheOnlyOneStays) {
   set_log_level(LogLevel::error);

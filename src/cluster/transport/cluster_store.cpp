@@ -35,6 +35,7 @@ ClusterStore::ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier>
 
 Status ClusterStore::reserve(uint64_t slots) {
   if (!restorer_) return {};
+  if (const Status status = note_changes(); !status.ok()) return status;
   const bool fewer = slots < places_.promised();
   if (!places_.promise(slots, restorer_->used()))
     return Status::error(ENOMEM, "the memory servers that are left have no room for " +
@@ -135,6 +136,7 @@ Status ClusterStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager:
 
 Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) {
   if (!released_.empty()) released_.erase(slot, slot + units);  // in use again
+  if (const Status status = note_changes(); !status.ok()) return status;
   if (restorer_ && restorer_->holds(slot, units)) {
     held_.push_back({slot, units, from, ticket});
     return {};
@@ -285,7 +287,7 @@ Status ClusterStore::ask_servers() {
   tokens_.clear();
   lost_.clear();
   Status status = courier_->progress(&tokens_, &lost_);
-  if (status.ok() && restorer_ && changes_to_note()) status = note_changes();
+  if (status.ok()) status = note_changes();
   for (const uint64_t token : tokens_) {
     if (token == Restorer::kToken)
       restorer_->arrived();
@@ -311,15 +313,33 @@ Status ClusterStore::ask_servers() {
 }
 
 Status ClusterStore::note_changes() {
+  if (!restorer_ || !changes_to_note()) return {};
   losses_ = courier_->losses();
   leaving_ = courier_->leaving();
   for (uint32_t server = 0; server < lenders_.size(); server++) {
     if (!there(server) && !places_.lost(server)) places_.lose(server);
-    if (courier_->leaves(server) && !places_.leaves(server)) places_.leave(server);
   }
+  decide_who_leaves();
   restorer_->begin();
   const uint64_t gone = places_.copies() == 1 ? restorer_->first_without_copy() : slots();
   return gone < slots() ? lost_for_good(gone) : Status();
+}
+
+// As many stay as there are to be copies.
+void ClusterStore::decide_who_leaves() {
+  uint32_t staying = 0;
+  for (uint32_t server = 0; server < lenders_.size(); server++)
+    staying += there(server) && !places_.leaves(server) ? 1 : 0;
+  for (uint32_t server = 0; server < lenders_.size(); server++) {
+    if (!there(server) || !courier_->leaves(server)) continue;
+    if (!places_.leaves(server) && staying > places_.copies()) {
+      places_.leave(server);
+      staying--;
+    } else if (places_.leaves(server) && staying < places_.copies()) {
+      places_.stay(server);
+      staying++;
+    }
+  }
 }
 
 bool ClusterStore::moving(const Places::Segment& segment, bool puts_only) const {

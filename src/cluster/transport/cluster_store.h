@@ -99,6 +99,7 @@ class ClusterStore final : public Servers {
   Status send_part(uint32_t move, const std::byte* from);
   bool moving(const Places::Segment& segment, bool puts_only) const;
   Status note_changes();
+  void decide_who_leaves();
   Status restore();
   Status lost_for_good(pager::Slot slot) const;
   void look_for_ended_servers();

@@ -66,6 +66,11 @@ void Places::leave(uint32_t server) {
   unused_ = table_.size();
 }
 
+void Places::stay(uint32_t server) {
+  leaves_[server] = false;
+  unused_ = table_.size();
+}
+
 bool Places::promise(uint64_t slots, const SlotSet& used) {
   const uint64_t before = promised_;
   promised_ = slots;
@@ -73,14 +78,15 @@ bool Places::promise(uint64_t slots, const SlotSet& used) {
   if (table_.empty() || slots <= before) return true;
   for (size_t index = segment_of(before); index < table_.size() && promised(index); index++) {
     Place place;
-    if (staying_copies(index) > 0) continue;
+    if (staying_copies(index) > 0 || index == held_) continue;
     if (copy_left(index) < copies() && !used.first_in(segment(index).begin, segment(index).end).empty())
       continue;  // it is moved, as soon as it can be
     if (take(index, used, &place)) {
       move_in(index, place);
     } else if (copy_left(index) == copies()) {  // nor at a server that leaves, which stays then
-      if (!find_free(units_of(index), nowhere(), &place, true)) {
+      if (!take_of_leaving(index, &place)) {
         promised_ = before;
+        unused_ = table_.size();
         return false;
       }
       move_in(index, place);
@@ -164,15 +170,24 @@ bool Places::free_one_more(const SlotSet& used, uint32_t besides) {
   return false;
 }
 
-void Places::empty_leaving(size_t index, const SlotSet& used) {
+bool Places::empty_leaving(size_t index, const SlotSet& used) {
+  bool empty = true;
   for (uint32_t copy = 0; copy < copies(); copy++) {
     if (!leaves_[table_[index].server[copy]] || is_lost(table_[index], copy)) continue;
     Place place;
-    if (!promised(index) || staying_copies(index) > 0)
-      give_up(index, copy);
-    else if (take(index, used, &place))
-      put_in(index, copy, place);
+    const bool needed = promised(index) && staying_copies(index) == 0;
+    if (needed && !take(index, used, &place)) {
+      empty = false;
+      continue;
+    }
+    give_up(index, copy);
+    if (needed) put_in(index, copy, place);
   }
+  return empty;
+}
+
+bool Places::take_of_leaving(size_t index, Place* place) {
+  return find_free(units_of(index), nowhere(), place, true);
 }
 
 void Places::release(uint64_t slot, uint32_t units, const SlotSet& used) {
@@ -193,6 +208,8 @@ bool Places::take(size_t index, const SlotSet& used, Place* place) {
   return true;
 }
 
+// What the segment had at a server that leaves is nobody's from now on, should that server stay: transfers
+// may be under way there, and a forked child reads there.
 void Places::move_in(size_t index, const Place& place) {
   put_in(index, copy_to_place(index), place);
 }

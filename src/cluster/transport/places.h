@@ -35,6 +35,7 @@ class Places {
   void lose(uint32_t server);
   // It is there, but is not to be used any more.
   void leave(uint32_t server);
+  void stay(uint32_t server);  // but is, after all
   // The slots from `slots` on will not be put. False: no place for all before them, and all is as it was.
   bool promise(uint64_t slots, const SlotSet& used);
   bool promised(size_t index) const { return table_[index].begin < promised_; }
@@ -67,7 +68,7 @@ class Places {
         const uint32_t left = copy_left(other);
         const Segment here = segment(other);
         if (left == copies() || !stays(table_[other], left) || fixed(here)) continue;
-        if ((copy_lost(other) < copies()) != the_only_one) continue;
+        if ((copies() == 1 || copy_lost(other) < copies()) != the_only_one) continue;
         if (the_only_one && !used.first_in(here.begin, here.end).empty()) continue;
         give_up(other, left);
         if (find_free(units_of(index), nowhere(), place)) return true;
@@ -78,8 +79,11 @@ class Places {
   void avoid(uint32_t server) { free_[server] = {}; }
   void move_in(size_t index, const Place& place);
   void give_back(size_t index, const Place& place);
-  // Of a segment that is not in use: no copy of it is at a server that leaves, if that is possible.
-  void empty_leaving(size_t index, const SlotSet& used);
+  // The same, if need be at a server that leaves, which stays then.
+  bool take_of_leaving(size_t index, Place* place);
+  // Of a segment that is not in use: no copy of it is at a server that leaves. False: there is no room for it
+  // elsewhere.
+  bool empty_leaving(size_t index, const SlotSet& used);
   // Nothing is taken of this one, until hold(nothing()).
   void hold(size_t index) { held_ = index; }
   static size_t nothing() { return SIZE_MAX; }

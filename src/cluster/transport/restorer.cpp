@@ -32,8 +32,9 @@ void Restorer::use(uint64_t slot, uint32_t units, const Moving& moving) {
       return (busy() && s.begin == now_.begin) || moving(s);
     };
     if (places_->copy_left(index) == places_->copies() &&
-        places_->take_from_others(index, used_, fixed, &place))
+        (places_->take_of_leaving(index, &place) || places_->take_from_others(index, used_, fixed, &place)))
       places_->move_in(index, place);
+    no_room_ = no_room_ || places_->copy_to_place(index) < places_->copies();
     alone = alone || places_->copy_lost(index) < places_->copies();
   }
   used_.insert(slot, slot + units);
@@ -74,7 +75,10 @@ void Restorer::begin() {
 }
 
 void Restorer::try_again() {
-  if (no_room_ && done()) start_over();
+  if (!done())
+    again_ = true;
+  else if (no_room_)
+    start_over();
 }
 
 void Restorer::start_over() {
@@ -92,7 +96,7 @@ bool Restorer::next() {
       continue;
     const Places::Segment here = places_->segment(next_);
     if (used_.first_in(here.begin, here.end).empty()) {
-      places_->empty_leaving(next_, used_);
+      if (!places_->empty_leaving(next_, used_)) no_room_ = true;
       continue;
     }
     if (!places_->take(next_, used_, &to_)) {
@@ -126,20 +130,17 @@ void Restorer::report() {
   let_leave();
 }
 
-// The last server stays, whatever it has: the program may still want memory.
 void Restorer::let_leave() {
-  uint32_t there = 0;
-  for (uint32_t server = 0; server < lenders_->size(); server++) there += places_->lost(server) ? 0 : 1;
   for (uint32_t server = 0; server < lenders_->size(); server++) {
     if (!courier_->leaves(server) || !courier_->alive(server)) continue;
     const uint64_t slots = places_->slots_at(server);
-    if (slots == 0 && there > 1) {
+    if (places_->leaves(server) && slots == 0) {
       courier_->lose(server, " leaves", "nothing of this program is there any more");
-      there--;
+      places_->lose(server);  // nothing is to be placed there in the meantime
     } else if (told_stays_.insert(server).second) {
-      const std::string why =
-          slots == 0 ? "there is no other"
-                     : "others have no room for " + bytes_text(slots * unit_, BytesStyle::rounded);
+      const std::string why = places_->leaves(server) ? "others have no room for " +
+                                                            bytes_text(slots * unit_, BytesStyle::rounded)
+                                                      : std::string("there are too few others");
       log(LogLevel::warning, "memory server %s is asked to leave, but stays as long as this program: %s",
           (*lenders_)[server].name.c_str(), why.c_str());
     }
@@ -151,7 +152,13 @@ Status Restorer::go_on(const Moving& writing) {
     switch (step_) {
       case Step::none:
         if (next()) break;
-        if (next_ == places_->segments()) report();
+        if (again_ && no_room_) {
+          again_ = false;
+          start_over();
+          break;
+        }
+        again_ = false;
+        report();
         return {};
       case Step::wait:
         if (writing(now_)) return {};

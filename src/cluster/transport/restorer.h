@@ -92,6 +92,7 @@ class Restorer {
   uint64_t restored_ = 0;  // slots
   uint64_t moved_ = 0;     // of them from servers that leave
   bool told_ = true, told_without_ = false, no_room_ = false;
+  bool again_ = false;  // there was room since this round began
   std::set<uint32_t> told_stays_;
   int64_t begin_ns_ = 0;
 };
