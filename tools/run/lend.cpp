@@ -91,8 +91,8 @@ void add_lend(CLI::App& app, int* exit_code) {
   cmd->footer(
       "The lender runs until it is asked to end (Ctrl-C, kill), and then until the programs that borrow have "
       "ended or have moved their pages to other lenders; asked twice, it ends at once. Programs need the key "
-      "that it keeps for its user (TASUKI_LEND_KEY, else "
-      "~/.config/tasuki/lend.key). The network is trusted: pages and the key travel as they are.");
+      "that it keeps for its user (TASUKI_LEND_KEY, else ~/.config/tasuki/lend.key). The network is trusted: "
+      "pages and the key travel as they are.");
   cmd->callback([c, exit_code] { *exit_code = run(*c); });
 }
 

@@ -52,8 +52,7 @@ class Serving {
     if (!thread_.joinable()) return;
     lender_->leave();
     lender_->leave();
-    thread_.join();
-    lender_.reset();
+    wait_for_end();
   }
   // As soon as who borrows has its pages elsewhere.
   void leave() { lender_->leave(); }
@@ -68,6 +67,15 @@ class Serving {
   std::unique_ptr<LenderProcess> lender_;
   std::thread thread_;
 };
+
+std::vector<std::unique_ptr<Serving>> four_lenders(std::vector<os::HostPort>* places) {
+  std::vector<std::unique_ptr<Serving>> lenders;
+  for (int i = 0; i < 4; i++) {
+    lenders.push_back(std::make_unique<Serving>(8 * MiB));
+    places->push_back(lenders.back()->at());
+  }
+  return lenders;
+}
 
 SocketCourier::Options options_for(uint64_t bytes, bool keeps_on = false) {
   SocketCourier::Options options;
@@ -266,12 +274,8 @@ TEST(Lend, AProgramGoesOnWithTheOtherCopy) {
 
 // One lender after the other may be lost, when the copies of the one before were made again.
 TEST(Lend, CopiesThatAreLostAreMadeAgain) {
-  std::vector<std::unique_ptr<Serving>> lenders;
   std::vector<os::HostPort> places;
-  for (int i = 0; i < 4; i++) {
-    lenders.push_back(std::make_unique<Serving>(8 * MiB));
-    places.push_back(lenders.back()->at());
-  }
+  const std::vector<std::unique_ptr<Serving>> lenders = four_lenders(&places);
   Result<std::unique_ptr<ClusterStore>> made = borrow(places, options_for(4 * MiB, true));
   ASSERT_TRUE(made.ok()) << made.status().message();
   ClusterStore& store = *made.value();
@@ -300,12 +304,8 @@ TEST(Lend, CopiesThatAreLostAreMadeAgain) {
 
 // Asked to, two of four lenders end while a program goes on that has one copy of everything.
 TEST(Lend, WhoLeavesEndsWhenTheOthersHaveItsPages) {
-  std::vector<std::unique_ptr<Serving>> lenders;
   std::vector<os::HostPort> places;
-  for (int i = 0; i < 4; i++) {
-    lenders.push_back(std::make_unique<Serving>(8 * MiB));
-    places.push_back(lenders.back()->at());
-  }
+  const std::vector<std::unique_ptr<Serving>> lenders = four_lenders(&places);
   Result<std::unique_ptr<ClusterStore>> made = borrow(places, options_for(4 * MiB), Fill::interleave);
   ASSERT_TRUE(made.ok()) << made.status().message();
   ClusterStore& store = *made.value();

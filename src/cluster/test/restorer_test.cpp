@@ -246,6 +246,16 @@ class Program {
   uint32_t version_ = 0;
 };
 
+std::vector<uint64_t> draw_capacities(std::mt19937& random, size_t servers, uint64_t least) {
+  std::vector<uint64_t> all(servers);
+  for (uint64_t& capacity : all) capacity = least + random() % 150;
+  return all;
+}
+
+Fill draw_fill(std::mt19937& random) {
+  return random() % 2 == 0 ? Fill::rank : Fill::interleave;
+}
+
 // Whether two copies of the first `used` slots surely fit, beside one place for each of the others.
 bool fits(const std::vector<uint64_t>& left, uint64_t used, uint64_t slots) {
   const uint64_t sum = std::accumulate(left.begin(), left.end(), uint64_t{0}), whole = 32 * left.size();
@@ -259,9 +269,8 @@ TEST(Restorer, OneServerAfterTheOther) {
   size_t ended = 0;
   for (uint32_t seed = 1; seed <= 100 && !HasFailure(); seed++) {
     std::mt19937 random(seed);
-    std::vector<uint64_t> left(3 + random() % 4);
-    for (uint64_t& capacity : left) capacity = 150 + random() % 150;
-    Program program(left, random() % 2 == 0 ? Fill::rank : Fill::interleave, seed);
+    std::vector<uint64_t> left = draw_capacities(random, 3 + random() % 4, 150);
+    Program program(left, draw_fill(random), seed);
     const uint64_t all = program.store().slots(), slots = 8 + random() % 56;
     std::vector<uint32_t> servers(left.size());
     std::iota(servers.begin(), servers.end(), 0);
@@ -292,7 +301,7 @@ TEST(Restorer, TwoAtOnce) {
   for (uint32_t seed = 1; seed <= 80 && !HasFailure(); seed++) {
     std::mt19937 random(seed);
     const std::vector<uint64_t> capacities(4, 64 + random() % 100);
-    Program program(capacities, random() % 2 == 0 ? Fill::rank : Fill::interleave, seed);
+    Program program(capacities, draw_fill(random), seed);
     const uint64_t slots = capacities[0] / (1 + random() % 3);
     ASSERT_TRUE(program.run(500, slots).ok());
     const uint32_t first = random() % 4, second = (first + 1 + random() % 3) % 4;
@@ -388,9 +397,8 @@ TEST(Restorer, WhoLeavesHandsItsPagesOn) {
   for (uint32_t seed = 1; seed <= 100 && !HasFailure(); seed++) {
     std::mt19937 random(seed);
     const uint32_t copies = 1 + seed % 2;
-    std::vector<uint64_t> left(3 + random() % 4);
-    for (uint64_t& capacity : left) capacity = 150 + random() % 150;
-    Program program(left, random() % 2 == 0 ? Fill::rank : Fill::interleave, seed, copies);
+    std::vector<uint64_t> left = draw_capacities(random, 3 + random() % 4, 150);
+    Program program(left, draw_fill(random), seed, copies);
     const uint64_t slots = 8 + random() % 56;
     ASSERT_TRUE(program.store().reserve(slots).ok());
     std::vector<uint32_t> servers(left.size());
@@ -419,7 +427,7 @@ TEST(Restorer, OneLeavesAndOneIsLost) {
   set_log_level(LogLevel::error);
   for (uint32_t seed = 1; seed <= 100 && !HasFailure(); seed++) {
     std::mt19937 random(seed);
-    Program program({200, 200, 200, 200}, random() % 2 == 0 ? Fill::rank : Fill::interleave, seed);
+    Program program({200, 200, 200, 200}, draw_fill(random), seed);
     const uint64_t slots = 100;
     ASSERT_TRUE(program.store().reserve(slots).ok());
     ASSERT_TRUE(program.run(500, slots).ok());
@@ -479,9 +487,8 @@ TEST(Restorer, ServersGoInAnyOrder) {
   for (uint32_t seed = 1; seed <= 300 && !HasFailure(); seed++) {
     std::mt19937 random(seed);
     const uint32_t copies = 1 + seed % 2;
-    std::vector<uint64_t> room(3 + random() % 3);
-    for (uint64_t& capacity : room) capacity = 120 + random() % 150;
-    Program program(room, random() % 2 == 0 ? Fill::rank : Fill::interleave, seed, copies);
+    const std::vector<uint64_t> room = draw_capacities(random, 3 + random() % 3, 120);
+    Program program(room, draw_fill(random), seed, copies);
     uint64_t slots = 40;
     ASSERT_TRUE(program.store().reserve(slots).ok());
     bool lost = copies == 1;

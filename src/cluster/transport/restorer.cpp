@@ -15,7 +15,8 @@ Restorer::Restorer(Places* places, Courier* courier, std::vector<Lender>* lender
       lenders_(lenders),
       team_(team),
       unit_(unit_bytes),
-      used_(places->slots()) {}
+      used_(places->slots()),
+      told_stays_(lenders->size(), false) {}
 
 // Slots that had no contents, and do not have two places: those cost no copy now.
 void Restorer::use(uint64_t slot, uint32_t units, const Moving& moving) {
@@ -75,7 +76,7 @@ void Restorer::begin() {
 }
 
 void Restorer::try_again() {
-  if (!done())
+  if (busy() || due())
     again_ = true;
   else if (no_room_)
     start_over();
@@ -137,7 +138,8 @@ void Restorer::let_leave() {
     if (places_->leaves(server) && slots == 0) {
       courier_->lose(server, " leaves", "nothing of this program is there any more");
       places_->lose(server);  // nothing is to be placed there in the meantime
-    } else if (told_stays_.insert(server).second) {
+    } else if (!told_stays_[server]) {
+      told_stays_[server] = true;
       const std::string why = places_->leaves(server) ? "others have no room for " +
                                                             bytes_text(slots * unit_, BytesStyle::rounded)
                                                       : std::string("there are too few others");

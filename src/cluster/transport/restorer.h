@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <vector>
 
 #include "cluster/transport/courier.h"
@@ -41,8 +40,6 @@ class Restorer {
 
   // After places->lose() or leave().
   void begin();
-  // Nothing is left to be copied, or there is no room for it.
-  bool done() const { return step_ == Step::none && next_ == places_->segments(); }
   bool busy() const { return step_ != Step::none; }
   // Waits for nobody but the next go_on().
   bool due() const {
@@ -92,8 +89,8 @@ class Restorer {
   uint64_t restored_ = 0;  // slots
   uint64_t moved_ = 0;     // of them from servers that leave
   bool told_ = true, told_without_ = false, no_room_ = false;
-  bool again_ = false;  // there was room since this round began
-  std::set<uint32_t> told_stays_;
+  bool again_ = false;                 // there was room since this round began
+  pager::OwnVector<bool> told_stays_;  // of each server
   int64_t begin_ns_ = 0;
 };
 

@@ -193,8 +193,8 @@ TEST(Sigbus, BuffersAreUsedAgain) {
   }
 }
 
-// A thread that serves its fault on a small alternate stack uses no byte below it, nor would it where the kernel
-// saves more registers than here.
+// A thread that serves its fault on a small alternate stack uses no byte below it, nor would it where the
+// kernel saves more registers than here.
 TEST(Sigbus, EightKiBOfAlternateStackAreEnough) {
   Options options = single_units(Faults::userfault_sigbus, 256);
   Running pager(options, 4000);
