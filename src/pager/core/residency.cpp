@@ -205,7 +205,10 @@ Action Residency::fault(const Region& region, uint64_t unit, bool write, const W
   }
   // Asked for while it is on its way, in or out, or in limbo.
   if (wait != nullptr) page.waits.push_back(*wait);
-  if (page.state.state() != State::arriving) rescues_++;
+  if (page.state.state() != State::arriving) {
+    rescues_++;
+    budget_.rescue(page.units);
+  }
   if (page.state.state() == State::limbo) {
     limbo_.remove(id);
     budget_.leave_limbo(page.units);

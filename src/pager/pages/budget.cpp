@@ -6,6 +6,7 @@ Budget::Budget(uint64_t local, uint64_t page_units, ReplacementPolicy policy)
     : local_(local), spare_(std::max<uint64_t>(page_units, std::min<uint64_t>(64, local / 4))) {
   low_ = std::clamp<uint64_t>(local / 32, std::min(spare_, local / 16), 1024);
   high_ = policy == ReplacementPolicy::clock ? std::max(2 * low_, local / 10) : 2 * low_;
+  credit_ = high_;
 }
 
 uint64_t Budget::capacity(uint64_t slots, Copies copies) const {
@@ -26,7 +27,8 @@ bool Budget::wants_eviction(uint64_t held, bool evicting, uint64_t more) const {
   // Of what may leave, at most a half: else what little there is beside kept and pinned pages would leave
   // before it was used.
   const uint64_t most = (local_ - std::min(local_, held)) / 2;
-  return free < std::min(high_ + more, most) && (free < low_ + more || evicting);
+  const uint64_t high = std::min(high_, credit_), low = std::min(low_, credit_);
+  return free < std::min(high + more, most) && (free < low + more || evicting);
 }
 
 }  // namespace tasuki::pager

@@ -4,6 +4,13 @@
 //   used      has a buffer or is mapped: arriving + resident + leaving + limbo
 //   spare     what the protocols with one swap at a time keep free, for the page that comes
 //   low, high watermarks: eviction ahead of need begins below the first and ends at the second
+//   credit    what may leave ahead of need, at most: see below
+//
+// A program that goes round in a little more than what is resident touches each page soon after it has left:
+// it comes back from limbo, and another one leaves for it. Nothing comes from elsewhere, and yet all that is
+// written is sent, round after round: NPB FT, with 19 % local, did not end in 150 s (plain: 1 s). So each
+// page that comes back takes from the credit what its leaving had cost, and each that is new gives
+// kNewIsWorth times as much: no more leaves in vain than that.
 //
 // Residency reports what happens to pages; everybody may ask.
 #pragma once
@@ -45,7 +52,10 @@ class Budget {
 
   // A region with pages of so many units: room for one is spare.
   void prepare_for(uint64_t page_units) { spare_ = std::max(spare_, std::min(page_units, local_ / 4)); }
-  void take(uint64_t units) { used_ += units; }
+  void take(uint64_t units) {
+    used_ += units;
+    credit_ = std::min(high_, credit_ + kNewIsWorth * units);
+  }
   void give_back(uint64_t units) { used_ -= units; }
   void appear(uint64_t units) {
     resident_ += units;
@@ -57,14 +67,17 @@ class Budget {
   }
   void join() { resident_pages_--; }   // two resident pages are one
   void split() { resident_pages_++; }  // or one is two
+  // A page comes back that had left, or was about to, and was here all the time.
+  void rescue(uint64_t units) { credit_ -= std::min(credit_, units); }
   void begin_send(uint64_t units) { leaving_ += units; }
   void end_send(uint64_t units) { leaving_ -= units; }
   void enter_limbo(uint64_t units) { limbo_ += units; }
   void leave_limbo(uint64_t units) { limbo_ -= units; }
 
  private:
+  static constexpr uint64_t kNewIsWorth = 8;
   const uint64_t local_;
-  uint64_t spare_, low_, high_;
+  uint64_t spare_, low_, high_, credit_;
   uint64_t used_ = 0, resident_ = 0, resident_pages_ = 0, leaving_ = 0, limbo_ = 0;
 };
 

@@ -85,6 +85,17 @@ TEST(Budget, EvictionBeginsBelowTheLowWatermarkAndEndsAtTheHighOne) {
   EXPECT_FALSE(budget.wants_eviction(0, true, 1000));
 }
 
+TEST(Budget, WhatComesBackTakesFromWhatMayLeave) {
+  Budget budget(1000, 0, ReplacementPolicy::clock);  // low 62, high 124
+  budget.take(950);
+  EXPECT_TRUE(budget.wants_eviction(0, true));
+  budget.rescue(80);
+  EXPECT_FALSE(budget.wants_eviction(0, true)) << "50 are free, and 44 are to be";
+  budget.rescue(80);
+  budget.take(40);
+  EXPECT_TRUE(budget.wants_eviction(0, true)) << "what is new gives all of it back";
+}
+
 TEST(Budget, NoMoreIsKeptFreeThanHalfOfWhatMayLeave) {
   Budget budget(1000, 0, ReplacementPolicy::clock);
   budget.take(960);

@@ -375,6 +375,20 @@ TEST_P(Ways, DiscardingMovesNothing) {
   number_units(pager.allocate(kUnits * kUnit), kUnits);
 }
 
+// A round of a little less than all that may be local: after a few rounds nothing leaves any more.
+TEST_P(Ways, WhoGoesRoundInWhatIsLocalSendsLittle) {
+  constexpr uint64_t kUnits = 3000, kLocal = 1024, kRound = 980;
+  Running pager(single_units(GetParam(), kLocal), 2 * kUnits, false);
+  SKIP_IF_NOT_PERMITTED(pager);
+  auto* const words = pager.allocate(kUnits * kUnit);
+  number_units(words, kUnits);
+  for (uint64_t round = 1; round <= 40; round++)
+    for (uint64_t u = 0; u < kRound; u++) words[u * kUnit / 8] += round;
+  EXPECT_LT(pager->stats().swaps_out, 15'000u);  // of 39,200 writes
+  for (uint64_t u = 0; u < kUnits; u++) ASSERT_EQ(words[u * kUnit / 8], u + (u < kRound ? 820 : 0));
+  EXPECT_TRUE(pager->free(words).ok());
+}
+
 // Other threads fault in their parts of the same pages meanwhile.
 TEST_P(Ways, DiscardingBesideOtherThreads) {
   constexpr uint64_t kUnits = 800;
