@@ -20,6 +20,7 @@ if(NOT TASUKI_LZ4)
   message(FATAL_ERROR "liblz4 not found. On Debian: apt-get install liblz4-dev")
 endif()
 
+tasuki_need_header(isa-l/erasure_code.h libisal-dev) # the library itself is loaded when a program asks for it
 tasuki_need_header(liburing.h liburing-dev)
 find_library(TASUKI_URING NAMES liburing.a uring) # static, for the same reason
 mark_as_advanced(TASUKI_URING)

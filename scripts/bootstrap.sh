@@ -53,6 +53,7 @@ libgtest-dev         header   gtest/gtest.h
 libxxhash-dev        header   xxhash.h
 libclang-dev         path     /usr/lib/llvm-*/include/clang-c/Index.h
 liblz4-dev           header   lz4.h
+libisal-dev          header   isa-l/erasure_code.h
 liburing-dev         header   liburing.h
 END
 }

@@ -114,6 +114,11 @@ constexpr Setting kSettings[] = {
      "permits."},
     {"TASUKI_DLM_REPLICAS", SettingKind::count, "1", nullptr,
      "Cluster memory: how many servers keep each page, 1 or 2; with 2, half as much memory is available."},
+    {"TASUKI_DLM_ERASURE_CODE", SettingKind::text, "none", nullptr,
+     "Cluster memory: K+M (K: 2, 4 or 8; M: 1 to 4) or none. Each page is cut in K parts, to which M more "
+     "are "
+     "computed (Reed-Solomon), one at each of K + M servers. Any K give the page, so that M servers can be "
+     "lost; K of K + M bytes are available. Needs ISA-L (libisal2) at run time."},
     {"TASUKI_DLM_THREADS", SettingKind::count, "1", nullptr,
      "Cluster memory: number of threads that copy pages of servers on rank 0's host. Use more than one if "
      "one core does not fill the memory's bandwidth and other cores are idle."},

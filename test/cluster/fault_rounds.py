@@ -42,7 +42,8 @@ from killed_test import Failure, processes
 MIB = 1 << 20
 GONE, MAPPED = "it is not used any more", "rank 0 has its memory mapped"
 LOST = "cluster memory is lost: memory server rank"
-RESTORED, ONE_COPY = "all of it has two copies again", "have one copy now"
+RESTORED = re.compile("all of it has (two copies|all parts) again")
+ONE_COPY = re.compile("have (one copy|less than all their parts) now")
 VERIFIED = re.compile(r"^verified at the end: (\d+) bytes, sum (\w+), expected (\w+), (\d+) refusals$", re.MULTILINE)
 FAULTS = ["auto", "auto", "userfault", "userfault-user", "signal", "userfault-copy", "userfault-sigbus"]
 STEP = 0.02
@@ -156,7 +157,7 @@ class Job:
         return True
 
     def says(self, *words):
-        return any(word in line for line in list(self.text) for word in words)
+        return any(word.search(line) if isinstance(word, re.Pattern) else word in line for line in list(self.text) for word in words)
 
     def victims(self, rank):
         return [pid for pid, r in processes(self.mark).items() if r == rank]
@@ -234,9 +235,15 @@ class Round:
 
     def draw_server(self):
         r = self.random
-        self.replicas = 1 if r.random() < 0.1 else 2
-        self.settings["replicas"] = str(self.replicas)
-        self.draw_memory(self.replicas)
+        # So many servers have something of each page, and so many of these give it.
+        self.copies, self.needed = r.choices([(1, 1), (2, 1), (3, 2), (4, 2), (5, 4), (6, 4)], [2, 10, 2, 2, 2, 2])[0]
+        if self.needed > 1:
+            self.settings["erasure-code"] = f"{self.needed}+{self.copies - self.needed}"
+            self.settings.pop("compress", None)
+            self.servers = self.copies + r.randint(0, 2)
+        else:
+            self.settings["replicas"] = str(self.copies)
+        self.draw_memory(self.copies / self.needed)
         # With fault tolerance nothing ends a rank that is stopped: MPI_Abort of Open MPI 5.0.11 does not end the job then, in a plain
         # program either (four ranks, or exit code 0).
         self.how = "kill" if self.options.wheel else r.choice(["error"] * 4 + ["stop", "kill"])
@@ -245,7 +252,7 @@ class Round:
         if self.how == "error":
             self.preload = False
         # Forked children need windows.
-        self.fork = self.fork and self.settings["window"] == "on" and self.settings["faults"] not in ("signal",)
+        self.fork = self.fork and self.settings["window"] == "on" and self.settings["faults"] not in ("signal",) and self.needed == 1
         order = r.sample(range(1, self.servers + 1), self.servers)
         plan = r.choices(["one", "one by one", "two", "all", "early"], [6, 3, 2, 1, 1])[0]
         if plan == "early" and self.how != "kill":  # nobody looks for one who is silent in MPI_Init
@@ -253,7 +260,7 @@ class Round:
         groups = {"one": [order[:1]], "one by one": [order[:1], order[1:2]], "two": [order[:2]], "all": [order], "early": [order[:1]]}
         self.strikes = [(r.uniform(0, 1.2), ranks) for ranks in groups[plan]]
         if plan == "one by one" and self.servers > 2 and r.random() < 0.7:  # room for copies that are made again
-            self.settings["memory"] = size(int(self.mib * 3.2 / (self.servers - 1) * MIB) + 4 * MIB)
+            self.settings["memory"] = size(int(self.mib * 1.6 * self.copies / self.needed / (self.servers - 1) * MIB) + 4 * MIB)
         self.early_victim = plan == "early"
         self.rest = r.uniform(0, 0.6)
 
@@ -499,20 +506,21 @@ class Round:
             return "ended by the launcher"
         mapped = self.settings["window"] == "on"
         # Of two that are lost, the second one when the copies of the first had been made again.
-        restored = self.restored and len(self.strikes) == len(struck) == 2 and ONE_COPY not in GONE.join(output.split(GONE)[:2])
-        must_be_right = mapped or (self.replicas == 2 and (len(struck) == 1 or restored))
-        must_be_lost = not mapped and len(struck) == self.servers
+        restored = self.restored and len(self.strikes) == len(struck) == 2 and not ONE_COPY.search(GONE.join(output.split(GONE)[:2]))
+        spare = self.copies - self.needed
+        must_be_right = mapped or len(struck) <= spare or (spare == 1 and restored)
+        must_be_lost = not mapped and self.servers - len(struck) < self.needed
         if self.early_victim:
             must_be_right = must_be_lost = False
         if verified:
             if must_be_lost:
-                raise Failure("all servers are lost, and the program does not notice")
+                raise Failure("too few servers are left, and the program does not notice")
             # MPICH's launcher reports one of the ranks: the program, or another that it had to kill. So does Open MPI 4.1's
             # where a server was stopped: that ends with 1 when it goes on, and is told to end.
             self.expect_code(code, (1, 9) if self.options.mpi == "mpich" else (1,) if self.how == "stop" and not self.options.wheel else ())
             return "right" if len(struck) == 1 or mapped else f"right, more than one lost{', copies made again' if restored else ''}"
         if must_be_right:
-            raise Failure("one copy was left, and the program did not go on")
+            raise Failure("what was left is enough, and the program did not go on")
         if code == 0:
             raise Failure("not verified, but exit code 0")
         if LOST in output:

@@ -58,6 +58,8 @@ class Test:
             self.refused("accepted is HOST or HOST:PORT of each lender", "--lenders", "node:port")
             self.refused("96.0 MiB are wanted, but 48.0 MiB are left for it", "--lenders", one.at, "--memory", "96MiB")
             self.refused("--replicas 2 needs two lenders", "--lenders", one.at, "--replicas", "2")
+            self.refused("--erasure-code 4+2 needs 6 lenders, but --lenders names one", "--lenders", one.at, "--erasure-code", "4+2")
+            self.refused("accepted is none, or K+M", "--lenders", one.at, "--erasure-code", "3+1")
             self.refused("--compress lz4 is for memory servers", "--lenders", one.at, "--compress", "lz4")
             other = os.path.join(self.folder, "other.key")
             with open(other, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
@@ -103,11 +105,11 @@ class Test:
             check(code == 0 and out == "done wait\n", f"it ends with {code}: {out} {err}")
             check(f"memory server {lenders[0].at} leaves: nothing of this program is there any more" in err, err)
 
-    def handing_on_beside_a_child(self):
+    def handing_on_beside_a_child(self, *options, servers=3):
         """A child has its pages where they were when it was forked: its lenders stay until it has ended."""
         with contextlib.ExitStack() as stack:
-            lenders = [stack.enter_context(self.lender("--memory", "200MiB")) for _ in range(3)]
-            borrower = self.start("--lenders", ",".join(one.at for one in lenders), words=("wait_forked", "48"), stdin=subprocess.PIPE)
+            lenders = [stack.enter_context(self.lender("--memory", "200MiB")) for _ in range(servers)]
+            borrower = self.start("--lenders", ",".join(one.at for one in lenders), *options, words=("wait_forked", "48"), stdin=subprocess.PIPE)
             check(borrower.stdout.readline() == "waits\n", "the program does not begin")
             for one in lenders[:2]:
                 one.process.send_signal(signal.SIGTERM)
@@ -163,6 +165,20 @@ class Test:
             reader.join(30)
             check(code == 0 and out == "done threads\n", f"it ends with {code}: {out} {said}")
 
+    def parts(self, words):
+        """Of six that have a part each, two are killed at once; parts that a page lacks are computed, by a child that was forked as well."""
+        with contextlib.ExitStack() as stack:
+            lenders = [stack.enter_context(self.lender("--memory", "100MiB")) for _ in range(6)]
+            borrower = self.start("--lenders", ",".join(one.at for one in lenders), "--erasure-code", "4+2", words=(words, "48"),
+                                  stdin=subprocess.PIPE)
+            check(borrower.stdout.readline() == "waits\n", "the program does not begin")
+            for one in lenders[:2]:
+                one.kill()
+            out, err = borrower.communicate(timeout=120)
+            check(borrower.returncode == 0 and out == f"done {words}\n", f"it ends with {borrower.returncode}: {out} {err}")
+            for one in lenders[:2]:
+                check(f"memory server {one.at}" in err, f"it does not say who was lost: {err}")
+
     def stopped(self, words, *options):
         """A lender that does not answer any more."""
         with self.lender("--memory", "200MiB") as one:
@@ -214,7 +230,10 @@ def main():
     test = Test(options)
     for name, part in (("wrong", test.wrong), ("leaving", test.leaving), ("handing on", test.handing_on),
                        ("handing on, two copies", lambda: test.handing_on("--replicas", "2")),
-                       ("handing on, with a child", test.handing_on_beside_a_child), ("lost 1", lambda: test.lost("1")),
+                       ("handing on, with a child", test.handing_on_beside_a_child),
+                       ("handing on, with a child and parts", lambda: test.handing_on_beside_a_child("--erasure-code", "2+1", servers=5)),
+                       ("parts", lambda: test.parts("wait")), ("parts, with a child", lambda: test.parts("wait_forked")),
+                       ("lost 1", lambda: test.lost("1")),
                        ("lost 2", lambda: test.lost("2")), ("one by one", test.one_by_one),
                        ("stopped", lambda: test.stopped(("threads", "24"))),
                        ("stopped, one thread", lambda: test.stopped(("sizes", "24"), "--prefetch", "off", "--page-size", "4KiB")),

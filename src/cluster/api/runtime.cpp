@@ -304,7 +304,7 @@ Report Runtime::make_report() {
   report.stats = stats();
   report.threads = pager_->thread_stats();
   for (const Lender& lender : servers.lenders())
-    report.servers.push_back({lender.name, lender.slots * servers.unit_bytes(), lender.window != nullptr,
+    report.servers.push_back({lender.name, lender.slots * servers.part_bytes(), lender.window != nullptr,
                               lender.bytes_in, lender.bytes_out});
   if (const pager::FileStore* disk = tiers_->disk())
     report.disk = {disk->directory(), disk->slots() * disk->unit_bytes(), disk->bytes_in(),

@@ -21,6 +21,7 @@ constexpr uint64_t kDeadSeconds = 60;  // without a sign of life of a host
 constexpr int64_t kTellNs = 1'000'000'000, kLookNs = 1'000'000'000;
 // What a request may be long; a borrower never asks for more.
 constexpr uint32_t kMostUnits = 1 << 16;
+constexpr uint64_t kLeastUnit = 512;  // an eighth of a page
 
 std::string rounded(uint64_t bytes) {
   return bytes_text(bytes, BytesStyle::rounded);
@@ -249,7 +250,7 @@ bool LenderProcess::begin(uint64_t id, Connection* c) {
   if (hello.version != kVersion) return refuse(EPROTO, "it has another version of Tasuki");
   if (!known_key)
     return refuse(EACCES, "its key is not this lender's: both read the file that `tasuki lend` names");
-  if (hello.unit_bytes == 0 || hello.unit_bytes % os::kPageSize != 0 || hello.unit_bytes > (2u << 20))
+  if (hello.unit_bytes == 0 || hello.unit_bytes % kLeastUnit != 0 || hello.unit_bytes > (2u << 20))
     return refuse(EPROTO, "slots of " + std::to_string(hello.unit_bytes) + " bytes");
   const auto known = std::find_if(borrowers_.begin(), borrowers_.end(),
                                   [&](const auto& b) { return b->id == hello.borrower; });
@@ -276,7 +277,7 @@ bool LenderProcess::begin(uint64_t id, Connection* c) {
   const uint64_t left = options_.bytes - lent_, fits = std::min(most, left);
   // Who asks for nothing in particular gets its part of what its whole job could have.
   const uint64_t wanted = hello.bytes != 0 ? hello.bytes : std::min(fits, most / std::max(1u, hello.parts));
-  const uint64_t bytes = wanted / hello.unit_bytes * hello.unit_bytes;
+  const uint64_t bytes = wanted - wanted % std::max<uint64_t>(hello.unit_bytes, os::kPageSize);
   if (bytes > fits || bytes == 0)
     return refuse(
         ENOMEM, (hello.bytes == 0 ? "nothing" : rounded(hello.bytes) + " are wanted, but " + rounded(fits)) +

@@ -72,8 +72,11 @@ Result<std::unique_ptr<Servers>> LoneJob::assemble(const Options& options, size_
 Result<std::unique_ptr<Servers>> LoneJob::borrow(const Options& options, size_t unit_bytes) const {
   if (options.compress == Compress::lz4)
     return Status::error(EINVAL, "--compress lz4 is for memory servers of an MPI job, not for --lenders");
-  if (options.replicas > options.lenders.size())
-    return Status::error(EINVAL, "--replicas 2 needs two lenders, but --lenders names one");
+  const Redundancy redundancy = options.redundancy;
+  if (redundancy.copies > options.lenders.size())
+    return Status::error(EINVAL, too_few(redundancy, "lenders", "--lenders names", options.lenders.size()));
+  Result<std::unique_ptr<ReedSolomon>> code = ReedSolomon::load_for(redundancy);
+  if (!code.ok()) return code.status();
   const Result<std::string> file = lend::key_file();
   if (!file.ok()) return file.status();
   const Result<lend::Key> key = lend::read_key(file.value());
@@ -82,11 +85,11 @@ Result<std::unique_ptr<Servers>> LoneJob::borrow(const Options& options, size_t 
                            std::to_string(os::pid_of_self()) + ")";
   const char* const parts = getenv(kPartsVariable);
   lend::SocketCourier::Options borrower;
-  borrower.unit_bytes = unit_bytes;
+  borrower.unit_bytes = redundancy.part(unit_bytes);
   borrower.bytes = options.memory;
   borrower.parts = parts != nullptr ? static_cast<uint32_t>(std::max(1, atoi(parts))) : 1;
   borrower.timeout_s = options.timeout_s;
-  borrower.keeps_on = options.replicas > 1;
+  borrower.keeps_on = redundancy.survives_a_loss();
   borrower.key = key.value();
   borrower.name = name;
   borrower.keep = options.keep_descriptor;
@@ -98,11 +101,12 @@ Result<std::unique_ptr<Servers>> LoneJob::borrow(const Options& options, size_t 
   for (size_t i = 0; i < bytes.size(); i++) {
     Lender lender;
     lender.name = options.lenders[i].text();
-    lender.slots = bytes[i] / unit_bytes;
+    lender.slots = bytes[i] / redundancy.part(unit_bytes);
     lenders.push_back(std::move(lender));
   }
-  return std::unique_ptr<Servers>(std::make_unique<ClusterStore>(
-      std::move(lenders), std::move(courier.value()), unit_bytes, options.fill, options.replicas));
+  return std::unique_ptr<Servers>(
+      std::make_unique<ClusterStore>(std::move(lenders), std::move(courier.value()), unit_bytes, options.fill,
+                                     redundancy, std::move(code.value())));
 }
 
 }  // namespace

@@ -247,11 +247,13 @@ void MpiJob::refuse(int exit_code) {
 
 Result<std::unique_ptr<Servers>> MpiJob::assemble(const Options& options, size_t unit_bytes,
                                                   uint64_t* local) {
+  const Redundancy redundancy = options.redundancy;
+  const size_t part_bytes = redundancy.part(unit_bytes);
   Plan plan = {};
   plan.magic = kMagic;
   plan.version = kVersion;
   plan.end = -1;
-  plan.unit_bytes = unit_bytes;
+  plan.unit_bytes = part_bytes;
   plan.share = options.window != Window::off ? 1 : 0;
   plan.packed = options.compress == Compress::lz4 ? 1 : 0;
   plan.patience = static_cast<uint32_t>(options.timeout_s);
@@ -282,12 +284,12 @@ Result<std::unique_ptr<Servers>> MpiJob::assemble(const Options& options, size_t
     const Offer& offer = offers[static_cast<size_t>(rank)];
     Lender lender;
     lender.name = "rank " + std::to_string(rank) + " on " + offer.host;
-    lender.slots = offer.bytes / unit_bytes;
+    lender.slots = offer.bytes / part_bytes;
     std::string why = offer.text;
     if (offer.error != 0 && status.ok())
       status = Status::error(offer.error, "memory server " + lender.name + ": " + offer.text);
     if (offer.error == 0 && offer.file >= 0) {
-      Result<std::unique_ptr<WindowMemory>> window = open_window(offer, unit_bytes, &lender.process);
+      Result<std::unique_ptr<WindowMemory>> window = open_window(offer, part_bytes, &lender.process);
       if (window.ok()) {
         lender.window = std::move(window.value());
         deals[static_cast<size_t>(rank)].shared = 1;
@@ -306,10 +308,13 @@ Result<std::unique_ptr<Servers>> MpiJob::assemble(const Options& options, size_t
     far.push_back(offer.on_root_host == 0);
     lenders.push_back(std::move(lender));
   }
-  if (status.ok() && options.replicas > 1 && size_ < 3 && size_ > 1)
-    status = Status::error(EINVAL,
-                           "--replicas 2 needs two memory servers, but the job has one: start it with "
-                           "at least 3 ranks");
+  const auto servers = static_cast<uint32_t>(size_ - 1);
+  if (status.ok() && servers > 0 && servers < redundancy.copies)
+    status = Status::error(EINVAL, too_few(redundancy, "memory servers", "the job has", servers) +
+                                       ": start it with at least " + std::to_string(redundancy.copies + 1) +
+                                       " ranks");
+  Result<std::unique_ptr<ReedSolomon>> code = ReedSolomon::load_for(redundancy);
+  if (status.ok()) status = code.status();
   if (!status.ok())
     for (Deal& deal : deals) deal.end = 1;
   Deal deal;
@@ -320,10 +325,11 @@ Result<std::unique_ptr<Servers>> MpiJob::assemble(const Options& options, size_t
   if (!status.ok()) return status;
   auto courier = std::make_unique<MpiCourier>(
       comm_, std::move(names),
-      MpiCourier::Options{unit_bytes, options.compress == Compress::lz4, crowded_, options.timeout_s,
-                          options.replicas > 1, std::move(far)});
-  return std::unique_ptr<Servers>(std::make_unique<ClusterStore>(
-      std::move(lenders), std::move(courier), unit_bytes, options.fill, options.replicas, options.threads));
+      MpiCourier::Options{part_bytes, options.compress == Compress::lz4, crowded_, options.timeout_s,
+                          redundancy.survives_a_loss(), std::move(far)});
+  return std::unique_ptr<Servers>(std::make_unique<ClusterStore>(std::move(lenders), std::move(courier),
+                                                                 unit_bytes, options.fill, redundancy,
+                                                                 std::move(code.value()), options.threads));
 }
 
 Result<int> MpiJob::serve() {
@@ -343,7 +349,7 @@ Result<int> MpiJob::serve() {
   std::string why;
   status = share_out(wanted, &bytes);
   if (!status.ok()) return status;
-  bytes -= bytes % plan.unit_bytes;
+  bytes -= bytes % std::max<uint64_t>(plan.unit_bytes, os::kPageSize);
 
   Loan loan;
   const Status made = make_loan(bytes, plan.share != 0 && on_root_host_, plan.packed == 0, &loan, &why);

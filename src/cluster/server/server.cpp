@@ -232,11 +232,14 @@ void Server::release(const Header& header) {
   if (memory_.packed) memset(lengths_ + header.slot, 0, header.units * sizeof(uint32_t));
 }
 
+// Whole pages of the system; a unit may be less than one.
 void Server::give_back(size_t offset, size_t bytes) {
+  const size_t begin = os::page_ceil(offset), end = os::page_floor(offset + bytes);
+  if (begin >= end) return;
   if (memory_.file >= 0)
-    os::punch_hole(memory_.file, offset, bytes);
+    os::punch_hole(memory_.file, begin, end - begin);
   else
-    os::discard(memory_.at + offset, bytes);
+    os::discard(memory_.at + begin, end - begin);
 }
 
 Status Server::close() {

@@ -124,6 +124,32 @@ void read_lenders(Reader* reader, Options* options) {
   }
 }
 
+// K+M, after the way in which others write such codes.
+bool parse_code(const std::string& text, Redundancy* code) {
+  const size_t plus = text.find('+');
+  uint64_t needed = 0, more = 0;
+  if (plus == std::string::npos || !parse_count(text.substr(0, plus), &needed) ||
+      !parse_count(text.substr(plus + 1), &more))
+    return false;
+  if ((needed != 2 && needed != 4 && needed != 8) || more < 1 || more > Redundancy::kMostCopies - needed)
+    return false;
+  *code = {static_cast<uint32_t>(needed + more), static_cast<uint32_t>(needed)};
+  return code->copies - code->needed <= 4;
+}
+
+void read_redundancy(Reader* reader, Options* options) {
+  uint64_t replicas = 1;
+  reader->count("replicas", 1, 2, &replicas);
+  options->redundancy.copies = static_cast<uint32_t>(replicas);
+  const Given* g = reader->given("erasure-code");
+  if (g == nullptr || g->text == "none") return;
+  if (!parse_code(g->text, &options->redundancy))
+    return reader->refuse(*g, "none, or K+M: K parts of each page, 2, 4 or 8, and 1 to 4 more, as in 4+2");
+  if (replicas > 1) reader->refuse(*g, "none beside --replicas 2: either copies of pages or parts of them");
+  if (options->compress != Compress::none)
+    reader->refuse(*g, "none beside --compress: parts of pages are not compressed");
+}
+
 void read_page_size(Reader* reader, Options* options) {
   uint64_t page = 0;
   reader->bytes_or("auto", "page-size", &page);
@@ -149,14 +175,12 @@ Result<Options> make_options(const Values& values) {
   reader.choice("prefetch", &options.pager.prefetch);
   reader.choice("copies", &options.pager.copies);
   reader.choice("faults", &options.pager.faults);
-  uint64_t replicas = 1;
-  reader.count("replicas", 1, 2, &replicas);
-  options.replicas = static_cast<uint32_t>(replicas);
   uint64_t threads = 1;
   reader.count("threads", 1, 64, &threads);
   options.threads = static_cast<uint32_t>(threads);
   reader.choice("fill", &options.fill);
   reader.choice("compress", &options.compress);
+  read_redundancy(&reader, &options);
   reader.flag("checksum", &options.checksum);
   reader.choice("window", &options.window);
   reader.count("timeout", 0, 1'000'000, &options.timeout_s);

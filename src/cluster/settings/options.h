@@ -12,6 +12,7 @@
 #include "base/settings.h"
 #include "base/status.h"
 #include "cluster/settings/memory_sizes.h"
+#include "cluster/transport/redundancy.h"
 #include "cluster/transport/slot_map.h"
 #include "os/net/sockets.h"
 #include "pager/pager.h"
@@ -30,7 +31,7 @@ struct Options {
   uint64_t store_bytes = 0;           // there; 0: automatic
   uint64_t compressed_cache = 0;      // bytes; 0: none
   Fill fill = Fill::rank;
-  uint32_t replicas = 1;
+  Redundancy redundancy;
   uint32_t threads = 1;  // that copy
   Compress compress = Compress::none;
   bool checksum = false;

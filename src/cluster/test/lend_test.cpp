@@ -100,8 +100,9 @@ Result<std::unique_ptr<ClusterStore>> borrow(const std::vector<os::HostPort>& le
     lender.slots = bytes[i] / kUnit;
     all.push_back(std::move(lender));
   }
-  return std::make_unique<ClusterStore>(std::move(all), std::move(courier.value()), kUnit, fill,
-                                        options.keeps_on ? 2 : 1);
+  const Redundancy redundancy = {options.keeps_on ? 2u : 1u, 1};
+  return std::make_unique<ClusterStore>(std::move(all), std::move(courier.value()), kUnit, fill, redundancy,
+                                        nullptr);
 }
 
 // Until all of so many transfers are over. False: an error.

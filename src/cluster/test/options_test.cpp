@@ -46,7 +46,7 @@ TEST_F(OptionsTest, DefaultsAreTheTables) {
   EXPECT_EQ(o.pager.local_bytes, 0u);
   EXPECT_EQ(o.pager.page_bytes, 0u);
   EXPECT_EQ(o.pager.protocol, pager::Protocol::ahead);
-  EXPECT_EQ(o.replicas, 1u);
+  EXPECT_EQ(o.redundancy.copies, 1u);
   EXPECT_EQ(o.timeout_s, 60u);
   EXPECT_FALSE(o.stats);
   // What the table says is the default is what an empty command line gives.
@@ -66,7 +66,8 @@ TEST_F(OptionsTest, DefaultsAreTheTables) {
   EXPECT_EQ(t.pager.faults, o.pager.faults);
   EXPECT_EQ(t.memory, o.memory);
   EXPECT_EQ(t.fill, o.fill);
-  EXPECT_EQ(t.replicas, o.replicas);
+  EXPECT_EQ(t.redundancy.copies, o.redundancy.copies);
+  EXPECT_EQ(t.redundancy.needed, o.redundancy.needed);
   EXPECT_EQ(t.compress, o.compress);
   EXPECT_EQ(t.checksum, o.checksum);
   EXPECT_EQ(t.window, o.window);
@@ -132,6 +133,10 @@ TEST_F(OptionsTest, WrongValuesAreNamedWithTheirPlace) {
   refused({"--local", "0"}, {"--local"});
   refused({"--protocol", "as3"}, {"--protocol", "as3", "ahead|cs|cross|as1|as2"});
   refused({"--replicas", "3"}, {"--replicas", "1 to 2"});
+  for (const char* code : {"4", "4+", "+2", "3+1", "4+0", "4+5", "8+2x", "4+2+1", "16+2", "-4+2"})
+    refused({"--erasure-code", code}, {"--erasure-code", "K+M", code});
+  refused({"--erasure-code", "4+2", "--replicas", "2"}, {"--erasure-code", "--replicas 2"});
+  refused({"--erasure-code", "4+2", "--compress", "lz4"}, {"--erasure-code", "--compress"});
   refused({"--pagesize", "4096"}, {"--pagesize", "--help"});
   refused({"stray"}, {"stray"});
   setenv("TASUKI_DLM_FILL", "odd", 1);

@@ -23,6 +23,7 @@ class ChecksumStore final : public pager::Store {
   uint64_t slots() const override { return inner_->slots(); }
   uint64_t reserved() const override { return inner_->reserved(); }
   Status reserve(uint64_t slots) override { return inner_->reserve(slots); }
+  void freeze(bool frozen) override { inner_->freeze(frozen); }
   uint64_t part_end(pager::Slot slot) const override { return inner_->part_end(slot); }
   uint64_t run_limit(pager::Slot slot) const override { return inner_->run_limit(slot); }
   Status get(pager::Slot slot, uint32_t units, std::byte* to, pager::Ticket ticket) override;

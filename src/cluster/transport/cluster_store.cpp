@@ -6,12 +6,14 @@
 #include "base/bytes.h"
 #include "cluster/transport/idle.h"
 #include "os/files/streams.h"
+#include "os/memory/mapping.h"
 
 namespace tasuki::cluster {
 namespace {
 
 constexpr size_t kLongestMessage = size_t{64} << 20;  // well below the 2 GiB that an int counts
 constexpr size_t kTurnBytes = size_t{1} << 20;        // servers take turns after this much
+constexpr size_t kBuffersKept = 16;
 
 std::vector<uint64_t> capacities(const std::vector<Lender>& lenders) {
   std::vector<uint64_t> slots;
@@ -22,15 +24,20 @@ std::vector<uint64_t> capacities(const std::vector<Lender>& lenders) {
 }  // namespace
 
 ClusterStore::ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier> courier, size_t unit_bytes,
-                           Fill fill, uint32_t copies, uint32_t threads)
+                           Fill fill, Redundancy redundancy, std::unique_ptr<ReedSolomon> code,
+                           uint32_t threads)
     : lenders_(std::move(lenders)),
       courier_(std::move(courier)),
       unit_(unit_bytes),
-      places_(capacities(lenders_), fill, copies, kTurnBytes / unit_bytes),
-      direct_(
-          std::all_of(lenders_.begin(), lenders_.end(), [](const Lender& l) { return l.window != nullptr; })),
+      part_(redundancy.part(unit_bytes)),
+      parts_(code == nullptr ? nullptr : std::make_unique<PageParts>(std::move(code), unit_bytes)),
+      places_(capacities(lenders_), fill, redundancy, kTurnBytes / unit_bytes),
+      direct_(parts_ == nullptr && std::all_of(lenders_.begin(), lenders_.end(),
+                                               [](const Lender& l) { return l.window != nullptr; })),
       team_(threads) {
-  if (!direct_) restorer_ = std::make_unique<Restorer>(&places_, courier_.get(), &lenders_, &team_, unit_);
+  if (!direct_)
+    restorer_ = std::make_unique<Restorer>(&places_, courier_.get(), &lenders_, &team_, unit_,
+                                           parts_ == nullptr ? nullptr : &parts_->code());
 }
 
 Status ClusterStore::reserve(uint64_t slots) {
@@ -59,6 +66,11 @@ std::string ClusterStore::describe(pager::Slot slot) const {
 void ClusterStore::finish(uint32_t move) {
   const Move& m = moves_[move];
   if (--moves_[move].left > 0) return;
+  if (m.failed) return again_.push_back(move);
+  if (m.buffer != kNone) {
+    if (m.to != nullptr) parts_->join(m.to, m.units, m.have, buffers_[m.buffer].data());
+    give_buffer(m.buffer);
+  }
   moves_.leave(move);
   if (m.whole != kNone) return finish(m.whole);
   done_.push_back(m.ticket);
@@ -80,15 +92,40 @@ const Lender* ClusterStore::holder(pager::Slot slot, Places::Place* place) const
   return found;
 }
 
+bool ClusterStore::is_gone(pager::Slot slot) const {
+  uint32_t count = 0;
+  for (uint32_t copy = 0; copy < places_.copies(); copy++)
+    count += there(places_.find(slot, copy).server) ? 1 : 0;
+  return count < places_.needed();
+}
+
+uint32_t ClusterStore::take_buffer(size_t bytes) {
+  if (free_buffers_.empty()) {
+    free_buffers_.push_back(static_cast<uint32_t>(buffers_.size()));
+    buffers_.emplace_back();
+  }
+  const uint32_t number = free_buffers_.back();
+  free_buffers_.pop_back();
+  if (buffers_[number].size() < bytes) buffers_[number].resize(bytes);
+  return number;
+}
+
+void ClusterStore::give_buffer(uint32_t number) {
+  if (free_buffers_.size() >= kBuffersKept) buffers_[number] = {};
+  free_buffers_.push_back(number);
+}
+
 Status ClusterStore::lost_for_good(pager::Slot slot) const {
   std::string text;
   for (uint32_t copy = 0; copy < places_.copies(); copy++) {
     const uint32_t server = places_.find(slot, copy).server;
     if (server == lenders_.size()) continue;  // there was no room for this copy
-    text += (text.empty() ? "memory server " : ", and its copy: memory server ") + lenders_[server].name +
-            courier_->fate(server);
+    if (parts_ != nullptr && there(server)) continue;
+    const char* const next =
+        parts_ != nullptr ? ", and other parts: memory server " : ", and its copy: memory server ";
+    text += (text.empty() ? "memory server " : next) + lenders_[server].name + courier_->fate(server);
   }
-  return Status::error(EIO, text);
+  return Status::error(EIO, text.empty() ? "no memory server that is left has room for it" : text);
 }
 
 // Starts a move by start(move, 0). Slots that followed each other when it was asked for may not any more:
@@ -118,6 +155,7 @@ Status ClusterStore::fetch(uint32_t move) {
 }
 
 Status ClusterStore::fetch_part(uint32_t move) {
+  if (parts_ != nullptr) return fetch_parts(move);
   const Move m = moves_[move];
   Places::Place place;
   const Lender* lender = holder(m.slot, &place);
@@ -126,6 +164,43 @@ Status ClusterStore::fetch_part(uint32_t move) {
   if (lender->window == nullptr) return courier_->get(place.server, place.slot, m.units, m.to, move);
   lender->window->get(place.slot, m.units, m.to, &team_);
   finish(move);
+  return {};
+}
+
+// A bit for each, as many as are needed: the page's own first, of which nothing has to be computed. 0: too
+// few are left.
+uint32_t ClusterStore::parts_to_get(pager::Slot slot, uint32_t but) const {
+  uint32_t have = 0, count = 0;
+  for (uint32_t part = 0; part < places_.copies() && count < places_.needed(); part++) {
+    if ((but >> part & 1) != 0 || !there(places_.find(slot, part).server)) continue;
+    have |= 1u << part;
+    count++;
+  }
+  return count < places_.needed() ? 0 : have;
+}
+
+Status ClusterStore::fetch_parts(uint32_t move) {
+  Move& m = moves_[move];
+  m.have = parts_to_get(m.slot);
+  if (m.have == 0) return lost_for_good(m.slot);
+  m.buffer = take_buffer(parts_->bytes_to_join(m.units, m.have));
+  m.left = places_.needed();
+  std::byte* to[Redundancy::kMostCopies];
+  parts_->lay_out(m.to, m.units, m.have, buffers_[m.buffer].data(), to);
+  const Move now = m;  // it is over when the last part is here
+  for (uint32_t part = 0; part < places_.copies(); part++) {
+    if ((now.have >> part & 1) == 0) continue;
+    const Places::Place place = places_.find(now.slot, part);
+    Lender& lender = lenders_[place.server];
+    lender.bytes_in += now.units * part_;
+    if (lender.window != nullptr) {
+      lender.window->get(place.slot, now.units, to[part], &team_);
+      finish(move);
+    } else {
+      const Status status = courier_->get(place.server, place.slot, now.units, to[part], move);
+      if (!status.ok()) return status;
+    }
+  }
   return {};
 }
 
@@ -151,23 +226,29 @@ Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from
 // To all who have the slots.
 Status ClusterStore::send_part(uint32_t move, const std::byte* from) {
   const Move m = moves_[move];
-  Places::Place place;
-  if (holder(m.slot, &place) == nullptr) return lost_for_good(m.slot);
+  if (is_gone(m.slot)) return lost_for_good(m.slot);
+  const std::byte* copies[Redundancy::kMostCopies];
+  std::fill_n(copies, places_.copies(), from);
+  if (parts_ != nullptr) {
+    const uint32_t buffer = take_buffer(parts_->bytes_to_cut(m.units));
+    parts_->cut(from, m.units, buffers_[buffer].data(), copies);
+    moves_[move].buffer = buffer;
+  }
   moves_[move].left = places_.copies();
   for (uint32_t copy = 0; copy < places_.copies(); copy++) {
-    place = places_.find(m.slot, copy);
+    const Places::Place place = places_.find(m.slot, copy);
     if (!there(place.server)) {
       finish(move);
       continue;
     }
     Lender& lender = lenders_[place.server];
-    lender.bytes_out += m.units * unit_;
+    lender.bytes_out += m.units * part_;
     Status status;
     if (lender.window != nullptr) {
-      status = lender.window->put(place.slot, m.units, from, &team_);
+      status = lender.window->put(place.slot, m.units, copies[copy], &team_);
       if (status.ok()) finish(move);
     } else {
-      status = courier_->put(place.server, place.slot, m.units, from, move);
+      status = courier_->put(place.server, place.slot, m.units, copies[copy], move);
     }
     if (!status.ok()) return status;
   }
@@ -198,7 +279,31 @@ const std::byte* ClusterStore::read_in_place(pager::Slot slot, uint32_t units) {
   return lenders_[place.server].window->at(place.slot);
 }
 
+// A handler of the child may have been called on a small stack, and where malloc was interrupted.
+bool ClusterStore::read_parts_aside(pager::Slot slot, uint32_t units, std::byte* to) const {
+  for (uint32_t bad = 0;;) {
+    const uint32_t have = parts_to_get(slot, bad);
+    if (have == 0) return false;
+    const size_t bytes = os::page_ceil(parts_->bytes_to_join(units, have));
+    std::byte* const buffer = bytes == 0 ? nullptr : static_cast<std::byte*>(os::map_memory(bytes));
+    if (bytes > 0 && buffer == nullptr) return false;
+    std::byte* at[Redundancy::kMostCopies];
+    parts_->lay_out(to, units, have, buffer, at);
+    bool all = true;
+    for (uint32_t part = 0; part < places_.copies() && all; part++) {
+      if ((have >> part & 1) == 0) continue;
+      const Places::Place place = places_.find(slot, part);
+      all = courier_->read_aside(place.server, place.slot, units, at[part]);
+      if (!all) bad |= 1u << part;
+    }
+    if (all) parts_->join(to, units, have, buffer);
+    if (buffer != nullptr) os::unmap(buffer, bytes);
+    if (all) return true;
+  }
+}
+
 bool ClusterStore::read_aside(pager::Slot slot, uint32_t units, std::byte* to) const {
+  if (parts_ != nullptr) return read_parts_aside(slot, units, to);
   if (!direct_) {
     for (uint32_t copy = 0; copy < places_.copies(); copy++) {
       const Places::Place place = places_.find(slot, copy);
@@ -299,17 +404,27 @@ Status ClusterStore::ask_servers() {
       restorer_->lost();
       continue;
     }
-    const uint32_t move = static_cast<uint32_t>(lost_[i]);
-    const Move m = moves_[move];
-    Places::Place place;
-    if (m.to != nullptr)
-      status = fetch(move);
-    else if (holder(m.slot, &place) == nullptr)
-      status = lost_for_good(m.slot);
-    else
-      finish(move);  // the other copy has it, or will
+    status = lose(static_cast<uint32_t>(lost_[i]));
+  }
+  while (!again_.empty() && status.ok()) {
+    Move& m = moves_[again_.back()];
+    give_buffer(m.buffer);
+    m = {m.ticket, 1, m.slot, m.units, m.to, m.whole};
+    const uint32_t move = again_.back();
+    again_.pop_back();
+    status = fetch(move);
   }
   return status;
+}
+
+// One of its transfers is lost, with its server.
+Status ClusterStore::lose(uint32_t move) {
+  Move& m = moves_[move];
+  if (m.to != nullptr && parts_ == nullptr) return fetch(move);
+  if (m.to == nullptr && is_gone(m.slot)) return lost_for_good(m.slot);
+  m.failed = m.to != nullptr;
+  finish(move);  // of a put: others have it, or will
+  return {};
 }
 
 Status ClusterStore::note_changes() {
@@ -321,7 +436,7 @@ Status ClusterStore::note_changes() {
   }
   decide_who_leaves();
   restorer_->begin();
-  const uint64_t gone = places_.copies() == 1 ? restorer_->first_without_copy() : slots();
+  const uint64_t gone = places_.copies() == 1 ? restorer_->first_gone() : slots();
   return gone < slots() ? lost_for_good(gone) : Status();
 }
 

@@ -3,6 +3,9 @@
 // A server that is lost is gone with what it kept, except where its memory is a window: that stays as long as
 // rank 0 has it mapped. With two copies of each slot the program goes on with the other one, and the lost one
 // is made again (restorer.h). A server that asks to leave may, as soon as the others have what it had.
+//
+// With an erasure code (page_parts.h) a copy is one part of the slot, and a transfer is one with as many
+// servers as there are parts, or as are needed.
 #pragma once
 
 #include <memory>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "cluster/transport/courier.h"
+#include "cluster/transport/page_parts.h"
 #include "cluster/transport/places.h"
 #include "cluster/transport/ranges.h"
 #include "cluster/transport/restorer.h"
@@ -21,12 +25,13 @@ namespace tasuki::cluster {
 
 class ClusterStore final : public Servers {
  public:
-  // `copies`: of every slot, on different servers. lenders[i] is the courier's server i.
+  // `code`: if the redundancy is a coded one. lenders[i] is the courier's server i; both count in parts.
   // `threads` copy from and to windows.
   ClusterStore(std::vector<Lender> lenders, std::unique_ptr<Courier> courier, size_t unit_bytes, Fill fill,
-               uint32_t copies, uint32_t threads = 1);
+               Redundancy redundancy, std::unique_ptr<ReedSolomon> code, uint32_t threads = 1);
 
   size_t unit_bytes() const override { return unit_; }
+  size_t part_bytes() const override { return part_; }
   uint64_t slots() const override { return places_.slots(); }
   // Those from servers that may leave count as held for the program only as far as it needs them.
   uint64_t reserved() const override { return restorer_ ? places_.promised() : slots(); }
@@ -40,6 +45,7 @@ class ClusterStore final : public Servers {
   // Of windows, which a child has as well, and by couriers that can.
   bool read_aside(pager::Slot slot, uint32_t units, std::byte* to) const override;
   bool can_read_aside() const override { return direct_ || courier_->can_read_aside(); }
+  void freeze(bool frozen) override { places_.freeze(frozen); }
   Status copy_left() override;
   // Memory that was released is given back when it is more than kKeptBytes: a slot that is soon used again
   // costs nothing then.
@@ -65,7 +71,7 @@ class ClusterStore final : public Servers {
   static constexpr uint32_t kCallsBetweenLooks = 1024;
   static constexpr uint32_t kNone = UINT32_MAX;
   // A put that goes to two servers is complete when both are; a get that is lost is made again. Where slots
-  // do not follow each other at their servers any more, a move consists of parts.
+  // do not follow each other at their servers any more, a move consists of others.
   struct Move {
     pager::Ticket ticket;
     uint32_t left;  // 0: over
@@ -73,6 +79,9 @@ class ClusterStore final : public Servers {
     uint32_t units;
     std::byte* to;  // nullptr: a put
     uint32_t whole = kNone;
+    uint32_t buffer = kNone;  // of one with an erasure code
+    uint32_t have = 0;        // the parts that it gets
+    bool failed = false;      // one of them was lost: it is made again
   };
   struct Held {
     pager::Slot slot;
@@ -92,11 +101,18 @@ class ClusterStore final : public Servers {
     return server < lenders_.size() && (lenders_[server].window != nullptr || courier_->alive(server));
   }
   const Lender* holder(pager::Slot slot, Places::Place* place) const;
+  bool is_gone(pager::Slot slot) const;
   template <class Start>
   Status in_parts(uint32_t move, Start start);
   Status fetch(uint32_t move);
   Status fetch_part(uint32_t move);
+  uint32_t parts_to_get(pager::Slot slot, uint32_t but = 0) const;
+  Status fetch_parts(uint32_t move);
   Status send_part(uint32_t move, const std::byte* from);
+  Status lose(uint32_t move);
+  bool read_parts_aside(pager::Slot slot, uint32_t units, std::byte* to) const;
+  uint32_t take_buffer(size_t bytes);
+  void give_buffer(uint32_t number);
   bool moving(const Places::Segment& segment, bool puts_only) const;
   Status note_changes();
   void decide_who_leaves();
@@ -108,13 +124,17 @@ class ClusterStore final : public Servers {
 
   std::vector<Lender> lenders_;
   std::unique_ptr<Courier> courier_;
-  size_t unit_;
+  size_t unit_, part_;                // bytes of a slot, and of a copy of it
+  std::unique_ptr<PageParts> parts_;  // none: a copy is the whole
   Places places_;
   bool direct_;  // no server is asked by message
   CopyTeam team_;
   Ranges released_;  // not given back yet
   pager::Numbered<Move> moves_;
-  uint64_t under_way_ = 0;  // moves that somebody asked for
+  pager::OwnVector<pager::OwnVector<std::byte>> buffers_;
+  pager::OwnVector<uint32_t> free_buffers_;
+  pager::OwnVector<uint32_t> again_;  // moves that failed
+  uint64_t under_way_ = 0;            // moves that somebody asked for
   pager::Tickets done_;
   pager::LeftCopies left_;
   std::unique_ptr<Restorer> restorer_;  // none if direct_

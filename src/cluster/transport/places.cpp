@@ -4,9 +4,10 @@
 
 namespace tasuki::cluster {
 
-Places::Places(const std::vector<uint64_t>& capacities, Fill fill, uint32_t copies, uint64_t block)
-    : map_(capacities, fill, copies, block),
+Places::Places(const std::vector<uint64_t>& capacities, Fill fill, Redundancy redundancy, uint64_t block)
+    : map_(capacities, fill, redundancy.copies, block),
       capacities_(capacities),
+      needed_(redundancy.needed),
       block_(std::max<uint64_t>(block, 1)),
       lost_(capacities.size() + 1, false),
       leaves_(capacities.size() + 1, false),
@@ -15,79 +16,81 @@ Places::Places(const std::vector<uint64_t>& capacities, Fill fill, uint32_t copi
 }
 
 size_t Places::segment_of(uint64_t slot) const {
-  const auto after = std::upper_bound(table_.begin(), table_.end(), slot,
-                                      [](uint64_t s, const Entry& entry) { return s < entry.begin; });
-  return static_cast<size_t>(after - table_.begin()) - 1;
+  const auto after = std::upper_bound(begin_.begin(), begin_.end(), slot);
+  return static_cast<size_t>(after - begin_.begin()) - 1;
 }
 
 Places::Segment Places::segment(size_t index) const {
-  return {table_[index].begin, index + 1 < table_.size() ? table_[index + 1].begin : slots()};
+  return {begin_[index], index + 1 < segments() ? begin_[index + 1] : slots()};
 }
 
 Places::Place Places::find(uint64_t slot, uint32_t copy) const {
-  if (table_.empty()) return map_.find(slot, copy);
+  if (segments() == 0) return map_.find(slot, copy);
   const size_t index = segment_of(slot);
-  const Entry& entry = table_[index];
-  return {entry.server[copy], entry.at[copy] + slot - entry.begin, segment(index).end - slot};
+  const Copy& here = entry(index)[copy];
+  return {here.server, here.at + slot - begin_[index], segment(index).end - slot};
 }
 
 uint64_t Places::run_limit(uint64_t slot) const {
-  return table_.empty() ? map_.run_limit(slot) : segment(segment_of(slot)).end - slot;
+  return segments() == 0 ? map_.run_limit(slot) : segment(segment_of(slot)).end - slot;
 }
 
 void Places::make_table() {
   for (const uint64_t capacity : capacities_) {
     free_.emplace_back();
+    spare_.emplace_back();
     if (capacity > 0) free_.back().insert(0, capacity);
   }
   for (uint64_t slot = 0; slot < slots();) {
     const uint64_t units = std::min(map_.run_limit(slot), block_);
-    Entry entry = {slot, {}, {}};
+    begin_.push_back(slot);
     for (uint32_t copy = 0; copy < copies(); copy++) {
       const Place place = map_.find(slot, copy);
-      entry.server[copy] = place.server;
-      entry.at[copy] = place.slot;
+      table_.push_back({place.slot, place.server});
       free_[place.server].erase(place.slot, place.slot + units);
     }
-    table_.push_back(entry);
     slot += units;
   }
 }
 
 void Places::lose(uint32_t server) {
-  if (table_.empty()) make_table();
+  if (segments() == 0) make_table();
   lost_[server] = true;
-  unused_ = table_.size();
+  look_again();
 }
 
 void Places::leave(uint32_t server) {
-  if (table_.empty()) make_table();
+  if (segments() == 0) make_table();
   leaves_[server] = true;
-  unused_ = table_.size();
+  look_again();
 }
 
 void Places::stay(uint32_t server) {
   leaves_[server] = false;
-  unused_ = table_.size();
+  look_again();
+}
+
+void Places::look_again() {
+  unused_ = segments();
+  for (Ranges& spare : spare_) spare = {};
 }
 
 bool Places::promise(uint64_t slots, const SlotSet& used) {
   const uint64_t before = promised_;
   promised_ = slots;
-  if (slots < before) unused_ = table_.size();
-  if (table_.empty() || slots <= before) return true;
-  for (size_t index = segment_of(before); index < table_.size() && promised(index); index++) {
-    Place place;
-    if (staying_copies(index) > 0 || index == held_) continue;
-    if (copy_left(index) < copies() && !used.first_in(segment(index).begin, segment(index).end).empty())
-      continue;  // it is moved, as soon as it can be
-    if (take(index, used, &place)) {
-      move_in(index, place);
-    } else if (copy_left(index) == copies()) {  // nor at a server that leaves, which stays then
-      if (!take_of_leaving(index, &place)) {
-        promised_ = before;
-        unused_ = table_.size();
-        return false;
+  if (slots < before) look_again();
+  if (segments() == 0 || slots <= before) return true;
+  for (size_t index = segment_of(before); index < segments() && promised(index); index++) {
+    if (!is_idle(index, used)) continue;  // it is moved, as soon as it can be, or lost
+    while (staying_copies(index) < needed_) {
+      Place place;
+      if (!take(index, used, &place)) {
+        if (!gone(index)) break;
+        if (!take_of_leaving(index, &place)) {  // nor at a server that leaves, which stays then
+          promised_ = before;
+          look_again();
+          return false;
+        }
       }
       move_in(index, place);
     }
@@ -95,21 +98,30 @@ bool Places::promise(uint64_t slots, const SlotSet& used) {
   return true;
 }
 
-uint32_t Places::staying_copies(size_t index) const {
+bool Places::is_idle(size_t index, const SlotSet& used) const {
+  return index != held_ && used.first_in(segment(index).begin, segment(index).end).empty();
+}
+
+void Places::hold(size_t index) {
+  if (held_ != nothing()) idle_.insert(held_, held_ + 1);  // it may have been released meanwhile
+  held_ = index;
+}
+
+uint32_t Places::copies_left(size_t index) const {
   uint32_t count = 0;
-  for (uint32_t copy = 0; copy < copies(); copy++) count += stays(table_[index], copy) ? 1 : 0;
+  for (uint32_t copy = 0; copy < copies(); copy++) count += has(index, copy) ? 1 : 0;
   return count;
 }
 
-uint32_t Places::copy_left(size_t index) const {
-  uint32_t copy = 0;
-  while (copy < copies() && is_lost(table_[index], copy)) copy++;
-  return copy;
+uint32_t Places::staying_copies(size_t index) const {
+  uint32_t count = 0;
+  for (uint32_t copy = 0; copy < copies(); copy++) count += stays(index, copy) ? 1 : 0;
+  return count;
 }
 
 uint32_t Places::copy_lost(size_t index) const {
   uint32_t copy = 0;
-  while (copy < copies() && !is_lost(table_[index], copy)) copy++;
+  while (copy < copies() && has(index, copy)) copy++;
   return copy;
 }
 
@@ -117,24 +129,28 @@ uint32_t Places::copy_to_place(size_t index) const {
   uint32_t copy = copy_lost(index);
   if (copy < copies()) return copy;
   copy = 0;
-  while (copy < copies() && stays(table_[index], copy)) copy++;
+  while (copy < copies() && stays(index, copy)) copy++;
   return copy;
+}
+
+bool Places::has_copy_at(size_t index, uint32_t server) const {
+  return copy_at(index, server) < copies();
 }
 
 uint64_t Places::slots_at(uint32_t server) const {
   uint64_t slots = 0;
-  for (size_t index = 0; index < table_.size(); index++)
-    for (uint32_t copy = 0; copy < copies(); copy++)
-      if (table_[index].server[copy] == server) slots += units_of(index);
+  for (size_t index = 0; index < segments(); index++)
+    if (has_copy_at(index, server)) slots += units_of(index);
   return slots;
 }
 
-// The server with the most room, so that the copies of one server come to all others.
-// `leaving`: or one that leaves.
-bool Places::find_free(uint64_t units, uint32_t besides, Place* place, bool leaving) {
+// The server with the most room of those that have no copy of the segment, so that the copies of one server
+// come to all others. `leaving`: or one that leaves.
+bool Places::find_free(size_t index, Place* place, bool leaving) {
+  const uint64_t units = units_of(index);
   uint64_t most = 0;
   for (uint32_t server = 0; server < free_.size(); server++) {
-    if (server == besides || lost_[server] || (leaves_[server] && !leaving)) continue;
+    if (lost_[server] || (leaves_[server] && !leaving) || has_copy_at(index, server)) continue;
     if (free_[server].size() <= most) continue;
     uint64_t at = 0;
     if (!free_[server].find(units, &at)) continue;
@@ -146,78 +162,112 @@ bool Places::find_free(uint64_t units, uint32_t besides, Place* place, bool leav
   return true;
 }
 
-// What is taken should not be of `besides`. The last slots are the last to be used.
-bool Places::free_one_more(const SlotSet& used, uint32_t besides) {
-  while (unused_ > 0 || !idle_.empty()) {
-    const size_t index = unused_ > 0 ? --unused_ : idle_.pop(1).first;
-    const Segment here = segment(index);
-    const uint32_t staying = staying_copies(index);
-    if (staying == 0 || index == held_ || !used.first_in(here.begin, here.end).empty()) continue;
-    const Entry& entry = table_[index];
-    if (!promised(index)) {
-      for (uint32_t copy = 0; copy < copies(); copy++)
-        if (stays(entry, copy)) give_up(index, copy);
-      return true;
-    }
-    if (staying < copies() || copies() == 1) continue;
-    // Of the two, that of the server with less room.
-    const auto room = [&](uint32_t copy) {
-      return entry.server[copy] == besides ? UINT64_MAX : free_[entry.server[copy]].size();
-    };
-    give_up(index, room(0) <= room(1) ? 0 : 1);
-    return true;
+// Of the servers where something has a place to spare for a copy of this segment, the one with the least
+// room.
+uint32_t Places::server_with_spare(size_t index) const {
+  uint32_t found = nowhere();
+  uint64_t least = UINT64_MAX;
+  for (uint32_t server = 0; server < nowhere(); server++) {
+    if (lost_[server] || leaves_[server] || spare_[server].empty() || has_copy_at(index, server)) continue;
+    if (free_[server].size() >= least) continue;
+    least = free_[server].size();
+    found = server;
   }
-  return false;
+  return found;
+}
+
+uint32_t Places::copy_at(size_t index, uint32_t server) const {
+  uint32_t copy = 0;
+  while (copy < copies() && entry(index)[copy].server != server) copy++;
+  return copy;
+}
+
+// Of a segment that is not in use, the copy at that server. False: it needs it, or has none there.
+bool Places::give_up_spare(size_t index, uint32_t server, const SlotSet& used) {
+  if (!is_idle(index, used) || staying_copies(index) <= needed_) return false;
+  const uint32_t copy = copy_at(index, server);
+  if (copy == copies()) return false;
+  give_up(index, copy);
+  return true;
+}
+
+// Of the copies of a segment that stay, the one whose place is of most use for another segment. copies():
+// none is of any.
+uint32_t Places::copy_to_give(size_t index, size_t to) const {
+  uint32_t found = copies();
+  uint64_t least = UINT64_MAX;
+  for (uint32_t copy = 0; copy < copies(); copy++) {
+    const uint32_t server = entry(index)[copy].server;
+    if (!stays(index, copy) || has_copy_at(to, server) || free_[server].size() >= least) continue;
+    least = free_[server].size();
+    found = copy;
+  }
+  return found;
+}
+
+// For a copy of this segment. What may have places to spare is looked at once, the last slots, which are the
+// last to be used, first, and then known by its servers.
+bool Places::free_one_more(const SlotSet& used, size_t index) {
+  for (;;) {
+    if (const uint32_t server = server_with_spare(index); server < nowhere()) {
+      if (give_up_spare(spare_[server].pop(1).first, server, used)) return true;
+      continue;
+    }
+    if (unused_ == 0 && idle_.empty()) return false;
+    const size_t one = unused_ > 0 ? --unused_ : idle_.pop(1).first;
+    const uint32_t staying = staying_copies(one);
+    if (staying == 0 || !is_idle(one, used)) continue;
+    const bool all = !promised(one);
+    for (uint32_t copy = 0; copy < copies(); copy++) {
+      if (!stays(one, copy) || (!all && staying <= needed_)) continue;
+      if (all)
+        give_up(one, copy);
+      else
+        spare_[entry(one)[copy].server].insert(one, one + 1);
+    }
+    if (all) return true;
+  }
 }
 
 bool Places::empty_leaving(size_t index, const SlotSet& used) {
   bool empty = true;
   for (uint32_t copy = 0; copy < copies(); copy++) {
-    if (!leaves_[table_[index].server[copy]] || is_lost(table_[index], copy)) continue;
+    if (!has(index, copy) || stays(index, copy)) continue;
     Place place;
-    const bool needed = promised(index) && staying_copies(index) == 0;
+    const bool needed = promised(index) && staying_copies(index) < needed_;
     if (needed && !take(index, used, &place)) {
       empty = false;
       continue;
     }
     give_up(index, copy);
-    if (needed) put_in(index, copy, place);
+    if (needed) move_in(index, copy, place);
   }
   return empty;
 }
 
 bool Places::take_of_leaving(size_t index, Place* place) {
-  return find_free(units_of(index), nowhere(), place, true);
+  return find_free(index, place, true);
 }
 
 void Places::release(uint64_t slot, uint32_t units, const SlotSet& used) {
-  for (uint64_t at = slot; !table_.empty() && at < slot + units;) {
+  for (uint64_t at = slot; segments() > 0 && at < slot + units;) {
     const size_t index = segment_of(at);
     const Segment here = segment(index);
-    if (index >= unused_ && used.first_in(here.begin, here.end).empty()) idle_.insert(index, index + 1);
     at = here.end;
+    if (index >= unused_ && is_idle(index, used)) idle_.insert(index, index + 1);
   }
 }
 
 bool Places::take(size_t index, const SlotSet& used, Place* place) {
-  uint32_t besides = nowhere();
-  for (uint32_t copy = 0; copy < copies(); copy++)
-    if (stays(table_[index], copy)) besides = table_[index].server[copy];
-  while (!find_free(units_of(index), besides, place))
-    if (!free_one_more(used, besides)) return false;
+  while (!find_free(index, place))
+    if (!free_one_more(used, index)) return false;
   return true;
 }
 
 // What the segment had at a server that leaves is nobody's from now on, should that server stay: transfers
 // may be under way there, and a forked child reads there.
-void Places::move_in(size_t index, const Place& place) {
-  put_in(index, copy_to_place(index), place);
-}
-
-void Places::put_in(size_t index, uint32_t copy, const Place& place) {
-  Entry& entry = table_[index];
-  entry.server[copy] = place.server;
-  entry.at[copy] = place.slot;
+void Places::move_in(size_t index, uint32_t copy, const Place& place) {
+  entry(index)[copy] = {place.slot, place.server};
 }
 
 void Places::give_back(size_t index, const Place& place) {
@@ -225,9 +275,9 @@ void Places::give_back(size_t index, const Place& place) {
 }
 
 void Places::give_up(size_t index, uint32_t copy) {
-  Entry& entry = table_[index];
-  give_back(index, {entry.server[copy], entry.at[copy], 0});
-  entry.server[copy] = nowhere();
+  Copy& here = entry(index)[copy];
+  give_back(index, {here.server, here.at, 0});
+  here.server = nowhere();
 }
 
 }  // namespace tasuki::cluster

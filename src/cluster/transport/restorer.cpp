@@ -9,65 +9,71 @@
 namespace tasuki::cluster {
 
 Restorer::Restorer(Places* places, Courier* courier, std::vector<Lender>* lenders, CopyTeam* team,
-                   size_t unit_bytes)
+                   size_t unit_bytes, const ReedSolomon* code)
     : places_(places),
       courier_(courier),
       lenders_(lenders),
       team_(team),
-      unit_(unit_bytes),
+      code_(code),
+      whole_(unit_bytes),
+      unit_(unit_bytes / places->needed()),
       used_(places->slots()),
       told_stays_(lenders->size(), false) {}
 
-// Slots that had no contents, and do not have two places: those cost no copy now.
+// Slots that had no contents, and do not have all their places: those cost no copy now.
 void Restorer::use(uint64_t slot, uint32_t units, const Moving& moving) {
   bool alone = false;
   for (uint64_t at = slot; places_->segments() > 0 && at < slot + units;) {
     const size_t index = places_->segment_of(at);
     const Places::Segment here = places_->segment(index);
+    const bool fresh = used_.first_in(here.begin, here.end).empty();
+    used_.insert(at, std::min(here.end, slot + units));
     at = here.end;
-    if ((busy() && index == index_) || !used_.first_in(here.begin, here.end).empty()) continue;
+    if ((busy() && index == index_) || !fresh) continue;
     Places::Place place;
     while (places_->copy_to_place(index) < places_->copies() && places_->take(index, used_, &place))
       places_->move_in(index, place);
     const auto fixed = [&](const Places::Segment& s) {
       return (busy() && s.begin == now_.begin) || moving(s);
     };
-    if (places_->copy_left(index) == places_->copies() &&
-        (places_->take_of_leaving(index, &place) || places_->take_from_others(index, used_, fixed, &place)))
+    while (places_->gone(index) && (places_->take_of_leaving(index, &place) ||
+                                    places_->take_from_others(index, used_, fixed, &place)))
       places_->move_in(index, place);
     no_room_ = no_room_ || places_->copy_to_place(index) < places_->copies();
     alone = alone || places_->copy_lost(index) < places_->copies();
   }
   used_.insert(slot, slot + units);
-  if (alone && !told_without_ && next_ == places_->segments()) tell_without(count().one);
+  if (alone && !told_without_ && next_ == places_->segments()) tell_without(count().copies);
 }
 
-Restorer::Copies Restorer::count() const {
-  Copies copies = {};
+Restorer::Lacking Restorer::count() const {
+  Lacking lacking = {};
   for (size_t i = 0; i < places_->segments(); i++) {
     if (places_->copy_lost(i) == places_->copies()) continue;
     const Places::Segment here = places_->segment(i);
     const uint64_t slots = used_.count(here.begin, here.end);
-    (places_->copy_left(i) < places_->copies() ? copies.one : copies.none) += slots;
+    (places_->gone(i) ? lacking.all : lacking.copies) += slots;
   }
-  return copies;
+  return lacking;
 }
 
-uint64_t Restorer::first_without_copy() const {
+uint64_t Restorer::first_gone() const {
   for (size_t i = 0; i < places_->segments(); i++) {
     const Places::Segment here = places_->segment(i);
     const SlotSet::Stretch used = used_.first_in(here.begin, here.end);
-    if (places_->copy_left(i) == places_->copies() && !used.empty()) return used.begin;
+    if (places_->gone(i) && !used.empty()) return used.begin;
   }
   return places_->slots();
 }
 
 // Once for each loss.
-void Restorer::tell_without(uint64_t one) {
-  if (told_without_ || one == 0) return;
+void Restorer::tell_without(uint64_t slots) {
+  if (told_without_ || slots == 0) return;
   told_without_ = true;
-  log(LogLevel::warning, "cluster memory: %s have one copy now: there is no room for another",
-      bytes_text(one * unit_, BytesStyle::rounded).c_str());
+  log(LogLevel::warning, "cluster memory: %s have %s",
+      bytes_text(slots * whole_, BytesStyle::rounded).c_str(),
+      code_ != nullptr ? "less than all their parts now: there is no room for the others"
+                       : "one copy now: there is no room for another");
 }
 
 void Restorer::begin() {
@@ -93,18 +99,19 @@ void Restorer::start_over() {
 // two.
 bool Restorer::next() {
   for (; next_ < places_->segments(); next_++) {
-    if (places_->copy_to_place(next_) == places_->copies() || places_->copy_left(next_) == places_->copies())
-      continue;
+    if (places_->copy_to_place(next_) == places_->copies()) continue;
     const Places::Segment here = places_->segment(next_);
     if (used_.first_in(here.begin, here.end).empty()) {
       if (!places_->empty_leaving(next_, used_)) no_room_ = true;
       continue;
     }
+    if (places_->gone(next_)) continue;
     if (!places_->take(next_, used_, &to_)) {
       no_room_ = true;
       continue;
     }
     index_ = next_;
+    copy_ = places_->copy_to_place(index_);
     places_->hold(index_);
     now_ = here;
     at_ = here.begin;
@@ -118,15 +125,17 @@ void Restorer::report() {
   if (told_) return;
   told_ = true;
   const double seconds = static_cast<double>(os::monotonic_ns() - begin_ns_) / 1e9;
-  const Copies left = count();
+  const Lacking left = count();
   if (moved_ > 0)
     log(LogLevel::warning, "cluster memory: %s were moved to the servers that stay, in %.1f s",
         bytes_text(moved_ * unit_, BytesStyle::rounded).c_str(), seconds);
   if (restored_ > 0)
-    log(LogLevel::warning, "cluster memory: %s were copied from the servers left, in %.1f s: %s",
-        bytes_text(restored_ * unit_, BytesStyle::rounded).c_str(), seconds,
-        left.one + left.none > 0 ? "they have two copies again" : "all of it has two copies again");
-  tell_without(left.one);
+    log(LogLevel::warning, "cluster memory: %s were %s the servers left, in %.1f s: %s %s again",
+        bytes_text(restored_ * unit_, BytesStyle::rounded).c_str(),
+        code_ != nullptr ? "computed from what is at" : "copied from", seconds,
+        left.copies + left.all > 0 ? "they have" : "all of it has",
+        code_ != nullptr ? "all parts" : "two copies");
+  tell_without(left.copies);
   restored_ = moved_ = 0;
   let_leave();
 }
@@ -184,33 +193,62 @@ Status Restorer::read() {
     end_segment(true);
     return {};
   }
-  const uint32_t copy = places_->copy_left(index_);
-  if (copy == places_->copies()) {  // that one is lost, too
+  if (places_->gone(index_)) {  // others were lost meanwhile
     end_segment(false);
     return {};
   }
   at_ = used.begin;
   units_ = static_cast<uint32_t>(used.end - used.begin);
-  buffer_.resize(units_ * unit_);
-  const Places::Place from = places_->find(at_, copy);
-  Lender& lender = (*lenders_)[from.server];
-  lender.bytes_in += units_ * unit_;
-  if (lender.window != nullptr) {
-    lender.window->get(from.slot, units_, buffer_.data(), team_);
-    step_ = Step::write;
-    return {};
+  reads_ = 0;
+  if (places_->has(index_, copy_)) {
+    from_[reads_++] = static_cast<uint8_t>(copy_);
+  } else {
+    for (uint32_t copy = 0; reads_ < places_->needed(); copy++)
+      if (places_->has(index_, copy)) from_[reads_++] = static_cast<uint8_t>(copy);
   }
+  return read_copies();
+}
+
+Status Restorer::read_copies() {
+  const size_t bytes = units_ * unit_;
+  buffer_.resize((reads_ > 1 ? reads_ + 1 : 1) * bytes);  // the result stands behind them
   step_ = Step::reading;
-  return courier_->get(from.server, from.slot, units_, buffer_.data(), kToken);
+  left_ = reads_;
+  failed_ = false;
+  for (uint32_t i = 0; i < reads_; i++) {
+    const Places::Place from = places_->find(at_, from_[i]);
+    std::byte* const to = buffer_.data() + i * bytes;
+    Lender& lender = (*lenders_)[from.server];
+    lender.bytes_in += bytes;
+    if (lender.window == nullptr) {
+      const Status status = courier_->get(from.server, from.slot, units_, to, kToken);
+      if (!status.ok()) return status;
+    } else {
+      lender.window->get(from.slot, units_, to, team_);
+      arrived();
+    }
+  }
+  return {};
+}
+
+void Restorer::compute() {
+  if (reads_ == 1) return;
+  const size_t bytes = units_ * unit_;
+  const std::byte* from[Redundancy::kMostNeeded];
+  for (uint32_t i = 0; i < reads_; i++) from[i] = buffer_.data() + i * bytes;
+  code_->compute(copy_, bytes, from_, from, buffer_.data() + reads_ * bytes);
 }
 
 Status Restorer::write() {
   const uint64_t slot = to_.slot + at_ - now_.begin;
   Lender& lender = (*lenders_)[to_.server];
+  const std::byte* const from = buffer_.data() + (reads_ > 1 ? reads_ * units_ * unit_ : 0);
   lender.bytes_out += units_ * unit_;
   step_ = Step::writing;
-  if (lender.window == nullptr) return courier_->put(to_.server, slot, units_, buffer_.data(), kToken);
-  if (lender.window->put(slot, units_, buffer_.data(), team_).ok()) {
+  left_ = 1;
+  failed_ = false;
+  if (lender.window == nullptr) return courier_->put(to_.server, slot, units_, from, kToken);
+  if (lender.window->put(slot, units_, from, team_).ok()) {
     arrived();
   } else {  // its host has no memory left: one copy has to do
     end_segment(false);
@@ -219,17 +257,18 @@ Status Restorer::write() {
   return {};
 }
 
-void Restorer::arrived() {
+void Restorer::over(bool lost) {
+  failed_ = failed_ || lost;
+  if (--left_ > 0) return;
+  if (failed_) return end_segment(false);  // begin() makes another round
   if (step_ == Step::writing) {
     at_ += units_;
-    (places_->copy_lost(index_) < places_->copies() ? restored_ : moved_) += units_;
+    (places_->has(index_, copy_) ? moved_ : restored_) += units_;
+    step_ = Step::read;
+  } else {
+    compute();
+    step_ = Step::write;
   }
-  step_ = step_ == Step::writing ? Step::read : Step::write;
-}
-
-// One of both servers is: begin() makes another round.
-void Restorer::lost() {
-  end_segment(false);
 }
 
 void Restorer::end_segment(bool whole) {
@@ -237,7 +276,7 @@ void Restorer::end_segment(bool whole) {
   places_->hold(Places::nothing());
   if (places_->lost(to_.server)) return;
   if (whole)
-    places_->move_in(index_, to_);
+    places_->move_in(index_, copy_, to_);
   else
     places_->give_back(index_, to_);
 }

@@ -1,7 +1,7 @@
-// Makes the copies again that a lost server had, and moves what a server has that leaves: segment by
-// segment, from a server that is there to another one, one transfer of at most a segment at a time beside the
-// program's own. Until then a segment is read and written where it is. While it is copied, whoever wants to
-// write it waits (holds()).
+// Makes the copies again that a lost server had (with an erasure code: computes its parts from others), and
+// moves what a server has that leaves: segment by segment, from servers that are there to another one, at
+// most a segment at a time beside the program's own transfers. Until then a segment is read and written
+// where it is. While it is copied, whoever wants to write it waits (holds()).
 //
 // One thread at a time; memory as pager/own_memory.h says.
 #pragma once
@@ -12,6 +12,7 @@
 
 #include "cluster/transport/courier.h"
 #include "cluster/transport/places.h"
+#include "cluster/transport/reed_solomon.h"
 #include "cluster/transport/servers.h"
 #include "cluster/transport/slot_set.h"
 
@@ -21,8 +22,9 @@ class Restorer {
  public:
   static constexpr uint64_t kToken = UINT64_MAX;  // of its transfers
 
-  // All outlive it.
-  Restorer(Places* places, Courier* courier, std::vector<Lender>* lenders, CopyTeam* team, size_t unit_bytes);
+  // All outlive it. `code`: nullptr: a copy is the whole.
+  Restorer(Places* places, Courier* courier, std::vector<Lender>* lenders, CopyTeam* team, size_t unit_bytes,
+           const ReedSolomon* code);
 
   // What slots are in use: told before their puts, and when they are released. `moving`: whether transfers
   // of a segment are under way.
@@ -33,8 +35,8 @@ class Restorer {
     places_->release(slot, units, used_);
   }
   const SlotSet& used() const { return used_; }
-  // Of those in use, the first one whose servers are all lost; slots(): none.
-  uint64_t first_without_copy() const;
+  // Of those in use, the first one of which too many servers are lost; slots(): none.
+  uint64_t first_gone() const;
   // There is room again.
   void try_again();
 
@@ -53,9 +55,9 @@ class Restorer {
 
   // To be called again and again. Of copies that it makes itself, one piece.
   Status go_on(const Moving& writing);
-  // Its transfer is over.
-  void arrived();
-  void lost();
+  // One of its transfers is over.
+  void arrived() { over(false); }
+  void lost() { over(true); }
 
  private:
   enum class Step { none, wait, read, reading, write, writing };
@@ -65,18 +67,22 @@ class Restorer {
   void let_leave();
   void start_over();
   Status read();
+  Status read_copies();
+  void compute();
   Status write();
-  struct Copies {
-    uint64_t one, none;
+  void over(bool lost);
+  struct Lacking {
+    uint64_t copies, all;  // slots that lack copies, and that are gone
   };
-  Copies count() const;
+  Lacking count() const;
   void end_segment(bool whole);
 
   Places* places_;
   Courier* courier_;
   std::vector<Lender>* lenders_;
   CopyTeam* team_;
-  size_t unit_;
+  const ReedSolomon* code_;
+  size_t whole_, unit_;  // bytes of a slot, and of it at one server
   SlotSet used_;
   pager::OwnVector<std::byte> buffer_;
   size_t next_ = 0;  // segments before this one are done
@@ -86,8 +92,13 @@ class Restorer {
   Places::Place to_ = {};
   uint64_t at_ = 0;  // up to here it is copied
   uint32_t units_ = 0;
-  uint64_t restored_ = 0;  // slots
-  uint64_t moved_ = 0;     // of them from servers that leave
+  uint32_t copy_ = 0;             // that it gets
+  ReedSolomon::Parts from_ = {};  // the copies that are read, behind each other in the buffer
+  uint32_t reads_ = 0;            // so many
+  uint32_t left_ = 0;             // transfers under way
+  bool failed_ = false;           // one of them was lost
+  uint64_t restored_ = 0;         // slots
+  uint64_t moved_ = 0;            // of them from servers that leave
   bool told_ = true, told_without_ = false, no_room_ = false;
   bool again_ = false;                 // there was room since this round began
   pager::OwnVector<bool> told_stays_;  // of each server

@@ -23,6 +23,8 @@ struct Lender {
 class Servers : public pager::Store {
  public:
   virtual const std::vector<Lender>& lenders() const = 0;
+  // Of a lender's slot: a page's, or a part's of an erasure code.
+  virtual size_t part_bytes() const { return unit_bytes(); }
 
   // At the end, when nothing is needed any more: lost servers are no error. finish() waits for transfers,
   // goodbye() tells the servers to end.

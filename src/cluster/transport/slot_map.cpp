@@ -13,8 +13,20 @@ constexpr uint64_t kMostBlocks = 1 << 20;  // the table's size stays below 16 Mi
 // How many things fit when each needs places on `copies` different servers.
 uint64_t most(const std::vector<uint64_t>& capacities, uint32_t copies) {
   const uint64_t sum = std::accumulate(capacities.begin(), capacities.end(), uint64_t{0});
-  if (copies == 1 || capacities.empty()) return sum;
-  return std::min(sum / 2, sum - *std::max_element(capacities.begin(), capacities.end()));
+  if (copies == 1) return sum;
+  // A server can have one place of each thing. So `n` things fit if the servers have copies * n places when
+  // no server counts for more than n; and if they fit, fewer do.
+  const auto fit = [&](uint64_t n) {
+    uint64_t places = 0;
+    for (const uint64_t capacity : capacities) places += std::min(capacity, n);
+    return places >= copies * n;
+  };
+  uint64_t least = 0, over = sum / copies + 1;  // the answer is `least` or between
+  while (over - least > 1) {
+    const uint64_t middle = least + (over - least) / 2;
+    (fit(middle) ? least : over) = middle;
+  }
+  return least;
 }
 
 }  // namespace
@@ -53,22 +65,21 @@ void SlotMap::lay_out_by_turns(const std::vector<uint64_t>& capacities) {
         if (left[server] > 0) place(server);
     return;
   }
-  // Always the two with the most room: nothing that could have had two places is left over.
+  // Always those with the most room: nothing that could have had all its places is left over.
   using Entry = std::tuple<uint64_t, uint32_t>;  // room, and the lower rank first
   std::priority_queue<Entry> room;
   const auto enter = [&](uint32_t server) {
     if (left[server] > 0) room.push({left[server], UINT32_MAX - server});
   };
   for (uint32_t server = 0; server < left.size(); server++) enter(server);
-  while (blocks_.size() < 2 * count) {
-    const uint32_t one = UINT32_MAX - std::get<1>(room.top());
-    room.pop();
-    const uint32_t two = UINT32_MAX - std::get<1>(room.top());
-    room.pop();
-    place(one);
-    place(two);
-    enter(one);
-    enter(two);
+  std::vector<uint32_t> chosen(copies_);
+  while (blocks_.size() < copies_ * count) {
+    for (uint32_t& server : chosen) {
+      server = UINT32_MAX - std::get<1>(room.top());
+      room.pop();
+      place(server);
+    }
+    for (const uint32_t server : chosen) enter(server);
   }
 }
 

@@ -1,5 +1,5 @@
-// Which server holds a slot: the slots of the store are the memory of all servers, one after the other or in
-// blocks by turns, once or twice.
+// Which servers hold a slot: the slots of the store are the memory of all servers, one after the other or in
+// blocks by turns, once or several times.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,8 @@ class SlotMap {
     uint64_t run;     // slots from here on that follow each other there
   };
 
-  // `capacities`: slots of each server. `copies`: 1, or 2: then every slot has places on two different
-  // servers, and there are min(sum / 2, sum - largest) slots. `block`: slots that stay together when servers
-  // take turns.
+  // `capacities`: slots of each server. `copies`: every slot has places on so many different servers; there
+  // are as many slots as can have them. `block`: slots that stay together when servers take turns.
   SlotMap(const std::vector<uint64_t>& capacities, Fill fill, uint32_t copies, uint64_t block);
 
   uint64_t slots() const { return slots_; }

@@ -135,6 +135,11 @@ void Slots::split(Slot first, uint64_t count, RunSet* born, RunSet* left) {
   });
 }
 
+void Slots::freeze() {
+  snapshots_.emplace_back();
+  store_->freeze(true);
+}
+
 void Slots::thaw(size_t snapshot) {
   no_more_ = false;
   Snapshot gone = std::move(snapshots_[snapshot]);
@@ -149,6 +154,7 @@ void Slots::thaw(size_t snapshot) {
   }
   while (const uint64_t count = older != nullptr ? gone.born.take(UINT64_MAX, &first) : 0)
     older->born.add(first, count);
+  store_->freeze(any_frozen());
 }
 
 bool Slots::frozen(const Region& region, uint64_t first, uint64_t units) const {

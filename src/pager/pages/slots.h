@@ -32,7 +32,7 @@ class Slots {
 
   // A process is forked that reads what the slots in use have now: they are not put any more, and what is
   // taken from its unit waits, until thaw() of that snapshot. `snapshot`: its number, from the oldest on.
-  void freeze() { snapshots_.emplace_back(); }
+  void freeze();
   void thaw(size_t snapshot);
   bool any_frozen() const { return !snapshots_.empty(); }
   // Has one of these units a slot that must stay as it is?

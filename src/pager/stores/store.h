@@ -57,6 +57,9 @@ class Store {
   // be had. can_read_aside(): the store can do that at all.
   virtual bool read_aside(Slot, uint32_t, std::byte*) const { return false; }
   virtual bool can_read_aside() const { return false; }
+  // Such children live (or none does any more): what is in use stays where it is, for them, unless another
+  // process is lost.
+  virtual void freeze(bool) {}
   // Copies what those two left. The thread that called them, beside all calls of others: whoever has the turn
   // may hear of what is over already.
   virtual Status copy_left() { return {}; }

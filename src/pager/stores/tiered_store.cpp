@@ -23,6 +23,10 @@ Status TieredStore::reserve(uint64_t slots) {
   return last().store->reserve(slots - std::min(slots, last().first));
 }
 
+void TieredStore::freeze(bool frozen) {
+  for (const Tier& tier : tiers_) tier.store->freeze(frozen);
+}
+
 uint64_t TieredStore::part_end(Slot slot) const {
   const Tier& tier = of(slot);
   return tier.first + tier.store->part_end(slot - tier.first);

@@ -25,6 +25,7 @@ class TieredStore final : public Store {
   Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override;
   bool read_aside(Slot slot, uint32_t units, std::byte* to) const override;
   bool can_read_aside() const override;
+  void freeze(bool frozen) override;
   Status release(Slot slot, uint32_t units) override;
   Status progress(Tickets* completed) override;
   bool busy() const override;
