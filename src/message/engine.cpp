@@ -759,22 +759,32 @@ Envelope* Engine::take_message(uint32_t context, int32_t source, int32_t tag, Fo
   return m;
 }
 
+// It is its owner's then: another thread may free it at once.
+void Engine::end_cancelled(Request* r) {
+  r->cancelled = 1;
+  complete(r);
+}
+
 bool Engine::cancel(Request* r) {
   if (r->state.load(std::memory_order_acquire) != RequestState::pending || r->queue == nullptr) return false;
+  bool reserved = false;
   {
     Locked locked(r->queue->lock);
     if (r->queued == 0) return false;
-    if (r->kind == RequestKind::receive)
+    if (r->kind == RequestKind::receive) {
+      reserved = r->reserved != 0;
       unpost(r->queue, r);
-    else if (find_posted(r->queue, r->context, self_->slot, r->tag) != nullptr) {
+      r->reserved = 0;
+      r->wanted.store(0, std::memory_order_relaxed);
+    } else if (find_posted(r->queue, r->context, self_->slot, r->tag) != nullptr) {
       return false;  // a reserved receive counts on it
     } else {
       remove_unexpected(r->queue, &r->envelope);
       r->queued = 0;
     }
   }
-  r->cancelled = 1;
-  complete(r);
+  end_cancelled(r);
+  if (reserved) settle();
   return true;
 }
 
