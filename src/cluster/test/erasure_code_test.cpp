@@ -152,40 +152,20 @@ TEST(ErasureCode, ServersGoInAnyOrder) {
     uint64_t slots = 40;
     ASSERT_TRUE(program.store().reserve(slots).ok());
     uint32_t lost = 0;
-    for (int step = 0; step < 30; step++) {
-      Status status;
-      const auto server = static_cast<uint32_t>(random() % room.size());
-      switch (random() % 6) {
-        case 0:
-          program.courier().ask_to_leave(server);
-          break;
-        case 1:
-          if (program.courier().alive(server) && lost < redundancy.copies - redundancy.needed) {
-            program.courier().end(server);
-            lost++;
-          }
-          break;
-        case 2:
-          if (const uint64_t more = std::min<uint64_t>(60, slots + random() % 40);
-              program.store().reserve(more).ok())
-            slots = more;
-          break;
-        case 3:
-          status = program.settle();
-          for (uint64_t slot = slots - slots / 4; slot < slots && status.ok(); slot++)
-            status = program.release_and_settle(slot);
-          slots -= slots / 4;
-          if (status.ok()) status = program.store().reserve(slots);
-          break;
-        default:
-          status = program.run(static_cast<int>(random() % 100), slots);
-          break;
+    const auto lose = [&](uint32_t server) {
+      if (program.courier().alive(server) && lost < redundancy.copies - redundancy.needed) {
+        program.courier().end(server);
+        lost++;
       }
+      return Status();
+    };
+    for (int step = 0; step < 30; step++) {
+      const Status status = program.step(random, lose, &slots);
       ASSERT_TRUE(status.ok()) << seed << ", step " << step << ": " << status.message();
     }
     const Status status = program.verify();
     ASSERT_TRUE(status.ok()) << seed << ": " << status.message();
-    for (uint32_t server = 0; server < room.size(); server++) gone += program.courier().alive(server) ? 0 : 1;
+    gone += program.servers_gone();
   }
   EXPECT_GT(gone, 150u);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -177,6 +178,38 @@ class Program {
       if (status.ok()) status = settle();
     }
     return status;
+  }
+
+  // One of what may happen, drawn: a server asks to leave, one is lost (as `lose` says), the program needs more
+  // or less of its first *slots, or goes on.
+  Status step(std::mt19937& random, const std::function<Status(uint32_t server)>& lose, uint64_t* slots) {
+    const auto server = static_cast<uint32_t>(random() % store_->lenders().size());
+    Status status;
+    switch (random() % 6) {
+      case 0:
+        courier_->ask_to_leave(server);
+        return {};
+      case 1:
+        return lose(server);
+      case 2:
+        if (const uint64_t more = std::min<uint64_t>(60, *slots + random() % 40); store_->reserve(more).ok())
+          *slots = more;
+        return {};
+      case 3:
+        status = settle();
+        for (uint64_t slot = *slots - *slots / 4; slot < *slots && status.ok(); slot++)
+          status = release_and_settle(slot);
+        *slots -= *slots / 4;
+        return status.ok() ? store_->reserve(*slots) : status;
+      default:
+        return run(static_cast<int>(random() % 100), *slots);
+    }
+  }
+  size_t servers_gone() const {
+    size_t gone = 0;
+    for (uint32_t server = 0; server < store_->lenders().size(); server++)
+      gone += courier_->alive(server) ? 0 : 1;
+    return gone;
   }
 
  private:

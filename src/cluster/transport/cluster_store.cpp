@@ -216,8 +216,11 @@ Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from
     held_.push_back({slot, units, from, ticket});
     return {};
   }
-  if (restorer_)
-    restorer_->use(slot, units, [this](const Places::Segment& segment) { return moving(segment, false); });
+  const auto moves = [this](const Places::Segment& segment) { return moving(segment, false); };
+  if (restorer_ && !restorer_->use(slot, units, moves)) {
+    held_.push_back({slot, units, from, ticket});
+    return {};
+  }
   under_way_++;
   return in_parts(moves_.enter({ticket, 1, slot, units, nullptr}),
                   [&](uint32_t part, uint32_t done) { return send_part(part, from + done * unit_); });
@@ -469,7 +472,8 @@ bool ClusterStore::moving(const Places::Segment& segment, bool puts_only) const 
 
 Status ClusterStore::restore() {
   Status status = restorer_->go_on([this](const Places::Segment& segment) { return moving(segment, true); });
-  for (size_t i = 0; i < held_.size() && status.ok();) {
+  size_t i = 0;
+  for (size_t all = held_.size(); all > 0 && status.ok(); all--) {  // put() may hold it again
     const Held held = held_[i];
     if (restorer_->holds(held.slot, held.units)) {
       i++;

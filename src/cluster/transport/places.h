@@ -66,16 +66,21 @@ class Places {
   // taken is moved in, or given back.
   bool take(size_t index, const SlotSet& used, Place* place);
   // For a segment that is gone: the place of a copy to spare of slots that are in use, or else one that slots
-  // which are not would need. `fixed`: segments that must stay as they are.
+  // which are not would need. `fixed`: segments that must stay as they are for now; *later: but one could
+  // give.
   template <class Fixed>
-  bool take_from_others(size_t index, const SlotSet& used, const Fixed& fixed, Place* place) {
+  bool take_from_others(size_t index, const SlotSet& used, const Fixed& fixed, Place* place, bool* later) {
     for (const bool needed : {false, true})
       for (size_t other = segments(); other-- > 0;) {
         const Segment here = segment(other);
-        if ((copies_left(other) <= needed_) != needed || fixed(here)) continue;
+        if ((copies_left(other) <= needed_) != needed) continue;
         if ((needed || frozen_) && !used.first_in(here.begin, here.end).empty()) continue;
         const uint32_t copy = copy_to_give(other, index);
         if (copy == copies()) continue;
+        if (fixed(here)) {
+          *later = true;
+          continue;
+        }
         give_up(other, copy);
         if (find_free(index, place)) return true;
       }

@@ -21,29 +21,38 @@ Restorer::Restorer(Places* places, Courier* courier, std::vector<Lender>* lender
       told_stays_(lenders->size(), false) {}
 
 // Slots that had no contents, and do not have all their places: those cost no copy now.
-void Restorer::use(uint64_t slot, uint32_t units, const Moving& moving) {
+bool Restorer::use(uint64_t slot, uint32_t units, const Moving& moving) {
   bool alone = false;
+  fresh_.clear();
   for (uint64_t at = slot; places_->segments() > 0 && at < slot + units;) {
     const size_t index = places_->segment_of(at);
     const Places::Segment here = places_->segment(index);
+    const Range part = {at, std::min(here.end, slot + units) - at};
     const bool fresh = used_.first_in(here.begin, here.end).empty();
-    used_.insert(at, std::min(here.end, slot + units));
+    used_.insert(at, at + part.units);  // none of the next ones takes its places
     at = here.end;
     if ((busy() && index == index_) || !fresh) continue;
+    fresh_.push_back(part);
     Places::Place place;
     while (places_->copy_to_place(index) < places_->copies() && places_->take(index, used_, &place))
       places_->move_in(index, place);
     const auto fixed = [&](const Places::Segment& s) {
       return (busy() && s.begin == now_.begin) || moving(s);
     };
+    bool later = false;
     while (places_->gone(index) && (places_->take_of_leaving(index, &place) ||
-                                    places_->take_from_others(index, used_, fixed, &place)))
+                                    places_->take_from_others(index, used_, fixed, &place, &later)))
       places_->move_in(index, place);
+    if (places_->gone(index) && later) {
+      for (const Range& r : fresh_) used_.erase(r.slot, r.slot + r.units);
+      return false;
+    }
     no_room_ = no_room_ || places_->copy_to_place(index) < places_->copies();
     alone = alone || places_->copy_lost(index) < places_->copies();
   }
   used_.insert(slot, slot + units);
   if (alone && !told_without_ && next_ == places_->segments()) tell_without(count().copies);
+  return true;
 }
 
 Restorer::Lacking Restorer::count() const {

@@ -27,9 +27,9 @@ class Restorer {
            const ReedSolomon* code);
 
   // What slots are in use: told before their puts, and when they are released. `moving`: whether transfers
-  // of a segment are under way.
+  // of a segment are under way. False, and nothing is told: to be asked again when some of them are over.
   using Moving = std::function<bool(const Places::Segment&)>;
-  void use(uint64_t slot, uint32_t units, const Moving& moving);
+  bool use(uint64_t slot, uint32_t units, const Moving& moving);
   void release(uint64_t slot, uint32_t units) {
     used_.erase(slot, slot + units);
     places_->release(slot, units, used_);
@@ -84,6 +84,7 @@ class Restorer {
   const ReedSolomon* code_;
   size_t whole_, unit_;  // bytes of a slot, and of it at one server
   SlotSet used_;
+  pager::OwnVector<Range> fresh_;  // of use()
   pager::OwnVector<std::byte> buffer_;
   size_t next_ = 0;  // segments before this one are done
   Step step_ = Step::none;
