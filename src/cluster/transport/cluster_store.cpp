@@ -111,7 +111,7 @@ uint32_t ClusterStore::take_buffer(size_t bytes) {
 }
 
 void ClusterStore::give_buffer(uint32_t number) {
-  if (free_buffers_.size() >= kBuffersKept) buffers_[number] = {};
+  if (free_buffers_.size() >= kBuffersKept) pager::OwnVector<std::byte>().swap(buffers_[number]);
   free_buffers_.push_back(number);
 }
 

@@ -351,21 +351,33 @@ TEST_P(Forking, AnOldChildIsNotForgotten) {
   if (pager_ == nullptr) return;
   uint64_t* const a = allocate(kUnits);
   fill_all(a, kUnits, 1);
+  int goes[2];
+  ASSERT_EQ(pipe(goes), 0);
   const pid_t old = fork_with([&] {
     mlockall(MCL_CURRENT);
-    usleep(600'000);
-    return all_filled(a, kUnits, 1) ? 0 : 1;
+    close(goes[1]);
+    char byte;
+    return read(goes[0], &byte, 1) == 0 && all_filled(a, kUnits, 1) ? 0 : 1;
   });
+  // What the pager knows of children that have ended, it finds out by itself.
+  const auto come_down_to = [&](uint64_t most) {
+    for (int ms = 0; window_ != nullptr && window_->in_use() > most; ms++) {
+      if (ms == 10'000) return false;
+      usleep(1000);
+    }
+    return true;
+  };
   for (uint64_t version = 2; version < 10; version++) {
     const pid_t young = fork_with([] { return 0; });
     fill_all(a, kUnits, version);
     EXPECT_EQ(ended(young), 0);
-    usleep(40'000);
-    EXPECT_LE(window_ != nullptr ? window_->in_use() : 0, 5 * kUnits) << version;
+    EXPECT_TRUE(come_down_to(5 * kUnits)) << version;
   }
-  usleep(120'000);
+  EXPECT_TRUE(come_down_to(3 * kUnits)) << "what those in between had is free";
   fill_all(a, kUnits, 10);
-  EXPECT_LE(window_ != nullptr ? window_->in_use() : 0, 3 * kUnits);  // what those in between had is free
+  EXPECT_TRUE(come_down_to(3 * kUnits));
+  close(goes[1]);
+  close(goes[0]);
   EXPECT_EQ(ended(old), 0);
   EXPECT_TRUE(all_filled(a, kUnits, 10));
 }
