@@ -190,6 +190,19 @@ int write_page(const std::vector<nlohmann::json>& measurements, const std::strin
   return status.ok() ? 0 : fail(status);
 }
 
+namespace {
+
+const char* what_is_wrong(const nlohmann::json& measured) {
+  if (measured["benchmark"] == "coarray-programs")
+    return "some versions did not run or gave wrong results: see the rows above that FAILED";
+  for (const nlohmann::json& row : measured.value("rows", nlohmann::json::array()))
+    if (!row.value("verified", true) && row.value("finished", true))
+      return "data arrived wrong: see the rows above that are not verified";
+  return "some runs did not end in time, or not by themselves: see the rows above that are not finished";
+}
+
+}  // namespace
+
 int measure_and_report(const BenchCommon& c, const Measure& measure) {
   // Before two minutes have passed, not after.
   for (const auto& [option, file] : {std::pair("--json", &c.json_file), std::pair("--csv", &c.csv_file),
@@ -212,10 +225,7 @@ int measure_and_report(const BenchCommon& c, const Measure& measure) {
   if (!c.html_file.empty())
     if (const int code = write_page({m}, c.html_file); code != 0) return code;
   if (!m["verified"].get<bool>()) {
-    log(LogLevel::error,
-        m["benchmark"] == "coarray-programs"
-            ? "some versions did not run or gave wrong results: see the rows above that FAILED"
-            : "data arrived wrong: see the rows above that are not verified");
+    log(LogLevel::error, "%s", what_is_wrong(m));
     return 1;
   }
   return 0;
