@@ -181,8 +181,6 @@ class Engine {
   // Takes an unmatched request out of its queue and completes it as cancelled. False: it is matched, or was
   // buffered.
   bool cancel(Request* r);
-  // Completes one that is in no queue so.
-  static void end_cancelled(Request* r);
 
   // Moves small messages from the rings to the receives posted for them.
   void progress();

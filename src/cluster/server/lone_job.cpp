@@ -73,6 +73,7 @@ Result<std::unique_ptr<Servers>> LoneJob::borrow(const Options& options, size_t 
   if (options.compress == Compress::lz4)
     return Status::error(EINVAL, "--compress lz4 is for memory servers of an MPI job, not for --lenders");
   const Redundancy redundancy = options.redundancy;
+  const size_t part_bytes = redundancy.part(unit_bytes);
   if (redundancy.copies > options.lenders.size())
     return Status::error(EINVAL, too_few(redundancy, "lenders", "--lenders names", options.lenders.size()));
   Result<std::unique_ptr<ReedSolomon>> code = ReedSolomon::load_for(redundancy);
@@ -85,7 +86,7 @@ Result<std::unique_ptr<Servers>> LoneJob::borrow(const Options& options, size_t 
                            std::to_string(os::pid_of_self()) + ")";
   const char* const parts = getenv(kPartsVariable);
   lend::SocketCourier::Options borrower;
-  borrower.unit_bytes = redundancy.part(unit_bytes);
+  borrower.unit_bytes = part_bytes;
   borrower.bytes = options.memory;
   borrower.parts = parts != nullptr ? static_cast<uint32_t>(std::max(1, atoi(parts))) : 1;
   borrower.timeout_s = options.timeout_s;
@@ -101,7 +102,7 @@ Result<std::unique_ptr<Servers>> LoneJob::borrow(const Options& options, size_t 
   for (size_t i = 0; i < bytes.size(); i++) {
     Lender lender;
     lender.name = options.lenders[i].text();
-    lender.slots = bytes[i] / redundancy.part(unit_bytes);
+    lender.slots = bytes[i] / part_bytes;
     lenders.push_back(std::move(lender));
   }
   return std::unique_ptr<Servers>(

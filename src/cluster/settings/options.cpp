@@ -131,10 +131,10 @@ bool parse_code(const std::string& text, Redundancy* code) {
   if (plus == std::string::npos || !parse_count(text.substr(0, plus), &needed) ||
       !parse_count(text.substr(plus + 1), &more))
     return false;
-  if ((needed != 2 && needed != 4 && needed != 8) || more < 1 || more > Redundancy::kMostCopies - needed)
-    return false;
+  static_assert(Redundancy::kMostNeeded == 8 && Redundancy::kMostCopies == 8 + 4);
+  if ((needed != 2 && needed != 4 && needed != 8) || more < 1 || more > 4) return false;
   *code = {static_cast<uint32_t>(needed + more), static_cast<uint32_t>(needed)};
-  return code->copies - code->needed <= 4;
+  return true;
 }
 
 void read_redundancy(Reader* reader, Options* options) {

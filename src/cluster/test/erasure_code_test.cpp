@@ -149,8 +149,6 @@ TEST(ErasureCode, ServersGoInAnyOrder) {
     const Redundancy redundancy = kCodes[seed % std::size(kCodes)];
     const std::vector<uint64_t> room = draw_capacities(random, redundancy.copies + random() % 4, 200);
     Program program(room, draw_fill(random), seed, redundancy);
-    uint64_t slots = 40;
-    ASSERT_TRUE(program.store().reserve(slots).ok());
     uint32_t lost = 0;
     const auto lose = [&](uint32_t server) {
       if (program.courier().alive(server) && lost < redundancy.copies - redundancy.needed) {
@@ -159,13 +157,7 @@ TEST(ErasureCode, ServersGoInAnyOrder) {
       }
       return Status();
     };
-    for (int step = 0; step < 30; step++) {
-      const Status status = program.step(random, lose, &slots);
-      ASSERT_TRUE(status.ok()) << seed << ", step " << step << ": " << status.message();
-    }
-    const Status status = program.verify();
-    ASSERT_TRUE(status.ok()) << seed << ": " << status.message();
-    gone += program.servers_gone();
+    go_through_steps(program, seed, random, lose, &gone);
   }
   EXPECT_GT(gone, 150u);
 }

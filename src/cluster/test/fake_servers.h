@@ -301,4 +301,18 @@ inline Fill draw_fill(std::mt19937& random) {
   return random() % 2 == 0 ? Fill::rank : Fill::interleave;
 }
 
+// Thirty steps, and everything is there. Adds the servers that are gone then.
+inline void go_through_steps(Program& program, uint32_t seed, std::mt19937& random,
+                             const std::function<Status(uint32_t server)>& lose, size_t* gone) {
+  uint64_t slots = 40;
+  ASSERT_TRUE(program.store().reserve(slots).ok());
+  for (int step = 0; step < 30; step++) {
+    const Status status = program.step(random, lose, &slots);
+    ASSERT_TRUE(status.ok()) << seed << ", step " << step << ": " << status.message();
+  }
+  const Status status = program.verify();
+  ASSERT_TRUE(status.ok()) << seed << ": " << status.message();
+  *gone += program.servers_gone();
+}
+
 }  // namespace tasuki::cluster

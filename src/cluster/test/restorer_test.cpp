@@ -244,24 +244,16 @@ TEST(Restorer, ServersGoInAnyOrder) {
     const uint32_t copies = 1 + seed % 2;
     const std::vector<uint64_t> room = draw_capacities(random, 3 + random() % 3, 120);
     Program program(room, draw_fill(random), seed, {copies, 1});
-    uint64_t slots = 40;
-    ASSERT_TRUE(program.store().reserve(slots).ok());
     bool lost = copies == 1;
-    const auto lose =
-        [&](uint32_t server) {  // both copies are there before, and after that nobody else is lost
-          if (lost) return Status();
-          lost = true;
-          const Status status = program.settle();
-          if (program.courier().alive(server)) program.courier().end(server);
-          return status;
-        };
-    for (int step = 0; step < 30; step++) {
-      const Status status = program.step(random, lose, &slots);
-      ASSERT_TRUE(status.ok()) << seed << ", step " << step << ": " << status.message();
-    }
-    const Status status = program.verify();
-    ASSERT_TRUE(status.ok()) << seed << ": " << status.message();
-    gone += program.servers_gone();
+    // Both copies are there before one is lost, and after that nobody else is.
+    const auto lose = [&](uint32_t server) {
+      if (lost) return Status();
+      lost = true;
+      const Status status = program.settle();
+      if (program.courier().alive(server)) program.courier().end(server);
+      return status;
+    };
+    go_through_steps(program, seed, random, lose, &gone);
   }
   EXPECT_GT(gone, 300u);
 }

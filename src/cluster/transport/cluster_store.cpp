@@ -78,25 +78,17 @@ void ClusterStore::finish(uint32_t move) {
 }
 
 // Of those who have the slot, the one to ask: one whose memory is here, else the first that is there.
-const Lender* ClusterStore::holder(pager::Slot slot, Places::Place* place) const {
-  const Lender* found = nullptr;
+bool ClusterStore::holder(pager::Slot slot, Places::Place* place) const {
+  bool found = false;
   for (uint32_t copy = 0; copy < places_.copies(); copy++) {
     const Places::Place here = places_.find(slot, copy);
-    if (!there(here.server)) continue;
-    const Lender& lender = lenders_[here.server];
-    if (lender.window == nullptr && found != nullptr) continue;
-    found = &lender;
+    const bool window = there(here.server) && lenders_[here.server].window != nullptr;
+    if (!there(here.server) || (found && !window)) continue;
+    found = true;
     *place = here;
-    if (lender.window != nullptr) break;
+    if (window) break;
   }
   return found;
-}
-
-bool ClusterStore::is_gone(pager::Slot slot) const {
-  uint32_t count = 0;
-  for (uint32_t copy = 0; copy < places_.copies(); copy++)
-    count += there(places_.find(slot, copy).server) ? 1 : 0;
-  return count < places_.needed();
 }
 
 uint32_t ClusterStore::take_buffer(size_t bytes) {
@@ -158,22 +150,27 @@ Status ClusterStore::fetch_part(uint32_t move) {
   if (parts_ != nullptr) return fetch_parts(move);
   const Move m = moves_[move];
   Places::Place place;
-  const Lender* lender = holder(m.slot, &place);
-  if (lender == nullptr) return lost_for_good(m.slot);
-  lenders_[place.server].bytes_in += m.units * unit_;
-  if (lender->window == nullptr) return courier_->get(place.server, place.slot, m.units, m.to, move);
-  lender->window->get(place.slot, m.units, m.to, &team_);
+  if (!holder(m.slot, &place)) return lost_for_good(m.slot);
+  return start_get(move, place, m.units, m.to);
+}
+
+// One of the transfers of a move.
+Status ClusterStore::start_get(uint32_t move, const Places::Place& from, uint32_t units, std::byte* to) {
+  Lender& lender = lenders_[from.server];
+  lender.bytes_in += units * part_;
+  if (lender.window == nullptr) return courier_->get(from.server, from.slot, units, to, move);
+  lender.window->get(from.slot, units, to, &team_);
   finish(move);
   return {};
 }
 
-// A bit for each, as many as are needed: the page's own first, of which nothing has to be computed. 0: too
-// few are left.
-uint32_t ClusterStore::parts_to_get(pager::Slot slot, uint32_t but) const {
+// A bit for each copy, as many as are needed: a page's own parts first, of which nothing has to be computed.
+// 0: too few are left.
+uint32_t ClusterStore::copies_to_get(pager::Slot slot, uint32_t but) const {
   uint32_t have = 0, count = 0;
-  for (uint32_t part = 0; part < places_.copies() && count < places_.needed(); part++) {
-    if ((but >> part & 1) != 0 || !there(places_.find(slot, part).server)) continue;
-    have |= 1u << part;
+  for (uint32_t copy = 0; copy < places_.copies() && count < places_.needed(); copy++) {
+    if ((but >> copy & 1) != 0 || !there(places_.find(slot, copy).server)) continue;
+    have |= 1u << copy;
     count++;
   }
   return count < places_.needed() ? 0 : have;
@@ -181,7 +178,7 @@ uint32_t ClusterStore::parts_to_get(pager::Slot slot, uint32_t but) const {
 
 Status ClusterStore::fetch_parts(uint32_t move) {
   Move& m = moves_[move];
-  m.have = parts_to_get(m.slot);
+  m.have = copies_to_get(m.slot);
   if (m.have == 0) return lost_for_good(m.slot);
   m.buffer = take_buffer(parts_->bytes_to_join(m.units, m.have));
   m.left = places_.needed();
@@ -190,16 +187,8 @@ Status ClusterStore::fetch_parts(uint32_t move) {
   const Move now = m;  // it is over when the last part is here
   for (uint32_t part = 0; part < places_.copies(); part++) {
     if ((now.have >> part & 1) == 0) continue;
-    const Places::Place place = places_.find(now.slot, part);
-    Lender& lender = lenders_[place.server];
-    lender.bytes_in += now.units * part_;
-    if (lender.window != nullptr) {
-      lender.window->get(place.slot, now.units, to[part], &team_);
-      finish(move);
-    } else {
-      const Status status = courier_->get(place.server, place.slot, now.units, to[part], move);
-      if (!status.ok()) return status;
-    }
+    const Status status = start_get(move, places_.find(now.slot, part), now.units, to[part]);
+    if (!status.ok()) return status;
   }
   return {};
 }
@@ -212,12 +201,8 @@ Status ClusterStore::get(pager::Slot slot, uint32_t units, std::byte* to, pager:
 Status ClusterStore::put(pager::Slot slot, uint32_t units, const std::byte* from, pager::Ticket ticket) {
   if (!released_.empty()) released_.erase(slot, slot + units);  // in use again
   if (const Status status = note_changes(); !status.ok()) return status;
-  if (restorer_ && restorer_->holds(slot, units)) {
-    held_.push_back({slot, units, from, ticket});
-    return {};
-  }
   const auto moves = [this](const Places::Segment& segment) { return moving(segment, false); };
-  if (restorer_ && !restorer_->use(slot, units, moves)) {
+  if (restorer_ && (restorer_->holds(slot, units) || !restorer_->use(slot, units, moves))) {
     held_.push_back({slot, units, from, ticket});
     return {};
   }
@@ -285,7 +270,7 @@ const std::byte* ClusterStore::read_in_place(pager::Slot slot, uint32_t units) {
 // A handler of the child may have been called on a small stack, and where malloc was interrupted.
 bool ClusterStore::read_parts_aside(pager::Slot slot, uint32_t units, std::byte* to) const {
   for (uint32_t bad = 0;;) {
-    const uint32_t have = parts_to_get(slot, bad);
+    const uint32_t have = copies_to_get(slot, bad);
     if (have == 0) return false;
     const size_t bytes = os::page_ceil(parts_->bytes_to_join(units, have));
     std::byte* const buffer = bytes == 0 ? nullptr : static_cast<std::byte*>(os::map_memory(bytes));

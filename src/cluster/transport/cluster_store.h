@@ -100,13 +100,14 @@ class ClusterStore final : public Servers {
   bool there(uint32_t server) const {
     return server < lenders_.size() && (lenders_[server].window != nullptr || courier_->alive(server));
   }
-  const Lender* holder(pager::Slot slot, Places::Place* place) const;
-  bool is_gone(pager::Slot slot) const;
+  bool holder(pager::Slot slot, Places::Place* place) const;
+  bool is_gone(pager::Slot slot) const { return copies_to_get(slot) == 0; }
   template <class Start>
   Status in_parts(uint32_t move, Start start);
   Status fetch(uint32_t move);
   Status fetch_part(uint32_t move);
-  uint32_t parts_to_get(pager::Slot slot, uint32_t but = 0) const;
+  uint32_t copies_to_get(pager::Slot slot, uint32_t but = 0) const;
+  Status start_get(uint32_t move, const Places::Place& from, uint32_t units, std::byte* to);
   Status fetch_parts(uint32_t move);
   Status send_part(uint32_t move, const std::byte* from);
   Status lose(uint32_t move);

@@ -50,7 +50,7 @@ bool Restorer::use(uint64_t slot, uint32_t units, const Moving& moving) {
     no_room_ = no_room_ || places_->copy_to_place(index) < places_->copies();
     alone = alone || places_->copy_lost(index) < places_->copies();
   }
-  used_.insert(slot, slot + units);
+  if (places_->segments() == 0) used_.insert(slot, slot + units);
   if (alone && !told_without_ && next_ == places_->segments()) tell_without(count().copies);
   return true;
 }

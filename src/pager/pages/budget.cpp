@@ -27,8 +27,7 @@ bool Budget::wants_eviction(uint64_t held, bool evicting, uint64_t more) const {
   // Of what may leave, at most a half: else what little there is beside kept and pinned pages would leave
   // before it was used.
   const uint64_t most = (local_ - std::min(local_, held)) / 2;
-  const uint64_t high = std::min(high_, credit_), low = std::min(low_, credit_);
-  return free < std::min(high + more, most) && (free < low + more || evicting);
+  return free < std::min(credit_ + more, most) && (free < std::min(low_, credit_) + more || evicting);
 }
 
 }  // namespace tasuki::pager

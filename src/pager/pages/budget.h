@@ -77,7 +77,7 @@ class Budget {
  private:
   static constexpr uint64_t kNewIsWorth = 8;
   const uint64_t local_;
-  uint64_t spare_, low_, high_, credit_;
+  uint64_t spare_, low_, high_, credit_;  // credit_ <= high_
   uint64_t used_ = 0, resident_ = 0, resident_pages_ = 0, leaving_ = 0, limbo_ = 0;
 };
 
