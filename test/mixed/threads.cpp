@@ -282,8 +282,7 @@ class Shared {
     MPI_Status s = poisoned();
     int flag = 0;
     int how = draw(random, 0, 5);
-    // Plain Open MPI 4.1 loses a message now and then when a thread cancels while others receive on the communicator.
-    if ((how == 3 && (!job.cancels || kOpenMpi)) || (how > 3 && !job.probes)) how = draw(random, 0, 2);
+    if ((how == 3 && !job.cancels) || (how > 3 && !job.probes)) how = draw(random, 0, 2);
     switch (how) {
       case 0: {
         step("thread %d: MPI_Recv from %d, tag %d", thread, p.source, p.tag);
