@@ -759,6 +759,12 @@ Envelope* Engine::take_message(uint32_t context, int32_t source, int32_t tag, Fo
   return m;
 }
 
+// It is its owner's then: another thread may free it at once.
+void Engine::end_cancelled(Request* r) {
+  r->cancelled = 1;
+  complete(r);
+}
+
 bool Engine::cancel(Request* r) {
   if (r->state.load(std::memory_order_acquire) != RequestState::pending || r->queue == nullptr) return false;
   bool reserved = false;
@@ -777,8 +783,7 @@ bool Engine::cancel(Request* r) {
       r->queued = 0;
     }
   }
-  r->cancelled = 1;
-  complete(r);  // and is its owner's
+  end_cancelled(r);
   if (reserved) settle();
   return true;
 }

@@ -52,7 +52,8 @@ struct Stats {
   uint64_t broadcasts, broadcast_bytes;  // taken part in, as root or receiver
   uint64_t spanning;                     // broadcasts between hosts
   uint64_t barriers;
-  uint64_t one_sided, one_sided_bytes;  // puts, gets and updates by this task
+  uint64_t collectives, collective_bytes;  // the others, and what this task has got or reduced in them
+  uint64_t one_sided, one_sided_bytes;     // puts, gets and updates by this task
   TransferStats transfer;
 };
 
@@ -181,6 +182,8 @@ class Engine {
   // Takes an unmatched request out of its queue and completes it as cancelled. False: it is matched, or was
   // buffered.
   bool cancel(Request* r);
+  // Completes one that is in no queue so.
+  static void end_cancelled(Request* r);
 
   // Moves small messages from the rings to the receives posted for them.
   void progress();

@@ -66,6 +66,7 @@ void Requests::open(int world_rank, bool threads) {
   by_handle_.set_threads(threads);
   detached_.set_threads(threads);
   twins_.set_threads(threads);
+  threads_ = threads;
 }
 
 Request* Requests::take() {
@@ -173,48 +174,66 @@ int Requests::launch_receive(Request* r, void* buf, MPI_Count count, MPI_Datatyp
 
 namespace {
 
-// The receive that follows a probe gets the message that the probe has found elsewhere, though others may
-// have come: its source, if the message is still there.
-int probed(CommInfo* c, int tag) {
-  const int source = c->probed_source;
-  if (source == kNobody || (tag != MPI_ANY_TAG && tag != c->probed_tag)) return MPI_ANY_SOURCE;
-  c->probed_source = kNobody;
+// A message that the library has already, which a receive from any source gets.
+struct Found {
+  int source = MPI_ANY_SOURCE;  // there is none
+  // It is the receive's alone: with threads, where another one might get it in between.
+  MPI_Message message = MPI_MESSAGE_NULL;
+};
+
+Found look_for(int source, int tag, CommInfo* c, bool threads) {
+  Found found;
   int there = 0;
-  pmpi().Iprobe(source, tag, c->comm, &there, MPI_STATUS_IGNORE);
-  return there != 0 ? source : MPI_ANY_SOURCE;
+  MPI_Status status;
+  if (threads)
+    pmpi().Improbe(source, tag, c->comm, &there, &found.message, &status);
+  else
+    pmpi().Iprobe(source, tag, c->comm, &there, &status);
+  if (there != 0) found.source = status.MPI_SOURCE;
+  return found;
+}
+
+// The receive that follows a probe gets the message that the probe has found elsewhere, though others may
+// have come.
+Found probed(CommInfo* c, int tag, bool threads) {
+  const int source = c->probed_source;
+  if (source == kNobody || (tag != MPI_ANY_TAG && tag != c->probed_tag)) return {};
+  c->probed_source = kNobody;
+  return look_for(source, tag, c, threads);
 }
 
 // Messages of this space come first, since they are found at once; so that a flood of them does not keep
 // others waiting for ever, every so many receives ask the library first. No receive that is pending would
 // match what it has.
-int in_turn(CommInfo* c, int tag) {
+Found in_turn(CommInfo* c, int tag, bool threads) {
   constexpr uint32_t kElsewhereFirst = 8;  // a look costs up to a microsecond
-  if (++c->from_any % kElsewhereFirst != 0) return MPI_ANY_SOURCE;
-  int there = 0;
-  MPI_Status status;
-  pmpi().Iprobe(MPI_ANY_SOURCE, tag, c->comm, &there, &status);
-  return there != 0 ? status.MPI_SOURCE : MPI_ANY_SOURCE;
+  if (++c->from_any % kElsewhereFirst != 0) return {};
+  return look_for(MPI_ANY_SOURCE, tag, c, threads);
 }
 
 }  // namespace
 
 int Requests::launch_twin(Request* r, void* buf, MPI_Count count, MPI_Datatype type, int tag) {
   CommInfo* c = mine(r).comm;
-  int source = probed(c, tag);
-  if (source == MPI_ANY_SOURCE) source = in_turn(c, tag);
-  const bool only = source != MPI_ANY_SOURCE;
+  Found found = probed(c, tag, threads_);
+  if (found.source == MPI_ANY_SOURCE) found = in_turn(c, tag, threads_);
+  const bool only = found.source != MPI_ANY_SOURCE;
   if (!only && !engine_.start_reserved_receive(r)) return MPI_SUCCESS;
   const stand_in::Sized in(count, type);
   MPI_Request twin = MPI_REQUEST_NULL;
   char* const packed = mine(r).opaque == 0 ? carrier_->packed_for(r->region) : nullptr;
   mine(r).packed = packed;
   mine(r).unpacks = packed != nullptr ? 1 : 0;
+  const auto receive = [&](void* to, int n, MPI_Datatype t) {
+    if (found.message != MPI_MESSAGE_NULL) return pmpi().Imrecv(to, n, t, &found.message, &twin);
+    return pmpi().Irecv(to, n, t, found.source, tag, c->comm, &twin);
+  };
   int rc;
   if (packed != nullptr) {
     const Landing landing(layout::bytes(r->region));
-    rc = pmpi().Irecv(packed, landing.count(), landing.type(), source, tag, c->comm, &twin);
+    rc = receive(packed, landing.count(), landing.type());
   } else {
-    rc = pmpi().Irecv(buf, in.count(), in.type(), source, tag, c->comm, &twin);
+    rc = receive(buf, in.count(), in.type());
   }
   if (rc == MPI_SUCCESS) {
     if (only)

@@ -179,6 +179,7 @@ class Requests {
   AttachedBuffers& attached_;
   Carrier* carrier_ = nullptr;
   int world_rank_ = 0;
+  bool threads_ = false;
   HandleMap<Request> by_handle_;  // by the MPI_Request that stands for it
   DetachedRequests detached_;
 };

@@ -41,19 +41,20 @@ void Twins::settle(Request* r, const MPI_Status& status, int code) {
   if (code == MPI_SUCCESS) code = carrier_->unpack(r, status);
   if (mine(r).packed != nullptr) give_block(mine(r).packed);
   mine(r).packed = nullptr;
-  if (was != Twin::only) {
-    pending_.erase(std::find(pending_.begin(), pending_.end(), r));
-    int cancelled = 0;
-    if (code == MPI_SUCCESS && was != Twin::posted) pmpi().Test_cancelled(&status, &cancelled);
-    if (cancelled != 0) {  // either may end the request, which its owner frees then
-      if (was == Twin::given_up)
-        engine_.cancel(r);
-      else
-        engine_.unreserve(r);
-      return;
-    }
-    engine_.withdraw(r);
+  if (was != Twin::only) pending_.erase(std::find(pending_.begin(), pending_.end(), r));
+  int cancelled = 0;
+  if (code == MPI_SUCCESS && was != Twin::posted && r->kind == RequestKind::receive)
+    pmpi().Test_cancelled(&status, &cancelled);
+  if (cancelled != 0) {  // any of these may end the request, which its owner's thread frees then
+    if (was == Twin::only)
+      Engine::end_cancelled(r);
+    else if (was == Twin::given_up)
+      engine_.cancel(r);
+    else
+      engine_.unreserve(r);
+    return;
   }
+  if (was != Twin::only) engine_.withdraw(r);
   r->status_source = status.MPI_SOURCE;
   r->status_tag = status.MPI_TAG;
   r->status_bytes = count_in(status);
