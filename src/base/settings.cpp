@@ -51,6 +51,10 @@ constexpr Setting kSettings[] = {
     {"TASUKI_SPIN", SettingKind::count, "2000", nullptr,
      "How often a waiting rank polls before it gives its core to another process; used if there are more "
      "ranks than cores."},
+    {"TASUKI_COLLECTIVES", SettingKind::flag, "on", nullptr,
+     "off: the MPI library carries out all collective operations but MPI_Bcast and MPI_Barrier, on every "
+     "rank "
+     "of the node."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,
      "on: a program that cannot share the address space is an error, not a plain process."},
     {"TASUKI_EVERYWHERE", SettingKind::choice, "auto", "auto|on|off",

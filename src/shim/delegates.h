@@ -120,6 +120,42 @@ int comm_detach_buffer(MPI_Comm comm, Pass pass);
 // ---- collectives
 int barrier(MPI_Comm comm, Pass pass);
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass);
+// Arrays of counts and displacements: of int, or, if `large`, of MPI_Count and MPI_Aint.
+int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass);
+int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+               const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, MPI_Comm comm,
+               Pass pass);
+int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+             MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass);
+int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, MPI_Datatype sendtype,
+              void* recvbuf, const void* recvcounts, const void* rdispls, bool large, MPI_Datatype recvtype,
+              MPI_Comm comm, Pass pass);
+int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
+              const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts, const void* rdispls,
+              bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, Pass pass);
+int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+           MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass);
+int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+            const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, int root,
+            MPI_Comm comm, Pass pass);
+int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass);
+int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bool large,
+             MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+             MPI_Comm comm, Pass pass);
+int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
+              MPI_Comm comm, Pass pass);
+int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
+           MPI_Comm comm, Pass pass);
+int reduce_scatter(const void* sendbuf, void* recvbuf, const void* recvcounts, bool large, MPI_Datatype type,
+                   MPI_Op op, MPI_Comm comm, Pass pass);
+int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype type,
+                         MPI_Op op, MPI_Comm comm, Pass pass);
+int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+         Pass pass);
+int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+           Pass pass);
 
 // ---- one-sided communication
 int win_create(void* base, MPI_Aint displacement_unit, MPI_Comm comm, const MPI_Win* win, Pass pass);

@@ -1,4 +1,4 @@
-"""Tests of `tasuki bench` pack, typed, bcast and rma from outside: sweep_test.py CASE --mpi openmpi --tasuki PATH."""
+"""Tests of `tasuki bench` pack, typed, bcast, rma and collectives from outside: sweep_test.py CASE --mpi openmpi --tasuki PATH."""
 import math
 import sys
 
@@ -93,6 +93,14 @@ def rma():
     for r in m["rows"]:
         if "peers_us" in r:
             check(r["plain_us"] == min(r["peers_us"].values()) == r["peers_us"][r["best_peer"]], "not the best peer", r)
+
+
+def collectives():
+    operations = ("allreduce", "reduce", "reduce_scatter_block", "scan", "allgather", "alltoall", "alltoallw", "gather", "scatter")
+    m, text = measured_sweep("collectives", "--sizes", "8,64KiB", "--ranks", "2,3", "--threads", "0", *SHORT)
+    check("allreduce: the best plain MPI against Tasuki" in text, "no matrix", text)
+    found = {(r["operation"], r["size"], r["ranks"]) for r in m["rows"]}
+    check(found == {(o, s, n) for o in operations for s in (8, 65536) for n in (2, 3)}, "other cells", found)
 
 
 globals()[args.case]()

@@ -36,6 +36,9 @@ bool fits(MPI_Count count) {
 int narrow(MPI_Count count) {
   return static_cast<int>(count);
 }
+const int* ints(const void* array) {
+  return static_cast<const int*>(array);
+}
 
 }  // namespace
 
@@ -332,6 +335,123 @@ int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm c
 int barrier(MPI_Comm comm, Pass) {
   called("barrier");
   return pmpi().Barrier(comm);
+}
+
+int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
+              MPI_Comm comm, Pass pass) {
+  called("allreduce");
+  if (!fits(count)) return pass();
+  return pmpi().Allreduce(sendbuf, recvbuf, narrow(count), type, op, comm);
+}
+
+int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
+           MPI_Comm comm, Pass pass) {
+  called("reduce");
+  if (!fits(count)) return pass();
+  return pmpi().Reduce(sendbuf, recvbuf, narrow(count), type, op, root, comm);
+}
+
+int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype type,
+                         MPI_Op op, MPI_Comm comm, Pass pass) {
+  called("reduce_scatter_block");
+  if (!fits(recvcount)) return pass();
+  return pmpi().Reduce_scatter_block(sendbuf, recvbuf, narrow(recvcount), type, op, comm);
+}
+
+int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+         Pass pass) {
+  called("scan");
+  if (!fits(count)) return pass();
+  return pmpi().Scan(sendbuf, recvbuf, narrow(count), type, op, comm);
+}
+
+int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+           Pass pass) {
+  called("exscan");
+  if (!fits(count)) return pass();
+  return pmpi().Exscan(sendbuf, recvbuf, narrow(count), type, op, comm);
+}
+
+int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
+  called("allgather");
+  if (!fits(sendcount) || !fits(recvcount)) return pass();
+  return pmpi().Allgather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, comm);
+}
+
+int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+             MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
+  called("alltoall");
+  if (!fits(sendcount) || !fits(recvcount)) return pass();
+  return pmpi().Alltoall(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, comm);
+}
+
+int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+           MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass) {
+  called("gather");
+  if (!fits(sendcount) || !fits(recvcount)) return pass();
+  return pmpi().Gather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, root,
+                       comm);
+}
+
+int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass) {
+  called("scatter");
+  if (!fits(sendcount) || !fits(recvcount)) return pass();
+  return pmpi().Scatter(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, root,
+                        comm);
+}
+
+int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+               const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, MPI_Comm comm,
+               Pass pass) {
+  called("allgatherv");
+  if (large) return pass();
+  return pmpi().Allgatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts), ints(displs),
+                           recvtype, comm);
+}
+
+int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, MPI_Datatype sendtype,
+              void* recvbuf, const void* recvcounts, const void* rdispls, bool large, MPI_Datatype recvtype,
+              MPI_Comm comm, Pass pass) {
+  called("alltoallv");
+  if (large) return pass();
+  return pmpi().Alltoallv(sendbuf, ints(sendcounts), ints(sdispls), sendtype, recvbuf, ints(recvcounts),
+                          ints(rdispls), recvtype, comm);
+}
+
+int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
+              const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts, const void* rdispls,
+              bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, Pass pass) {
+  called("alltoallw");
+  if (large) return pass();
+  return pmpi().Alltoallw(sendbuf, ints(sendcounts), ints(sdispls), sendtypes, recvbuf, ints(recvcounts),
+                          ints(rdispls), recvtypes, comm);
+}
+
+int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+            const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, int root,
+            MPI_Comm comm, Pass pass) {
+  called("gatherv");
+  if (large) return pass();
+  return pmpi().Gatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts), ints(displs),
+                        recvtype, root, comm);
+}
+
+int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bool large,
+             MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+             MPI_Comm comm, Pass pass) {
+  called("scatterv");
+  if (large) return pass();
+  return pmpi().Scatterv(sendbuf, ints(sendcounts), ints(displs), sendtype, recvbuf, narrow(recvcount),
+                         recvtype, root, comm);
+}
+
+int reduce_scatter(const void* sendbuf, void* recvbuf, const void* recvcounts, bool large, MPI_Datatype type,
+                   MPI_Op op, MPI_Comm comm, Pass pass) {
+  called("reduce_scatter");
+  if (large) return pass();
+  return pmpi().Reduce_scatter(sendbuf, recvbuf, ints(recvcounts), type, op, comm);
 }
 
 int win_create(void*, MPI_Aint, MPI_Comm, const MPI_Win*, Pass pass) {

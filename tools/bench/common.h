@@ -62,7 +62,7 @@ using Measure = std::function<Result<nlohmann::json>(const std::function<void(co
 int measure_and_report(const BenchCommon& c, const Measure& measure);
 
 // Subcommands of `tasuki bench`.
-void add_bench_sweeps(CLI::App* bench, int* exit_code);  // pack, typed, bcast, rma
+void add_bench_sweeps(CLI::App* bench, int* exit_code);  // pack, typed, bcast, rma, collectives
 void add_bench_memory(CLI::App* bench, int* exit_code);
 void add_bench_coarray(CLI::App* bench, int* exit_code);
 

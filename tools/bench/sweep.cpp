@@ -1,5 +1,5 @@
-// `tasuki bench pack`, `typed`, `bcast`, `rma`: sweeps of block size, number of blocks, stride, threads and
-// segments; and, with --ddt and --peers, the applications' patterns against every MPI library that is there.
+// `tasuki bench pack`, `typed`, `bcast`, `rma`, `collectives`: sweeps of block size, number of blocks,
+// stride, threads and segments; and, with --ddt and --peers, the applications' patterns against every MPI library that is there.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -55,7 +55,8 @@ int run_sweep(SweepCommand* c) {
   o.helpers.erase(std::unique(o.helpers.begin(), o.helpers.end()), o.helpers.end());
   if (c->patterns) return run_patterns(c, o.what == bench::Sweep::pack);
   if (Status s = prepare(c->common, "sweep", &o); !s.ok()) return fail(s);
-  if (o.what == bench::Sweep::rma) o.peers = other_mpis(o.mpi.name, "sweep");
+  if (o.what == bench::Sweep::rma || o.what == bench::Sweep::collectives)
+    o.peers = other_mpis(o.mpi.name, "sweep");
   return measure_and_report(c->common, [&o](const auto& progress) { return bench::run_sweep(o, progress); });
 }
 
@@ -184,6 +185,26 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
   rma->options.sizes.push_back(4 << 20);
   add_list(cmd, "--sizes", &rma->options.sizes,
            "Bytes, multiples of 8 (default: powers of 8 from 8 to 2 MiB, and 4 MiB)");
+
+  auto collectives = add_sweep(
+      bench, exit_code, "collectives",
+      "Collective operations by size and ranks, inside the node: the best of all MPI libraries and Tasuki.",
+      bench::Sweep::collectives, &cmd);
+  bench::SweepOptions& c = collectives->options;
+  c.sizes = {8, 256, 4 << 10, 64 << 10, 1 << 20};
+  c.ranks = {2, 4};
+  c.operations = {"allreduce", "reduce", "reduce_scatter_block", "scan", "allgather", "alltoall", "alltoallw",
+                  "gather",    "scatter"};
+  add_list(cmd, "--sizes", &c.sizes,
+           "Bytes of the vector that each rank gives to a reduction, or of the piece that one rank has for "
+           "another (default: 8, 256, 4 KiB, 64 KiB, 1 MiB)");
+  cmd->add_option("--ranks", c.ranks, "Numbers of ranks")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 1024))
+      ->capture_default_str();
+  cmd->add_option("--operations", c.operations, "Which of them (default: all)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(c.operations));
 }
 
 }  // namespace tasuki::tool

@@ -189,6 +189,7 @@ class Runner {
   Status typed();
   Status bcast();
   Status rma();
+  Status collectives();
   Status typed_at(const std::string& place, const TwoHosts* hosts);
   std::vector<Cell> cells() const;
   std::vector<Variant> helper_variants() const;
@@ -460,6 +461,47 @@ Status Runner::rma() {
   return stage.stop(&sent_, &notes_);
 }
 
+// The shape of a rank's piece, or vector.
+Cell collective_cell(const std::string& operation, uint64_t bytes, int ranks) {
+  constexpr uint64_t kNumber = sizeof(double);
+  if (operation == "alltoallw") return {kNumber, std::max<uint64_t>(1, bytes / kNumber), 2};
+  const uint64_t unit =
+      operation == "reduce_scatter_block" ? kNumber * static_cast<uint64_t>(ranks) : kNumber;
+  return {(bytes + unit - 1) / unit * unit, 1, 1};
+}
+
+Status Runner::collectives() {
+  constexpr uint64_t kMostMemory = 1 << 30;  // of all ranks of all jobs: their buffers of both sides
+  plan(options_.operations.size() * options_.sizes.size() * options_.ranks.size());
+  for (const int ranks : options_.ranks) {
+    Stage stage(options_, ranks, nullptr, {{options_.helpers[0], 0}});
+    if (Status s = stage.start(); !s.ok()) return s;
+    hello_ = stage.hello.values[0];
+    for (const std::string& operation : options_.operations)
+      for (const uint64_t bytes : options_.sizes) {
+        const Cell cell = collective_cell(operation, bytes, ranks);
+        const std::string what = readable(bytes) + ", " + std::to_string(ranks) + " ranks";
+        const double seconds = begin_cell(operation + " of " + what);
+        const uint64_t jobs = 2 + options_.peers.size(), n = static_cast<uint64_t>(ranks);
+        if (2 * cell.bytes() * static_cast<uint64_t>(cell.stride) * n * n * jobs > kMostMemory) {
+          notes_.push_back("not measured, for want of memory: " + operation + " of " + what);
+          continue;
+        }
+        if (Status s = stage.measure(cell, operation, false, seconds); !s.ok()) return s;
+        json row = stage.row(cell, 0);
+        row["ranks"] = ranks;
+        row["size"] = bytes;
+        add(std::move(row), operation, what);
+      }
+    if (Status s = stage.stop(&sent_, &notes_); !s.ok()) return s;
+  }
+  for (const std::string& operation : options_.operations)
+    figure(operation + ": the best plain MPI against Tasuki",
+           "Speed-up by bytes of a rank's piece, or vector, and number of ranks.", {{"operation", operation}},
+           "ratio", {"plain_us", "tasuki_us"}, "size", "ranks");
+  return Status();
+}
+
 Result<json> Runner::run() {
   Status status;
   switch (options_.what) {
@@ -475,9 +517,12 @@ Result<json> Runner::run() {
     case Sweep::rma:
       status = rma();
       break;
+    case Sweep::collectives:
+      status = collectives();
+      break;
   }
   if (!status.ok()) return status;
-  static constexpr const char* kNames[] = {"pack", "typed", "bcast", "rma"};
+  static constexpr const char* kNames[] = {"pack", "typed", "bcast", "rma", "collectives"};
   std::vector<double> ratios;
   for (const json& r : rows_)
     if (r.contains("ratio") && r["operation"].get<std::string>().find("contiguous") == std::string::npos)

@@ -1,12 +1,13 @@
-// `tasuki bench pack`, `typed`, `bcast` and `rma`: what MPI and Tasuki do with `count` blocks of `block`
-// bytes at a distance, over ranges of all of these, the contestants in turns within one run (program:
+// `tasuki bench pack`, `typed`, `bcast`, `rma` and `collectives`: what MPI and Tasuki do with `count` blocks
+// of `block` bytes at a distance, over ranges of all of these, the contestants in turns within one run (program:
 // measure/sweep).
 //
 // The JSON has the head of run_ddt()'s (`benchmark`, `format`, `machine`, ...), `rows`, `figures`,
 // `verified`, `notes`. A row has
 //
 //   pattern, bytes     what tells it from others, for `tasuki bench compare`; packed bytes
-//   operation          "pack", "unpack", "node", "hosts", "dense", "typed"; "put", "get", ... (rma)
+//   operation          "pack", "unpack", "node", "hosts", "dense", "typed"; "put", "get", ... (rma);
+//                      "allreduce", ... (collectives)
 //   block, count, stride_ratio, helpers, ranks, chunk       where it lies in the sweep
 //   plain_us, tasuki_us, ratio                              plain MPI, Tasuki, plain / Tasuki
 //   peers_us, best_peer    all MPI libraries' times, the best of which is plain_us (rma)
@@ -31,7 +32,7 @@
 
 namespace tasuki::bench {
 
-enum class Sweep { pack, typed, bcast, rma };
+enum class Sweep { pack, typed, bcast, rma, collectives };
 
 struct SweepOptions {
   Sweep what = Sweep::pack;
@@ -47,10 +48,11 @@ struct SweepOptions {
   uint64_t max_bytes = 16 << 20;         // packed bytes of a row
   std::vector<std::string> where;        // typed: "node", "hosts"
   bool need_hosts = false;               // typed: not permitted is an error, not a note
-  std::vector<uint64_t> sizes;           // bcast, rma: message bytes
-  std::vector<int> ranks;                // bcast
+  std::vector<uint64_t> sizes;           // bcast, rma: message bytes; collectives: of a piece or vector
+  std::vector<int> ranks;                // bcast, collectives
+  std::vector<std::string> operations;   // collectives
   std::vector<uint64_t> chunks;          // bcast: TASUKI_CHUNK
-  std::vector<Peer> peers;               // rma: further MPI libraries
+  std::vector<Peer> peers;               // rma, collectives: further MPI libraries
   double seconds = 0;                    // for everything; 0: a quarter of a second a cell
   int rounds = 5;
 };

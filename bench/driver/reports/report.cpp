@@ -75,8 +75,9 @@ Result<json> read_measurement(const std::string& path) {
   if (!text.ok()) return text.status();
   json m = json::parse(text.value(), nullptr, false);
   if (m.is_discarded()) return Status::error(EINVAL, path + ": not JSON");
-  static constexpr const char* kBenchmarks[] = {"ddt", "pack-ddt", "pack",    "typed",           "bcast",
-                                                "rma", "memory",   "coarray", "coarray-programs"};
+  static constexpr const char* kBenchmarks[] = {
+      "ddt", "pack-ddt",    "pack",   "typed",   "bcast",
+      "rma", "collectives", "memory", "coarray", "coarray-programs"};
   const std::string benchmark = m.is_object() ? m.value("benchmark", "") : "";
   if (std::find(std::begin(kBenchmarks), std::end(kBenchmarks), benchmark) == std::end(kBenchmarks))
     return Status::error(

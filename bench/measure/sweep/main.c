@@ -1,6 +1,6 @@
 // sweep-<mpi>: what MPI does with blocks of one size at a distance: packs, unpacks, sends, broadcasts, puts.
-// Told by its driver (`tasuki bench pack`, `typed`, `bcast`, `rma`), one line a command, and answers as
-// ddt-<mpi> does:
+// Told by its driver (`tasuki bench pack`, `typed`, `bcast`, `rma`, `collectives`), one line a command, and
+// answers as ddt-<mpi> does:
 //
 //   shape <block> <count> <stride>        `count` blocks of `block` bytes, `stride` bytes apart; buffers and
 //   type verify <operation> <seed>             the operation once with fresh data, every byte checked, gaps
@@ -9,7 +9,8 @@
 //
 // Operations: pack, unpack (rank 0 alone), pingpong (ranks 0 and 1; half round trips), bcast (all ranks, from
 // rank 0; a barrier after each makes it the time until the last rank has all), and put, get, accumulate and
-// fetch_and_op (by rank 0 on the window of rank 1, which waits in a barrier; each with a flush).
+// fetch_and_op (by rank 0 on the window of rank 1, which waits in a barrier; each with a flush); and those of
+// collectives.c, by all ranks.
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,8 +20,10 @@
 #include <string.h>
 
 #include "measure/common/rank.h"
+#include "measure/sweep/collectives.h"
 
-enum { kTag = 7, kMaxBlocks = 100000, kMostRanks = 1024, kMargin = 64, kGap = 0xa5 };
+enum { kTag = 7, kMaxBlocks = 100000, kMostRanks = 1024 };
+// From kOperations on: kOperations + what find_collective() says.
 enum operation { kPack, kUnpack, kPingPong, kBcast, kPut, kGet, kAccumulate, kFetchAndOp, kOperations };
 static const char* const kNames[kOperations] = {"pack", "unpack", "pingpong",   "bcast",
                                                 "put",  "get",    "accumulate", "fetch_and_op"};
@@ -54,6 +57,7 @@ static void drop_window(void) {
 
 static void drop_shape(void) {
   drop_window();
+  drop_pieces();
   if (g_type != MPI_DATATYPE_NULL) MPI_Type_free(&g_type);
   free(g_source);
   free(g_target);
@@ -62,7 +66,7 @@ static void drop_shape(void) {
   g_source = g_target = g_dense = g_expected = NULL;
 }
 
-static char* new_buffer(size_t bytes) {
+char* new_buffer(size_t bytes) {
   char* p = aligned_alloc(4096, (bytes + 2 * kMargin + 4095) / 4096 * 4096);
   if (p != NULL) memset(p, kGap, bytes + 2 * kMargin);
   return p;
@@ -107,7 +111,7 @@ static void make_shape(size_t block, size_t count, size_t stride) {
   answer("ok");
 }
 
-static uint64_t mix(uint64_t z) {
+uint64_t mix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
@@ -126,7 +130,7 @@ static void scatter(char* typed) {
     memcpy(typed + kMargin + i * g_stride, g_expected + kMargin + i * g_block, g_block);
 }
 
-static int is_gap(const char* p, size_t n) {
+int is_gap(const char* p, size_t n) {
   for (size_t i = 0; i < n; i++)
     if ((unsigned char)p[i] != kGap) return 0;
   return 1;
@@ -154,6 +158,10 @@ static int check_dense(const char* dense, char* text, size_t room) {
 
 static void run_operation(enum operation o) {
   int position = 0;
+  if (o >= kOperations) {
+    run_collective((int)o - kOperations);
+    return;
+  }
   switch (o) {
     case kPack:
       MPI_Pack(g_source + kMargin, 1, g_type, g_dense + kMargin, (int)g_bytes, &position, MPI_COMM_SELF);
@@ -192,7 +200,7 @@ static void run_operation(enum operation o) {
 }
 
 static int takes_part(enum operation o) {
-  return o == kBcast || g_rank == 0 || (o == kPingPong && g_rank == 1);
+  return o == kBcast || o >= kOperations || g_rank == 0 || (o == kPingPong && g_rank == 1);
 }
 
 // Rank 1's memory holds what rank 0 gets or adds to; then each rank looks at what has become of its part.
@@ -220,6 +228,10 @@ static int run_one_sided(enum operation o, char* text, size_t room) {
   return check_typed(o == kGet ? g_target : g_memory, text, room);
 }
 
+static const char* name_of(enum operation o) {
+  return o < kOperations ? kNames[o] : "collective";
+}
+
 static void verify(enum operation o, uint64_t seed) {
   char text[200] = "";
   fill_expected(seed, o == kAccumulate || o == kFetchAndOp);
@@ -229,7 +241,9 @@ static void verify(enum operation o, uint64_t seed) {
   scatter(g_source);
   if (o == kUnpack) memcpy(g_dense + kMargin, g_expected + kMargin, g_bytes);
   int right = 1;
-  if (is_one_sided(o)) {
+  if (o >= kOperations) {
+    right = verify_collective((int)o - kOperations, seed, text, sizeof text);
+  } else if (is_one_sided(o)) {
     right = run_one_sided(o, text, sizeof text);
   } else if (takes_part(o)) {
     if (o == kPingPong || o == kBcast) MPI_Barrier(MPI_COMM_WORLD);
@@ -241,8 +255,8 @@ static void verify(enum operation o, uint64_t seed) {
   if (right)
     answer("ok");
   else
-    answer("wrong\t%s, %zu x %zu bytes every %zu: rank %d: %s", kNames[o], g_count, g_block, g_stride, g_rank,
-           text);
+    answer("wrong\t%s, %zu x %zu bytes every %zu: rank %d: %s", name_of(o), g_count, g_block, g_stride,
+           g_rank, text);
 }
 
 static void measure(enum operation o, long warm, long n, int blocks) {
@@ -320,16 +334,19 @@ static void measure_limits(double seconds) {
   answer("ok\tmemcpy=%.9g\tmemcpy2=%.9g", one, two);
 }
 
-static enum operation find_operation(const char* name) {
-  int o = 0;
-  while (o < kOperations && strcmp(name, kNames[o]) != 0) o++;
-  return (enum operation)o;
+// -1: there is none, or no memory for it.
+static int find_operation(const char* name) {
+  const struct shape shape = {g_type, g_block, g_count, g_stride, g_span};
+  for (int o = 0; o < kOperations; o++)
+    if (strcmp(name, kNames[o]) == 0) return o;
+  const int collective = find_collective(name);
+  return collective < 0 || !need_pieces(&shape) ? -1 : kOperations + collective;
 }
 
 // Carries out one command; returns 0 after "quit".
 static int obey(char* line) {
   size_t block, count, stride;
-  char name[16] = "";
+  char name[24] = "";
   unsigned seed;
   long warm, n;
   int blocks;
@@ -337,12 +354,12 @@ static int obey(char* line) {
   if (sscanf(line, "shape %zu %zu %zu", &block, &count, &stride) == 3 && block > 0 && count > 0 &&
       stride >= block) {
     make_shape(block, count, stride);
-  } else if (g_source != NULL && sscanf(line, "verify %15s %u", name, &seed) == 2 &&
-             find_operation(name) != kOperations) {
-    verify(find_operation(name), seed);
-  } else if (g_source != NULL && sscanf(line, "time %15s %ld %ld %d", name, &warm, &n, &blocks) == 4 &&
-             find_operation(name) != kOperations && n > 0 && blocks > 0 && blocks <= kMaxBlocks) {
-    measure(find_operation(name), warm, n, blocks);
+  } else if (g_source != NULL && sscanf(line, "verify %23s %u", name, &seed) == 2 &&
+             find_operation(name) >= 0) {
+    verify((enum operation)find_operation(name), seed);
+  } else if (g_source != NULL && sscanf(line, "time %23s %ld %ld %d", name, &warm, &n, &blocks) == 4 &&
+             find_operation(name) >= 0 && n > 0 && blocks > 0 && blocks <= kMaxBlocks) {
+    measure((enum operation)find_operation(name), warm, n, blocks);
   } else if (g_source != NULL && sscanf(line, "limits %lf", &us) == 1) {
     measure_limits(us * 1e-6);
   } else if (strcmp(line, "quit") == 0) {

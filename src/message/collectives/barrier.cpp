@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "message/collectives/meeting.h"
+
 namespace tasuki::message {
 namespace {
 
@@ -23,8 +25,9 @@ Barrier* BarrierPool::take(int tasks) {
   Locked locked(lock_);
   for (Barrier** at = &free_; *at != nullptr; at = &(*at)->next) {
     Barrier* b = *at;
-    if (b->counters != counters) continue;
+    if (b->counters != counters || !all_have_read(*b)) continue;
     *at = b->next;
+    count_alike(*b);
     return b;
   }
   const size_t bytes = sizeof(Barrier) + counters * sizeof(Barrier::Counter);
@@ -39,6 +42,7 @@ Barrier* BarrierPool::take(int tasks) {
   slab_ += bytes;
   left_ -= bytes;
   b->counters = counters;
+  b->places = groups_of(static_cast<uint32_t>(tasks)) * kArity;
   return b;
 }
 

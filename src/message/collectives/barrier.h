@@ -13,12 +13,16 @@
 
 namespace tasuki::message {
 
+struct Post;  // meeting.h
+
 // Shared: plain data, mapped for ever. A late poller may still look at `generation` while the structure
 // serves another communicator already: the number only ever grows, so it sees what it waits for.
 struct alignas(kLine) Barrier {
   std::atomic<uint32_t> generation;  // barriers completed
   uint32_t counters;                 // they follow
+  uint32_t places;                   // at most so many tasks use it
   Barrier* next;                     // among its owner's free ones
+  std::atomic<Post*> posts;          // what its tasks show each other; nullptr: nothing yet (meeting.h)
   struct alignas(kLine) Counter {
     std::atomic<uint32_t> arrived;  // 0 between two barriers
   };
@@ -28,7 +32,8 @@ struct alignas(kLine) Barrier {
 // One task's free barriers, for the communicators in which it has rank 0. Thread-safe.
 class BarrierPool {
  public:
-  // For `tasks` > 0; nullptr when memory is exhausted.
+  // For `tasks` > 0; nullptr when memory is exhausted. One whose posts somebody may still read stays where
+  // it is.
   Barrier* take(int tasks);
   void give(Barrier* b);
 

@@ -339,7 +339,8 @@ struct alignas(kLine) Endpoint {
   int32_t world_rank;  // set after MPI_Init
   int32_t world_size;
   uint32_t several_threads;     // its program may call from several threads at once
-  std::atomic<uint32_t> ready;  // the three above are set
+  uint32_t collectives;         // it wants this layer's collective operations
+  std::atomic<uint32_t> ready;  // the four above are set
   Staging* staging;
   // One for each task of the space; they follow the structure.
   Peer& peer(int32_t of_slot) { return reinterpret_cast<Peer*>(this + 1)[of_slot]; }

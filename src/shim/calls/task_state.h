@@ -40,6 +40,7 @@ struct Process {
   int world_rank = 0, world_size = 0;
   bool threads = false;  // MPI_THREAD_MULTIPLE
   bool statistics = false;
+  bool own_collectives = false;  // beside broadcasts and barriers; the same for all tasks of the space
   std::atomic<bool> library_has_partitions{false};  // partitioned requests that it carries out
   uint64_t external_bytes = 0;                      // packed to and unpacked from "external32"
   MPI_Request never_done{};   // a generalized request: asking for it makes the library progress

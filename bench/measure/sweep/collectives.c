@@ -1,0 +1,185 @@
+#include "measure/sweep/collectives.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/common/rank.h"
+
+// Those that have a root are timed with a barrier, so that it is the time until the last rank is through.
+enum {
+  kAllreduce,
+  kReduce,
+  kReduceScatterBlock,
+  kScan,
+  kAllgather,
+  kAlltoall,
+  kAlltoallw,
+  kGather,
+  kScatter,
+  kCollectives
+};
+static const char* const kNames[kCollectives] = {"allreduce", "reduce",    "reduce_scatter_block",
+                                                 "scan",      "allgather", "alltoall",
+                                                 "alltoallw", "gather",    "scatter"};
+
+static struct shape g_shape;
+static char *g_send, *g_receive;  // kMargin bytes on either side of the pieces
+static int *g_ones, *g_places;    // of MPI_Alltoallw
+static MPI_Datatype* g_types;
+
+int find_collective(const char* name) {
+  for (int i = 0; i < kCollectives; i++)
+    if (strcmp(name, kNames[i]) == 0) return i;
+  return -1;
+}
+
+static int is_reduction(int o) {
+  return o <= kScan;
+}
+
+static size_t all_pieces(void) {
+  return g_shape.span * (size_t)g_ranks;
+}
+
+int need_pieces(const struct shape* shape) {
+  if (g_send != NULL) return 1;
+  g_shape = *shape;
+  g_send = new_buffer(all_pieces());
+  g_receive = new_buffer(all_pieces());
+  g_ones = malloc((size_t)g_ranks * sizeof *g_ones);
+  g_places = malloc((size_t)g_ranks * sizeof *g_places);
+  g_types = malloc((size_t)g_ranks * sizeof(MPI_Datatype));
+  if (g_send == NULL || g_receive == NULL || g_ones == NULL || g_places == NULL || g_types == NULL) return 0;
+  for (int i = 0; i < g_ranks; i++) {
+    g_ones[i] = 1;
+    g_places[i] = (int)(g_shape.span * (size_t)i);
+    g_types[i] = g_shape.type;
+  }
+  return 1;
+}
+
+void drop_pieces(void) {
+  free(g_send);
+  free(g_receive);
+  free(g_ones);
+  free(g_places);
+  free(g_types);
+  g_send = g_receive = NULL;
+  g_ones = g_places = NULL;
+  g_types = NULL;
+}
+
+void run_collective(int o) {
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const MPI_Datatype type = g_shape.type;
+  char *send = g_send + kMargin, *receive = g_receive + kMargin;
+  const int numbers = (int)(g_shape.block * g_shape.count / sizeof(double));
+  switch (o) {
+    case kAllreduce:
+      MPI_Allreduce(send, receive, numbers, MPI_DOUBLE, MPI_SUM, world);
+      break;
+    case kReduce:
+      MPI_Reduce(send, receive, numbers, MPI_DOUBLE, MPI_SUM, 0, world);
+      break;
+    case kReduceScatterBlock:
+      MPI_Reduce_scatter_block(send, receive, numbers / g_ranks, MPI_DOUBLE, MPI_SUM, world);
+      break;
+    case kScan:
+      MPI_Scan(send, receive, numbers, MPI_DOUBLE, MPI_SUM, world);
+      break;
+    case kAllgather:
+      MPI_Allgather(send, 1, type, receive, 1, type, world);
+      break;
+    case kAlltoall:
+      MPI_Alltoall(send, 1, type, receive, 1, type, world);
+      break;
+    case kAlltoallw:
+      MPI_Alltoallw(send, g_ones, g_places, g_types, receive, g_ones, g_places, g_types, world);
+      break;
+    case kGather:
+      MPI_Gather(send, 1, type, receive, 1, type, 0, world);
+      break;
+    case kScatter:
+      MPI_Scatter(send, 1, type, receive, 1, type, 0, world);
+      break;
+    default:
+      break;
+  }
+  if (o == kReduce || o == kGather || o == kScatter) MPI_Barrier(world);
+}
+
+// ---- verification
+
+static uint64_t word_of(uint64_t seed, int from, int to, size_t at) {
+  return mix(seed * 0x9e3779b97f4a7c15u + (uint64_t)from * 1000003u + (uint64_t)to * 7919u + at);
+}
+
+// Numbers whose sums are exact.
+static double number_of(uint64_t seed, int rank, size_t i) {
+  return (double)(word_of(seed, rank, 0, i) % 1000);
+}
+
+static void put_piece(char* base, int piece, uint64_t seed, int from, int to) {
+  char* p = base + kMargin + g_shape.span * (size_t)piece;
+  for (size_t b = 0; b < g_shape.count; b++)
+    for (size_t i = 0; i < g_shape.block; i += 8) {
+      const uint64_t word = word_of(seed, from, to, b * g_shape.block + i);
+      memcpy(p + b * g_shape.stride + i, &word, g_shape.block - i < 8 ? g_shape.block - i : 8);
+    }
+}
+
+// The receive buffer as it must be: `g_send` has been sent, and serves as memory for it.
+static void expect_pieces(int o, uint64_t seed) {
+  for (int other = 0; other < g_ranks; other++) {
+    if (o == kAllgather || (o == kGather && g_rank == 0)) put_piece(g_send, other, seed, other, 0);
+    if (o == kAlltoall || o == kAlltoallw) put_piece(g_send, other, seed, other, g_rank);
+  }
+  if (o == kScatter) put_piece(g_send, 0, seed, 0, g_rank);
+}
+
+static void expect_numbers(int o, uint64_t seed) {
+  size_t first = 0, n = g_shape.block * g_shape.count / sizeof(double);
+  if (o == kReduceScatterBlock) {
+    n /= (size_t)g_ranks;
+    first = n * (size_t)g_rank;
+  }
+  if (o == kReduce && g_rank != 0) n = 0;
+  const int last = o == kScan ? g_rank : g_ranks - 1;
+  for (size_t i = 0; i < n; i++) {
+    double sum = 0;
+    for (int r = 0; r <= last; r++) sum += number_of(seed, r, first + i);
+    memcpy(g_send + kMargin + i * sizeof sum, &sum, sizeof sum);
+  }
+}
+
+static void fill_send(int o, uint64_t seed) {
+  const size_t n = g_shape.block * g_shape.count / sizeof(double);
+  for (size_t i = 0; is_reduction(o) && i < n; i++) {
+    const double x = number_of(seed, g_rank, i);
+    memcpy(g_send + kMargin + i * sizeof x, &x, sizeof x);
+  }
+  if (o == kAllgather || o == kGather) put_piece(g_send, 0, seed, g_rank, 0);
+  for (int other = 0; other < g_ranks; other++)
+    if (o == kAlltoall || o == kAlltoallw || (o == kScatter && g_rank == 0))
+      put_piece(g_send, other, seed, g_rank, other);
+}
+
+int verify_collective(int o, uint64_t seed, char* text, size_t room) {
+  const size_t bytes = all_pieces() + 2 * kMargin;
+  memset(g_send, kGap, bytes);
+  memset(g_receive, kGap, bytes);
+  fill_send(o, seed);
+  run_collective(o);
+  memset(g_send, kGap, bytes);
+  if (is_reduction(o))
+    expect_numbers(o, seed);
+  else
+    expect_pieces(o, seed);
+  for (size_t i = 0; i < bytes; i++)
+    if (g_receive[i] != g_send[i]) {
+      snprintf(text, room, "byte %ld of %zu is wrong", (long)i - kMargin, all_pieces());
+      return 0;
+    }
+  return 1;
+}

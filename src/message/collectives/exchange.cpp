@@ -1,0 +1,141 @@
+#include "message/collectives/exchange.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tasuki::message {
+namespace {
+
+// From here on idle tasks take parts of a copy.
+constexpr uint64_t kShareFrom = 128 << 10;
+
+void copy(Engine& engine, const layout::Region& to, const layout::Region& from, Moved* moved) {
+  const uint64_t n = layout::bytes(from), room = layout::bytes(to);
+  moved->too_long = moved->too_long || n > room;
+  moved->bytes += std::min(n, room);
+  if (n != 0 && room != 0) engine.copy(to, from, std::min(n, room), kShareFrom);
+}
+
+void unpack(const layout::Region& to, const char* from, uint64_t n, Moved* moved) {
+  const uint64_t room = layout::bytes(to);
+  moved->too_long = moved->too_long || n > room;
+  moved->bytes += std::min(n, room);
+  if (n != 0 && room != 0) layout::unpack(to, 0, std::min(n, room), from);
+}
+
+// Packed bytes of the pieces for all tasks: the sum may be large.
+uint64_t bytes_for_all(const Pieces& p, int count) {
+  if (p.step == 0) return layout::bytes(*p.first);
+  uint64_t sum = 0;
+  for (int i = 0; i < count && sum <= Post::kRoom; i++) sum += layout::bytes(p.of(i));
+  return sum;
+}
+
+// A post with the pieces themselves: where each task's begins, if there are several, and their bytes.
+struct Inside {
+  static uint64_t room_for(const Pieces& p, int count) {
+    return (p.step == 0 ? 0 : (static_cast<uint64_t>(count) + 1)) * sizeof(uint16_t) +
+           bytes_for_all(p, count);
+  }
+  static void fill_in(Meeting& m, const Pieces& p, uint64_t bytes) {
+    char* at = m.fill_in(bytes);
+    if (p.step == 0) {
+      layout::pack(at, *p.first, 0, bytes);
+      return;
+    }
+    const int n = m.count();
+    uint64_t next = (static_cast<uint64_t>(n) + 1) * sizeof(uint16_t);
+    for (int i = 0; i <= n; i++) {
+      const uint16_t begin = static_cast<uint16_t>(next);
+      memcpy(at + static_cast<size_t>(i) * sizeof begin, &begin, sizeof begin);
+      if (i == n) break;
+      const uint64_t piece = layout::bytes(p.of(i));
+      if (piece != 0) layout::pack(at + next, p.of(i), 0, piece);
+      next += piece;
+    }
+  }
+  static void take(const Post& post, int rank, bool several, const layout::Region& to, Moved* moved) {
+    if (!several) return unpack(to, post.data, post.bytes, moved);
+    uint16_t place[2];
+    memcpy(place, post.data + static_cast<size_t>(rank) * sizeof place[0], sizeof place);
+    unpack(to, post.data + place[0], place[1] - place[0], moved);
+  }
+};
+
+void offer(Meeting& m, const Pieces& send) {
+  const uint64_t inside = Inside::room_for(send, m.count());
+  if (inside <= Post::kRoom)
+    Inside::fill_in(m, send, inside);
+  else
+    m.show(&send);
+}
+
+// What `from` has for this task.
+void get(const Meeting& m, int from, bool several, const layout::Region& to, Moved* moved) {
+  if (const Pieces* shown = m.shown_by<Pieces>(from))
+    copy(m.engine(), to, shown->of(m.rank()), moved);
+  else
+    Inside::take(m.of(from), m.rank(), several, to, moved);
+}
+
+}  // namespace
+
+bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, Moved* moved) {
+  if (!m.open()) return false;
+  const bool several = send.step != 0;
+  offer(m, send);
+  m.meet();
+  if (own) copy(m.engine(), receive.of(m.rank()), send.of(m.rank()), moved);
+  for (int i = 1; i < m.count(); i++) {
+    const int from = (m.rank() + i) % m.count();
+    get(m, from, several, receive.of(from), moved);
+  }
+  m.leave();
+  return true;
+}
+
+bool scatter(Meeting& m, int root, const Pieces& send, const layout::Region& receive, bool own,
+             Moved* moved) {
+  if (!m.open()) return false;
+  if (m.rank() == root)
+    offer(m, send);
+  else
+    m.fill_in(0);
+  m.meet();
+  if (m.rank() != root)
+    get(m, root, true, receive, moved);
+  else if (own)
+    copy(m.engine(), receive, send.of(root), moved);
+  m.leave();
+  return true;
+}
+
+bool gather(Meeting& m, int root, const layout::Region& send, const Pieces& receive, bool own, Moved* moved) {
+  if (!m.open()) return false;
+  const Pieces mine{&send, 0};
+  const bool at_root = m.rank() == root;
+  const bool inside = at_root || layout::bytes(send) <= Post::kRoom;
+  if (at_root)
+    m.show(&receive);
+  else if (inside)
+    Inside::fill_in(m, mine, layout::bytes(send));
+  else
+    m.show(&mine);
+  m.meet();
+  if (!inside) {
+    copy(m.engine(), m.shown_by<Pieces>(root)->of(m.rank()), send, moved);
+  } else if (at_root) {
+    if (own) copy(m.engine(), receive.of(root), send, moved);
+    for (int i = 1; i < m.count(); i++) {
+      const int from = (root + i) % m.count();
+      if (m.shown_by<Pieces>(from) == nullptr)
+        Inside::take(m.of(from), root, false, receive.of(from), moved);
+      else if (layout::bytes(m.shown_by<Pieces>(from)->of(root)) > layout::bytes(receive.of(from)))
+        moved->too_long = true;  // found by the root, as by a receive
+    }
+  }
+  m.leave();
+  return true;
+}
+
+}  // namespace tasuki::message

@@ -1,0 +1,36 @@
+// Collective operations that move data between the tasks of one communicator: every piece is copied once, by
+// whoever gets it (or, of a gather, by whoever has it), straight from one typed buffer to the other.
+//
+// What fits into a post travels there. Each task decides that for itself, so that the tasks need not agree
+// on sizes: MPI_Alltoallw has no size that all of them know.
+#pragma once
+
+#include "message/collectives/meeting.h"
+
+namespace tasuki::message {
+
+// Pieces of a buffer, by rank.
+struct Pieces {
+  const layout::Region* first;
+  uint32_t step;  // 0: the same piece for all; 1: one for each
+  const layout::Region& of(int rank) const { return first[static_cast<uint32_t>(rank) * step]; }
+};
+
+// What one task found.
+struct Moved {
+  uint64_t bytes = 0;
+  bool too_long = false;  // some piece did not fit into its place: it has been filled
+};
+
+// Every task gets from every other: piece `rank` of its `send`, into its own piece `receive.of(that task)`.
+// `own`: the task's piece for itself moves, too. False: no memory, in which case no task can go on.
+bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, Moved* moved);
+
+// The root's pieces go to the others (scatter). Only the root's `send` and the others' `receive` are used;
+// `own`: at the root, receive gets its piece.
+bool scatter(Meeting& m, int root, const Pieces& send, const layout::Region& receive, bool own, Moved* moved);
+
+// The others' pieces go to the root (gather): only the others' `send`, the root's `receive`; `own` as above.
+bool gather(Meeting& m, int root, const layout::Region& send, const Pieces& receive, bool own, Moved* moved);
+
+}  // namespace tasuki::message

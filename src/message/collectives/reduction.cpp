@@ -1,0 +1,305 @@
+#include "message/collectives/reduction.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "os/memory/keys.h"
+
+namespace tasuki::message {
+namespace {
+
+// A slice is worth another task's meeting.
+constexpr uint64_t kLeastSlice = 2 << 10;
+// Up to so many bytes of all tasks together each task combines all for itself: it need not fetch the results
+// of others.
+constexpr uint64_t kMostAlone = 16 << 10;
+
+struct Vectors {
+  const char* send;
+  char* receive;
+};
+
+// One element row of each rank.
+class Rows {
+ public:
+  explicit Rows(const Meeting& m) : m_(m) {}
+  const char* of(int rank, uint64_t offset) const {
+    const Vectors* v = m_.shown_by<Vectors>(rank);
+    return (v != nullptr ? v->send : m_.of(rank).data) + offset;
+  }
+
+ private:
+  const Meeting& m_;
+};
+
+// Elements [begin, end) of the vectors.
+struct Range {
+  uint64_t begin, end;
+};
+
+uint64_t elements_in_piece(const Combination& c) {
+  return std::max(kReductionPiece / c.size, uint64_t{1});
+}
+
+// Combines one piece of all ranks.
+class Tree {
+ public:
+  Tree(const Rows& rows, int ranks, const Combination& c, uint64_t offset, uint64_t elements)
+      : rows_(rows), c_(c), offset_(offset), elements_(elements) {
+    powers_ = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)));
+    pairs_ = ranks - powers_;
+  }
+  // `into` is none of the ranks' vectors.
+  void combine_into(char* into) const { half(0, powers_, into); }
+
+ private:
+  // Item i is a rank, or a pair of ranks; the items are 2^k.
+  int first_rank(int item) const { return item < pairs_ ? 2 * item : item + pairs_; }
+  const char* row(int rank) const { return rows_.of(rank, offset_); }
+  uint64_t bytes() const { return elements_ * c_.size; }
+  void copy(int rank, char* into) const { memcpy(into, row(rank), bytes()); }
+  void combine(const char* left, char* right) const { c_.combine(c_.context, left, right, elements_); }
+
+  void item(int i, char* into) const {
+    const int rank = first_rank(i);
+    if (i >= pairs_) return copy(rank, into);
+    copy(rank + 1, into);
+    combine(row(rank), into);
+  }
+
+  void half(int begin, int end, char* into) const {
+    if (end - begin == 1) return item(begin, into);
+    const int middle = (begin + end) / 2;
+    half(middle, end, into);
+    if (middle - begin == 1 && begin >= pairs_) return combine(row(first_rank(begin)), into);
+    alignas(kLine) char left[kReductionPiece];
+    half(begin, middle, left);
+    combine(left, into);
+  }
+
+  const Rows& rows_;
+  const Combination& c_;
+  uint64_t offset_, elements_;
+  int powers_, pairs_;
+};
+
+// The result of a range at `to`, whose first element is the range's. `aside`: it may be one of the vectors.
+void combine_range(const Meeting& m, const Combination& c, const Range& r, char* to, bool aside) {
+  const Rows rows(m);
+  for (uint64_t at = r.begin; at < r.end;) {
+    const uint64_t n = std::min(elements_in_piece(c), r.end - at);
+    const Tree tree(rows, m.count(), c, at * c.size, n);
+    char* const into = to + (at - r.begin) * c.size;
+    if (aside) {
+      alignas(kLine) char piece[kReductionPiece];
+      tree.combine_into(piece);
+      memcpy(into, piece, n * c.size);
+    } else {
+      tree.combine_into(into);
+    }
+    at += n;
+  }
+}
+
+// The part of the vectors that a task combines.
+Range slice_of(int index, int slices, uint64_t elements, const Combination& c) {
+  uint64_t each = (elements + static_cast<uint64_t>(slices) - 1) / static_cast<uint64_t>(slices);
+  if (kLine % c.size == 0) {  // no line is two tasks'
+    const uint64_t in_line = kLine / c.size;
+    each = (each + in_line - 1) / in_line * in_line;
+  }
+  const uint64_t begin = std::min(each * static_cast<uint64_t>(index), elements);
+  return {begin, std::min(begin + each, elements)};
+}
+
+int slices_for(const Meeting& m, uint64_t bytes) {
+  return static_cast<int>(std::clamp<uint64_t>(bytes / kLeastSlice, 1, static_cast<uint64_t>(m.count())));
+}
+
+// Elements that fit are shown in the post.
+bool show(Meeting& m, const Vectors& v, uint64_t bytes) {
+  if (bytes > Post::kRoom) {
+    m.show(&v);
+    return true;
+  }
+  memcpy(m.fill_in(bytes), v.send, bytes);
+  return false;
+}
+
+void end(Meeting& m, bool shown) {
+  if (shown)
+    m.leave();
+  else
+    m.leave_at_once();
+}
+
+// What this task has combined lies here until nobody reads its vector any more.
+class Aside {
+ public:
+  explicit Aside(uint64_t bytes)
+      : memory_(bytes <= sizeof inside_ ? inside_ : static_cast<char*>(malloc(bytes))) {}
+  ~Aside() {
+    if (memory_ != inside_) free(memory_);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+  char* memory() { return memory_; }
+
+ private:
+  alignas(kLine) char inside_[kReductionPiece];
+  char* memory_;
+};
+
+}  // namespace
+
+bool reduce_for_all(Meeting& m, const char* send, char* receive, uint64_t elements, const Combination& c) {
+  const uint64_t bytes = elements * c.size, ranks = static_cast<uint64_t>(m.count());
+  const bool in_place = send == receive, alone = bytes * ranks <= kMostAlone;
+  const Vectors mine{send, receive};
+  Aside aside(alone && in_place ? bytes : 0);
+  if (aside.memory() == nullptr || !m.open()) return false;
+  const bool shown = show(m, mine, bytes);
+  m.meet();
+  if (!shown || alone) {
+    char* const to = shown && in_place ? aside.memory() : receive;
+    combine_range(m, c, {0, elements}, to, false);
+    end(m, shown);
+    if (to != receive) memcpy(receive, to, bytes);
+    return true;
+  }
+  const int slices = slices_for(m, bytes);
+  if (m.rank() < slices) {
+    const Range r = slice_of(m.rank(), slices, elements, c);
+    combine_range(m, c, r, receive + r.begin * c.size, in_place);
+  }
+  m.wait_for_all();
+  for (int i = 0; i < slices; i++) {
+    const int other = (m.rank() + i) % slices;
+    const Range r = slice_of(other, slices, elements, c);
+    const uint64_t at = r.begin * c.size;
+    if (other != m.rank() && r.begin != r.end)
+      memcpy(receive + at, m.shown_by<Vectors>(other)->receive + at, (r.end - r.begin) * c.size);
+  }
+  end(m, shown);
+  return true;
+}
+
+bool reduce_for_root(Meeting& m, int root, const char* send, char* receive, uint64_t elements,
+                     const Combination& c) {
+  const uint64_t bytes = elements * c.size;
+  const Vectors mine{send, receive};
+  if (!m.open()) return false;
+  const bool shown = show(m, mine, bytes);
+  m.meet();
+  if (!shown) {
+    if (m.rank() == root) combine_range(m, c, {0, elements}, receive, false);
+    end(m, shown);
+    return true;
+  }
+  const int slices = slices_for(m, bytes);
+  const int index = (m.rank() - root + m.count()) % m.count();
+  if (index < slices) {
+    const Range r = slice_of(index, slices, elements, c);
+    const Vectors* const at_root = m.shown_by<Vectors>(root);
+    const os::WritesAllowed allowed;
+    combine_range(m, c, r, at_root->receive + r.begin * c.size, at_root->send == at_root->receive);
+  }
+  end(m, shown);
+  return true;
+}
+
+bool reduce_and_scatter(Meeting& m, const char* send, char* receive, uint64_t elements, uint64_t begin,
+                        uint64_t count, const Combination& c) {
+  const uint64_t bytes = elements * c.size;
+  const bool in_place = send == receive && bytes > Post::kRoom;
+  Aside aside(in_place ? count * c.size : 0);
+  if (aside.memory() == nullptr || !m.open()) return false;
+  const Vectors mine{send, receive};
+  const bool shown = show(m, mine, bytes);
+  m.meet();
+  combine_range(m, c, {begin, begin + count}, in_place ? aside.memory() : receive, false);
+  end(m, shown);
+  if (in_place && count != 0) memcpy(receive, aside.memory(), count * c.size);
+  return true;
+}
+
+namespace {
+
+// One piece of a scan, for all ranks. What the ranks up to one have together lies in its own result already
+// when the next one needs it.
+void scan_piece(const Meeting& m, const Combination& c, uint64_t offset, uint64_t elements) {
+  const char* before = nullptr;
+  for (int i = 0; i < m.count(); i++) {
+    const Vectors& v = *m.shown_by<Vectors>(i);
+    char* const result = v.receive + offset;
+    if (v.send != v.receive) memcpy(result, v.send + offset, elements * c.size);
+    if (before != nullptr) c.combine(c.context, before, result, elements);
+    before = result;
+  }
+}
+
+// The same without each rank's own part, which its result may lie over.
+void scan_piece_exclusive(const Meeting& m, const Combination& c, uint64_t offset, uint64_t elements) {
+  alignas(kLine) char piece[2][kReductionPiece];
+  char *before = piece[0], *next = piece[1];
+  const uint64_t bytes = elements * c.size;
+  for (int i = 0; i < m.count(); i++) {
+    const Vectors& v = *m.shown_by<Vectors>(i);
+    memcpy(next, v.send + offset, bytes);
+    if (i != 0) {
+      memcpy(v.receive + offset, before, bytes);
+      c.combine(c.context, before, next, elements);
+    }
+    std::swap(before, next);
+  }
+}
+
+// From posts: this task's result alone.
+void scan_posts(const Meeting& m, Scan kind, char* receive, uint64_t bytes, uint64_t elements,
+                const Combination& c) {
+  const int ranks = m.rank() + (kind == Scan::inclusive ? 1 : 0);
+  if (ranks == 0) return;
+  alignas(kLine) char piece[2][Post::kRoom];
+  char *before = piece[0], *next = piece[1];
+  for (int i = 0; i < ranks; i++) {
+    memcpy(next, m.of(i).data, bytes);
+    if (i != 0) c.combine(c.context, before, next, elements);
+    std::swap(before, next);
+  }
+  memcpy(receive, before, bytes);
+}
+
+}  // namespace
+
+bool scan(Meeting& m, Scan kind, const char* send, char* receive, uint64_t elements, const Combination& c) {
+  const uint64_t bytes = elements * c.size;
+  const Vectors mine{send, receive};
+  if (!m.open()) return false;
+  const bool shown = show(m, mine, bytes);
+  m.meet();
+  if (!shown) {
+    scan_posts(m, kind, receive, bytes, elements, c);
+    end(m, shown);
+    return true;
+  }
+  const int slices = slices_for(m, bytes);
+  if (m.rank() < slices) {
+    const Range r = slice_of(m.rank(), slices, elements, c);
+    const os::WritesAllowed allowed;
+    for (uint64_t at = r.begin; at < r.end;) {
+      const uint64_t n = std::min(elements_in_piece(c), r.end - at);
+      if (kind == Scan::inclusive)
+        scan_piece(m, c, at * c.size, n);
+      else
+        scan_piece_exclusive(m, c, at * c.size, n);
+      at += n;
+    }
+  }
+  end(m, shown);
+  return true;
+}
+
+}  // namespace tasuki::message

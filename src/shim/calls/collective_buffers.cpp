@@ -1,0 +1,114 @@
+#include "shim/calls/collective_buffers.h"
+
+#include <cstdlib>
+
+#include "generated/pmpi.h"
+#include "shim/entry/stand_in.h"
+
+namespace tasuki::shim {
+namespace {
+
+char* memory_for(uint64_t bytes) {
+  char* memory = static_cast<char*>(malloc(bytes + 1));
+  if (memory == nullptr) abort_without_memory("a collective operation", g_process.world_size);
+  return memory;
+}
+
+const char* at_offset(const void* buffer, int64_t bytes) {
+  return static_cast<const char*>(buffer) + bytes;
+}
+
+}  // namespace
+
+int64_t extent_of(const Target& t) {
+  if (!t.type->opaque) return layout::extent(t.type->layout);
+  MPI_Count lower_bound = 0, extent = 0;
+  pmpi().Type_get_extent_x(t.handle, &lower_bound, &extent);
+  return extent;
+}
+
+void no_memory_to_meet(const CommInfo* c) {
+  abort_without_memory("a collective operation", c->peer_count);
+}
+
+CollectiveBuffer::CollectiveBuffer(Use use, int pieces) : use_(use), regions_(few_) {
+  if (pieces > kFew)
+    regions_ =
+        reinterpret_cast<layout::Region*>(memory_for(static_cast<uint64_t>(pieces) * sizeof(layout::Region)));
+}
+
+CollectiveBuffer::~CollectiveBuffer() {
+  if (regions_ != few_) free(regions_);
+  if (type_ != nullptr) TypeTable::release(type_);
+  for (TypeInfo* t : earlier_types_) TypeTable::release(t);
+  for (const Opaque& o : opaque_) free(o.packed);
+  free(aside_);
+}
+
+void CollectiveBuffer::keep(TypeInfo* t) {
+  if (type_ == t) return;
+  if (type_ != nullptr) earlier_types_.push_back(type_);
+  TypeTable::retain(t);
+  type_ = t;
+}
+
+void CollectiveBuffer::add(const Target& t, const void* at, MPI_Count count) {
+  keep(t.type);
+  if (!t.type->opaque) {
+    regions_[count_++] = region_of(at, count, t.type);
+    return;
+  }
+  const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
+  char* const packed = memory_for(bytes);
+  if (use_ == Use::send) {
+    MPI_Count position = 0;
+    stand_in::pack(at, count, t.handle, packed, static_cast<MPI_Count>(bytes), &position, MPI_COMM_SELF);
+  }
+  opaque_.push_back({count_, packed, at, count, t.handle});
+  regions_[count_++] = {packed, bytes, layout::byte_layout()};
+}
+
+void CollectiveBuffer::add_blocks(const Target& t, const void* buffer, MPI_Count count, int n, int but) {
+  const int64_t step = extent_of(t) * count;
+  for (int i = 0; i < n; i++) {
+    if (i == but)
+      add_nothing();
+    else
+      add(t, at_offset(buffer, step * i), count);
+  }
+}
+
+void CollectiveBuffer::add_blocks(const Target& t, const void* buffer, const Counts& counts,
+                                  const Displacements& displacements, int n, int but) {
+  const int64_t extent = extent_of(t);
+  for (int i = 0; i < n; i++) {
+    if (i == but || counts[i] == 0)
+      add_nothing();
+    else
+      add(t, at_offset(buffer, displacements[i] * extent), counts[i]);
+  }
+}
+
+void CollectiveBuffer::copy_aside() {
+  uint64_t bytes = 0;
+  for (int i = 0; i < count_; i++) bytes += layout::bytes(regions_[i]);
+  aside_ = memory_for(bytes);
+  char* at = aside_;
+  for (int i = 0; i < count_; i++) {
+    layout::Region& r = regions_[i];
+    const uint64_t n = layout::bytes(r);
+    if (n != 0) layout::pack(at, r, 0, n);
+    r = {at, n, layout::byte_layout()};
+    at += n;
+  }
+}
+
+void CollectiveBuffer::finish() {
+  for (const Opaque& o : opaque_) {
+    MPI_Count position = 0;
+    stand_in::unpack(o.packed, static_cast<MPI_Count>(layout::bytes(regions_[o.piece])), &position,
+                     const_cast<void*>(o.at), o.count, o.type, MPI_COMM_SELF);
+  }
+}
+
+}  // namespace tasuki::shim

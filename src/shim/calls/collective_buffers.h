@@ -1,0 +1,114 @@
+// The buffers of one collective call, piece by piece, as the message layer takes them. Elements of a type
+// that cannot be decoded are packed and unpacked by the library.
+#pragma once
+
+#include <vector>
+
+#include "message/collectives/exchange.h"
+#include "shim/calls/task_state.h"
+
+namespace tasuki::shim {
+
+// Where the members of a communicator meet: those of one space, and all of them. nullptr: the operation is
+// the library's, for all members alike.
+inline CommInfo* meeting_place(MPI_Comm comm) {
+  if (!g_process.own_collectives) return nullptr;
+  CommInfo* c = g_process.comms.find(comm);
+  return c == nullptr || c->barrier == nullptr || c->inter || c->mixed ? nullptr : c;
+}
+
+// Open MPI's own small collectives between two ranks on two cores take 0.18 us where this layer's take 0.22;
+// MPICH's 0.3 to 0.4. Where ranks outnumber cores and some wait for nobody (the leaves of a gather), it is
+// faster still: 4 ranks on 2 cores gather 8 bytes in 6 us, here in 20; MPICH in 12,000.
+// All ranks say the same, since `bytes` is what each gives to or gets from another.
+enum class Waits : bool { for_all, for_some };
+inline bool is_faster_by_library([[maybe_unused]] Waits waits, [[maybe_unused]] uint64_t bytes) {
+#if defined(OPEN_MPI)
+  constexpr uint64_t kSmall = 256, kSmallOnFewCores = 512, kSmallForSome = 4 << 10;
+  if (!g_process.engine.options().wait.oversubscribed) return bytes <= kSmall;
+  return bytes <= (waits == Waits::for_all ? kSmallOnFewCores : kSmallForSome);
+#else
+  return false;
+#endif
+}
+
+// An argument that is an array of counts, or of displacements: of int, or of the type of a large count.
+template <typename Large>
+class Array {
+ public:
+  Array(const void* values, bool large) : values_(values), large_(large) {}
+  bool there() const { return values_ != nullptr; }
+  Large operator[](int i) const {
+    return large_ ? static_cast<const Large*>(values_)[i] : static_cast<const int*>(values_)[i];
+  }
+
+ private:
+  const void* values_;
+  bool large_;
+};
+using Counts = Array<MPI_Count>;
+using Displacements = Array<MPI_Aint>;
+
+inline bool are_counts(const Counts& counts, int n) {
+  for (int i = 0; i < n; i++)
+    if (counts[i] < 0) return false;
+  return true;
+}
+
+class CollectiveBuffer {
+ public:
+  enum class Use : bool { send, receive };
+  // `pieces`: how many will be added.
+  CollectiveBuffer(Use use, int pieces);
+  ~CollectiveBuffer();
+  CollectiveBuffer(const CollectiveBuffer&) = delete;
+  CollectiveBuffer& operator=(const CollectiveBuffer&) = delete;
+
+  // `count` elements from `at` on. The type stays known until the call ends.
+  void add(const Target& t, const void* at, MPI_Count count);
+  // A piece of nothing.
+  void add_nothing() { regions_[count_++] = {nullptr, 0, layout::byte_layout()}; }
+  // One piece for each of `n` ranks but `but`, which gets nothing: as many elements for each; as the arrays
+  // say, displacements in extents.
+  void add_blocks(const Target& t, const void* buffer, MPI_Count count, int n, int but = kNobody);
+  void add_blocks(const Target& t, const void* buffer, const Counts& counts,
+                  const Displacements& displacements, int n, int but = kNobody);
+  // The pieces are read now: what will be sent is a copy, while their places are received into.
+  void copy_aside();
+
+  const layout::Region& operator[](int i) const { return regions_[i]; }
+  message::Pieces pieces() const { return {regions_, 1}; }
+  message::Pieces same_for_all() const { return {regions_, 0}; }
+  // Of a receive: all has come.
+  void finish();
+
+ private:
+  struct Opaque {
+    int piece;
+    char* packed;
+    const void* at;
+    MPI_Count count;
+    MPI_Datatype type;
+  };
+  void keep(TypeInfo* t);
+
+  // Two allocations are a fourth of the time of a small operation.
+  static constexpr int kFew = 16;
+
+  Use use_;
+  int count_ = 0;
+  layout::Region* regions_;
+  TypeInfo* type_ = nullptr;  // the last that was added
+  std::vector<TypeInfo*> earlier_types_;
+  std::vector<Opaque> opaque_;
+  char* aside_ = nullptr;
+  layout::Region few_[kFew];
+};
+
+// Bytes from one element to the next.
+int64_t extent_of(const Target& t);
+
+// The other members count on this one.
+[[noreturn]] void no_memory_to_meet(const CommInfo* c);
+
+}  // namespace tasuki::shim

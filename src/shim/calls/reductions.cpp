@@ -1,0 +1,219 @@
+// Reductions between tasks of one space. All ranks must come to the same decision from what is equal on all
+// of them: the communicator, the root, the counts, the datatype and the operation (MPI-4.0, 6.9.1).
+//
+// Handled: rows of predefined elements, and of the user's own that have no gaps, with the operations that
+// MPI allows for them, and the user's own. What is combined where is the message layer's matter
+// (collectives/reduction.h), how is here: sums of numbers by this layer, all else by MPI_Reduce_local.
+#include <algorithm>
+#include <iterator>
+
+#include "generated/pmpi.h"
+#include "message/collectives/reduction.h"
+#include "message/transfers/sums.h"
+#include "shim/calls/collective_buffers.h"
+#include "shim/objects/updates.h"
+
+namespace tasuki::shim::delegate {
+namespace {
+
+using message::Combination;
+using message::Meeting;
+
+template <typename Handle, size_t N>
+bool is_one_of(Handle handle, const Handle (&known)[N]) {
+  return std::find(std::begin(known), std::end(known), handle) != std::end(known);
+}
+
+bool is_predefined(MPI_Op op) {
+  return is_update(op) || op == MPI_OP_NULL;
+}
+
+bool is_arithmetic(MPI_Op op) {
+  const MPI_Op known[] = {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN};
+  return is_one_of(op, known);
+}
+
+bool is_logical_or_bitwise(MPI_Op op) {
+  const MPI_Op known[] = {MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
+  return is_one_of(op, known);
+}
+
+// MPI-4.0, 6.9.2 and 6.9.4. False of what it allows, too, where programs hardly ever use it.
+bool is_allowed(MPI_Op op, const Element& e) {
+  if (e.number == Number::float32 || e.number == Number::float64) return is_arithmetic(op);
+  if (e.number != Number::none) return is_arithmetic(op) || is_logical_or_bitwise(op);
+  const MPI_Datatype complexes[] = {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX,
+                                    MPI_DOUBLE_COMPLEX};
+  if (is_one_of(e.handle, complexes)) return op == MPI_SUM || op == MPI_PROD;
+  const MPI_Datatype pairs[] = {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT,
+                                MPI_SHORT_INT, MPI_2INTEGER,   MPI_2REAL,    MPI_2DOUBLE_PRECISION};
+  if (is_one_of(e.handle, pairs)) return op == MPI_MAXLOC || op == MPI_MINLOC;
+  if (e.handle == MPI_LONG_DOUBLE) return is_arithmetic(op);
+  const MPI_Datatype truths[] = {MPI_LOGICAL, MPI_C_BOOL};
+  if (is_one_of(e.handle, truths)) return op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR;
+  return e.handle == MPI_BYTE && (op == MPI_BAND || op == MPI_BOR || op == MPI_BXOR);
+}
+
+// What is reduced, and how. Open MPI's sums of 8 and 16 bits saturate, so these stay the library's.
+struct Operation {
+  MPI_Op op;
+  MPI_Datatype type;
+  Number summed;  // none: by the library
+  uint64_t size;  // bytes from one element to the next
+
+  static void combine(const void* context, const char* left, char* right, uint64_t elements) {
+    const Operation& o = *static_cast<const Operation*>(context);
+    if (o.summed != Number::none && message::add_row(o.summed, right, left, elements * o.size)) return;
+    pmpi().Reduce_local(left, right, static_cast<int>(elements), o.type, o.op);
+  }
+  Combination combination() const { return {size, &combine, this}; }
+};
+
+Number summed(MPI_Op op, const Element& e) {
+  return op == MPI_SUM && e.number != Number::none && e.type->size >= 4 ? e.number : Number::none;
+}
+
+// Pass: the library's.
+Resolved<Operation> operation_for(MPI_Op op, const Target& t) {
+  const TypeInfo& info = *t.type;
+  if (info.opaque || info.size == 0) return Unresolved::pass();
+  Operation o{op, t.handle, Number::none, info.size};
+  if (!info.dense) {
+    if (!info.predefined) return Unresolved::pass();
+    o.size = static_cast<uint64_t>(layout::extent(info.layout));  // a pair with a gap
+  } else if (info.offset != 0) {
+    return Unresolved::pass();
+  }
+  if (o.size > message::kLargestElement) return Unresolved::pass();
+  if (!is_predefined(op)) return o;
+  if (!info.predefined) return Unresolved::pass();
+  const Element e = element_of(t.handle, t.type, g_process.types, g_process.quiet_comm);
+  if (e.type != t.type || !is_allowed(op, e)) return Unresolved::pass();
+  o.summed = summed(op, e);
+  return o;
+}
+
+// One rank's arguments, of which there are elements.
+struct Operands {
+  CommInfo* comm;
+  const char* send;  // the same as `receive` where the call is in place
+  char* receive;
+  Operation operation;
+};
+
+// `send` and `receive` as the user names them; `count` is the same on all ranks, and may be 0.
+// Whether small vectors are the library's where it is faster: never, where ranks outnumber cores, always.
+enum class Left : uint8_t { never, on_few_cores, always };
+
+bool is_left(Left left, const Operands& o, MPI_Count count) {
+  const bool few_cores = g_process.engine.options().wait.oversubscribed;
+  return (left == Left::always || (left == Left::on_few_cores && few_cores)) &&
+         is_faster_by_library(Waits::for_some, static_cast<uint64_t>(count) * o.operation.size);
+}
+
+template <typename Use>
+int meet_and_reduce(Left left, CommInfo* c, const void* sendbuf, void* recvbuf, MPI_Count count,
+                    MPI_Datatype type, MPI_Op op, MPI_Comm comm, Pass pass, Use use) {
+  const bool in_place = sendbuf == MPI_IN_PLACE;
+  if (count <= 0 || op == MPI_OP_NULL) return pass();
+#if !defined(OPEN_MPI)
+  if (sendbuf == recvbuf) return pass();  // an error there, and only there
+#endif
+  const void* const used = in_place ? recvbuf : sendbuf;
+  return g_process.targets.buffer(used, count, type, 0, comm).answer(pass, [&](const Target& t) {
+    return operation_for(op, t).answer(pass, [&](const Operation& o) {
+      char* const receive = static_cast<char*>(recvbuf);
+      const Operands operands{c, in_place ? receive : static_cast<const char*>(sendbuf), receive, o};
+      if (is_left(left, operands, count)) return pass();
+      TypeTable::retain(t.type);
+      Process& p = g_process;
+      Meeting meeting(p.engine, *c->barrier, c->rank, c->peer_count, c->slots);
+      if (!use(meeting, operands, o.combination())) no_memory_to_meet(c);
+      p.engine.count(p.engine.stats().collectives);
+      p.engine.count(p.engine.stats().collective_bytes, static_cast<uint64_t>(count) * o.size);
+      TypeTable::release(t.type);
+      return MPI_SUCCESS;
+    });
+  });
+}
+
+}  // namespace
+
+int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
+              MPI_Comm comm, Pass pass) {
+  CommInfo* c = meeting_place(comm);
+  if (c == nullptr || recvbuf == nullptr) return pass();
+  return meet_and_reduce(Left::never, c, sendbuf, recvbuf, count, type, op, comm, pass,
+                         [&](Meeting& m, const Operands& o, const Combination& how) {
+                           return reduce_for_all(m, o.send, o.receive, static_cast<uint64_t>(count), how);
+                         });
+}
+
+int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
+           MPI_Comm comm, Pass pass) {
+  CommInfo* c = meeting_place(comm);
+  if (c == nullptr || root < 0 || root >= c->peer_count) return pass();
+  const bool at_root = c->rank == root;
+  if (at_root ? recvbuf == nullptr : sendbuf == MPI_IN_PLACE) return pass();
+  return meet_and_reduce(Left::on_few_cores, c, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm,
+                         pass, [&](Meeting& m, const Operands& o, const Combination& how) {
+                           return reduce_for_root(m, root, o.send, o.receive, static_cast<uint64_t>(count),
+                                                  how);
+                         });
+}
+
+int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype type,
+                         MPI_Op op, MPI_Comm comm, Pass pass) {
+  CommInfo* c = meeting_place(comm);
+  if (c == nullptr || recvbuf == nullptr || recvcount < 0) return pass();
+  const uint64_t mine = static_cast<uint64_t>(recvcount);
+  return meet_and_reduce(Left::never, c, sendbuf, recvbuf, recvcount * c->peer_count, type, op, comm, pass,
+                         [&](Meeting& m, const Operands& o, const Combination& how) {
+                           const uint64_t begin = mine * static_cast<uint64_t>(c->rank);
+                           const uint64_t all = mine * static_cast<uint64_t>(c->peer_count);
+                           return reduce_and_scatter(m, o.send, o.receive, all, begin, mine, how);
+                         });
+}
+
+int reduce_scatter(const void* sendbuf, void* recvbuf, const void* recvcounts, bool large, MPI_Datatype type,
+                   MPI_Op op, MPI_Comm comm, Pass pass) {
+  CommInfo* c = meeting_place(comm);
+  const Counts counts(recvcounts, large);
+  if (c == nullptr || !counts.there() || !are_counts(counts, c->peer_count)) return pass();
+  MPI_Count begin = 0, all = 0;
+  for (int i = 0; i < c->peer_count; i++) {
+    if (i == c->rank) begin = all;
+    all += counts[i];
+  }
+  // A rank that gets nothing needs no buffer; in place it has one.
+  const uint64_t mine = static_cast<uint64_t>(counts[c->rank]);
+  return meet_and_reduce(Left::never, c, sendbuf, recvbuf, all, type, op, comm, pass,
+                         [&](Meeting& m, const Operands& o, const Combination& how) {
+                           return reduce_and_scatter(m, o.send, o.receive, static_cast<uint64_t>(all),
+                                                     static_cast<uint64_t>(begin), mine, how);
+                         });
+}
+
+int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+         Pass pass) {
+  CommInfo* c = meeting_place(comm);
+  if (c == nullptr || recvbuf == nullptr) return pass();
+  return meet_and_reduce(Left::always, c, sendbuf, recvbuf, count, type, op, comm, pass,
+                         [&](Meeting& m, const Operands& o, const Combination& how) {
+                           return message::scan(m, message::Scan::inclusive, o.send, o.receive,
+                                                static_cast<uint64_t>(count), how);
+                         });
+}
+
+int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+           Pass pass) {
+  CommInfo* c = meeting_place(comm);
+  if (c == nullptr || (recvbuf == nullptr && c->rank != 0)) return pass();
+  return meet_and_reduce(Left::always, c, sendbuf, recvbuf, count, type, op, comm, pass,
+                         [&](Meeting& m, const Operands& o, const Combination& how) {
+                           return message::scan(m, message::Scan::exclusive, o.send, o.receive,
+                                                static_cast<uint64_t>(count), how);
+                         });
+}
+
+}  // namespace tasuki::shim::delegate
