@@ -223,7 +223,8 @@ void activate(const task::TaskSlot* slot) {
   p.types.open(p.threads);
   p.windows.open(p.threads);
   // Receives on mixed communicators depend on MPI_Cancel (twins.h). If several threads call it, plain Open
-  // MPI 4.1.4 loses messages, hangs or crashes, once in some 10^5 cancellations; MPICH 4.0.2 not in 3.9 million.
+  // MPI 4.1.4 loses messages, hangs or crashes, once in some 10^5 cancellations; MPICH 4.0.2 not in 3.9
+  // million.
   bool mix = true;
 #if defined(OPEN_MPI)
   for_each_member(p.board, [&](Endpoint* e) { mix = mix && e->several_threads == 0; });
