@@ -12,13 +12,19 @@ using message::Moved;
 using Buffer = CollectiveBuffer;
 using Use = CollectiveBuffer::Use;
 
-// MPICH calls it an error to name one buffer twice; it says so itself.
-bool is_alias([[maybe_unused]] const void* sendbuf, [[maybe_unused]] const void* recvbuf) {
+// MPICH calls it an error to name one buffer twice, where the arguments for both sides are the `same`. (Such
+// a call is not left to the library: it can be told not to look, and would wait for the others then.)
+bool is_alias([[maybe_unused]] const void* one, [[maybe_unused]] const void* other,
+              [[maybe_unused]] bool same) {
 #if defined(OPEN_MPI)
   return false;
 #else
-  return sendbuf == recvbuf && sendbuf != nullptr;
+  return same && one == other && one != nullptr;
 #endif
+}
+
+int buffer_error(MPI_Comm comm) {
+  return raise(comm, MPI_ERR_BUFFER);
 }
 
 Resolved<Target> target(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
@@ -37,6 +43,11 @@ MPI_Count any(const Counts& counts, int n) {
   for (int i = 0; i < n; i++)
     if (counts[i] != 0) return 1;
   return 0;
+}
+
+// Where MPICH looks for the piece of a rank, to compare it with the other buffer.
+[[maybe_unused]] const void* at_packed(const void* buffer, const Target& t, MPI_Count element) {
+  return static_cast<const char*>(buffer) + static_cast<MPI_Count>(t.type->size) * element;
 }
 
 const void* at_element(const void* buffer, const Target& t, MPI_Count element) {
@@ -68,9 +79,12 @@ int exchange_all(CommInfo* c, const message::Pieces& send, Buffer& receive, bool
 int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
               MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
   CommInfo* c = meeting_place(comm);
-  if (c == nullptr || is_alias(sendbuf, recvbuf)) return pass();
+  if (c == nullptr || recvbuf == MPI_IN_PLACE) return pass();
   return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
     const bool in_place = sendbuf == MPI_IN_PLACE;
+    if (is_alias(sendbuf, at_packed(recvbuf, into, recvcount * c->rank),
+                 sendtype == recvtype && sendcount == recvcount && sendcount != 0))
+      return buffer_error(comm);
     const void* const own = in_place ? at_element(recvbuf, into, recvcount * c->rank) : sendbuf;
     const MPI_Count count = in_place ? recvcount : sendcount;
     const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
@@ -90,11 +104,14 @@ int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, 
   CommInfo* c = meeting_place(comm);
   const Counts counts(recvcounts, large);
   const Displacements places(displs, large);
-  if (c == nullptr || is_alias(sendbuf, recvbuf) || !counts.there() || !places.there() ||
+  if (c == nullptr || recvbuf == MPI_IN_PLACE || !counts.there() || !places.there() ||
       !are_counts(counts, c->peer_count))
     return pass();
   return target(recvbuf, any(counts, c->peer_count), recvtype, comm).answer(pass, [&](const Target& into) {
     const bool in_place = sendbuf == MPI_IN_PLACE;
+    if (is_alias(sendbuf, at_packed(recvbuf, into, places[c->rank]),
+                 sendtype == recvtype && sendcount != 0 && counts[c->rank] != 0))
+      return buffer_error(comm);
     const void* const own = in_place ? at_element(recvbuf, into, places[c->rank]) : sendbuf;
     const MPI_Count count = in_place ? counts[c->rank] : sendcount;
     const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
@@ -110,7 +127,9 @@ int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, 
 int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
   CommInfo* c = meeting_place(comm);
-  if (c == nullptr || is_alias(sendbuf, recvbuf)) return pass();
+  if (c == nullptr || recvbuf == MPI_IN_PLACE) return pass();
+  if (is_alias(sendbuf, recvbuf, sendtype == recvtype && sendcount == recvcount && sendcount != 0))
+    return buffer_error(comm);
   return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
     const bool in_place = sendbuf == MPI_IN_PLACE;
     const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
@@ -134,9 +153,10 @@ int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, 
   const bool in_place = sendbuf == MPI_IN_PLACE;
   const Counts received(recvcounts, large), sent = in_place ? received : Counts(sendcounts, large);
   const Displacements to(rdispls, large), from = in_place ? to : Displacements(sdispls, large);
-  if (c == nullptr || is_alias(sendbuf, recvbuf) || !received.there() || !sent.there() || !to.there() ||
+  if (c == nullptr || recvbuf == MPI_IN_PLACE || !received.there() || !sent.there() || !to.there() ||
       !from.there() || !are_counts(received, c->peer_count) || !are_counts(sent, c->peer_count))
     return pass();
+  if (is_alias(sendbuf, recvbuf, sendtype == recvtype && sendcounts == recvcounts)) return buffer_error(comm);
   const int n = c->peer_count;
   return target(recvbuf, any(received, n), recvtype, comm).answer(pass, [&](const Target& into) {
     const Resolved<Target> out = in_place ? into : target(sendbuf, any(sent, n), sendtype, comm);
@@ -186,10 +206,12 @@ int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
   const Counts received(recvcounts, large), sent = in_place ? received : Counts(sendcounts, large);
   const Displacements to(rdispls, large), from = in_place ? to : Displacements(sdispls, large);
   const MPI_Datatype* const out = in_place ? recvtypes : sendtypes;
-  if (c == nullptr || is_alias(sendbuf, recvbuf) || !received.there() || !sent.there() || !to.there() ||
+  if (c == nullptr || recvbuf == MPI_IN_PLACE || !received.there() || !sent.there() || !to.there() ||
       !from.there() || out == nullptr || recvtypes == nullptr || !are_counts(received, c->peer_count) ||
       !are_counts(sent, c->peer_count))
     return pass();
+  if (is_alias(sendbuf, recvbuf, sendtypes == recvtypes && sendcounts == recvcounts))
+    return buffer_error(comm);
   const int n = c->peer_count, but = in_place ? c->rank : kNobody;
   Buffer send(Use::send, n), receive(Use::receive, n);
   bool passes = false;
@@ -267,8 +289,11 @@ int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void
       return give(c, root, from, sendbuf, sendcount);
     });
   }
-  if (is_alias(sendbuf, recvbuf)) return pass();
+  if (recvbuf == MPI_IN_PLACE) return pass();
   return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
+    if (is_alias(sendbuf, at_packed(recvbuf, into, recvcount * root),
+                 sendtype == recvtype && sendcount == recvcount && sendcount != 0))
+      return buffer_error(comm);
     if (is_left(into, recvcount, Waits::for_some)) return pass();
     return with_own(Use::send, sendbuf, sendcount, sendtype, comm, pass, [&](const Buffer& own) {
       const bool in_place = sendbuf == MPI_IN_PLACE;
@@ -292,9 +317,12 @@ int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, voi
   }
   const Counts counts(recvcounts, large);
   const Displacements places(displs, large);
-  if (is_alias(sendbuf, recvbuf) || !counts.there() || !places.there() || !are_counts(counts, c->peer_count))
+  if (recvbuf == MPI_IN_PLACE || !counts.there() || !places.there() || !are_counts(counts, c->peer_count))
     return pass();
   return target(recvbuf, any(counts, c->peer_count), recvtype, comm).answer(pass, [&](const Target& into) {
+    if (is_alias(sendbuf, at_packed(recvbuf, into, places[root]),
+                 sendtype == recvtype && sendcount != 0 && counts[root] != 0))
+      return buffer_error(comm);
     return with_own(Use::send, sendbuf, sendcount, sendtype, comm, pass, [&](const Buffer& own) {
       const bool in_place = sendbuf == MPI_IN_PLACE;
       Buffer receive(Use::receive, c->peer_count);
@@ -314,8 +342,11 @@ int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, voi
       return get(c, root, into, recvbuf, recvcount);
     });
   }
-  if (is_alias(sendbuf, recvbuf)) return pass();
+  if (sendbuf == MPI_IN_PLACE) return pass();
   return target(sendbuf, sendcount, sendtype, comm).answer(pass, [&](const Target& from) {
+    if (is_alias(recvbuf, at_packed(sendbuf, from, sendcount * root),
+                 sendtype == recvtype && sendcount == recvcount && recvcount != 0))
+      return buffer_error(comm);
     if (is_left(from, sendcount, Waits::for_some)) return pass();
     return with_own(Use::receive, recvbuf, recvcount, recvtype, comm, pass, [&](Buffer& own) {
       const bool in_place = recvbuf == MPI_IN_PLACE;
@@ -339,9 +370,12 @@ int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bo
   }
   const Counts counts(sendcounts, large);
   const Displacements places(displs, large);
-  if (is_alias(sendbuf, recvbuf) || !counts.there() || !places.there() || !are_counts(counts, c->peer_count))
+  if (sendbuf == MPI_IN_PLACE || !counts.there() || !places.there() || !are_counts(counts, c->peer_count))
     return pass();
   return target(sendbuf, any(counts, c->peer_count), sendtype, comm).answer(pass, [&](const Target& from) {
+    if (is_alias(recvbuf, at_packed(sendbuf, from, places[root]),
+                 sendtype == recvtype && recvcount != 0 && counts[root] != 0))
+      return buffer_error(comm);
     return with_own(Use::receive, recvbuf, recvcount, recvtype, comm, pass, [&](Buffer& own) {
       const bool in_place = recvbuf == MPI_IN_PLACE;
       Buffer send(Use::send, c->peer_count);

@@ -33,15 +33,20 @@ bool is_arithmetic(MPI_Op op) {
   return is_one_of(op, known);
 }
 
-bool is_logical_or_bitwise(MPI_Op op) {
-  const MPI_Op known[] = {MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
-  return is_one_of(op, known);
+bool is_logical(MPI_Op op) {
+  return op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR;
+}
+
+bool is_bitwise(MPI_Op op) {
+  return op == MPI_BAND || op == MPI_BOR || op == MPI_BXOR;
 }
 
 // MPI-4.0, 6.9.2 and 6.9.4. False of what it allows, too, where programs hardly ever use it.
 bool is_allowed(MPI_Op op, const Element& e) {
   if (e.number == Number::float32 || e.number == Number::float64) return is_arithmetic(op);
-  if (e.number != Number::none) return is_arithmetic(op) || is_logical_or_bitwise(op);
+  const MPI_Datatype without_truth[] = {MPI_INTEGER, MPI_AINT, MPI_OFFSET, MPI_COUNT};
+  if (e.number != Number::none)
+    return is_arithmetic(op) || is_bitwise(op) || (is_logical(op) && !is_one_of(e.handle, without_truth));
   const MPI_Datatype complexes[] = {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX,
                                     MPI_DOUBLE_COMPLEX};
   if (is_one_of(e.handle, complexes)) return op == MPI_SUM || op == MPI_PROD;
@@ -50,21 +55,23 @@ bool is_allowed(MPI_Op op, const Element& e) {
   if (is_one_of(e.handle, pairs)) return op == MPI_MAXLOC || op == MPI_MINLOC;
   if (e.handle == MPI_LONG_DOUBLE) return is_arithmetic(op);
   const MPI_Datatype truths[] = {MPI_LOGICAL, MPI_C_BOOL};
-  if (is_one_of(e.handle, truths)) return op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR;
-  return e.handle == MPI_BYTE && (op == MPI_BAND || op == MPI_BOR || op == MPI_BXOR);
+  if (is_one_of(e.handle, truths)) return is_logical(op);
+  return e.handle == MPI_BYTE && is_bitwise(op);
 }
 
 // What is reduced, and how. Open MPI's sums of 8 and 16 bits saturate, so these stay the library's.
 struct Operation {
   MPI_Op op;
   MPI_Datatype type;
-  Number summed;  // none: by the library
-  uint64_t size;  // bytes from one element to the next
+  Number summed;                   // none: by the library
+  uint64_t size;                   // bytes of an element, which has no gaps
+  mutable int code = MPI_SUCCESS;  // of the library
 
   static void combine(const void* context, const char* left, char* right, uint64_t elements) {
     const Operation& o = *static_cast<const Operation*>(context);
     if (o.summed != Number::none && message::add_row(o.summed, right, left, elements * o.size)) return;
-    pmpi().Reduce_local(left, right, static_cast<int>(elements), o.type, o.op);
+    const int rc = pmpi().Reduce_local(left, right, static_cast<int>(elements), o.type, o.op);
+    if (rc != MPI_SUCCESS) o.code = rc;
   }
   Combination combination() const { return {size, &combine, this}; }
 };
@@ -76,21 +83,15 @@ Number summed(MPI_Op op, const Element& e) {
 // Pass: the library's.
 Resolved<Operation> operation_for(MPI_Op op, const Target& t) {
   const TypeInfo& info = *t.type;
-  if (info.opaque || info.size == 0) return Unresolved::pass();
-  Operation o{op, t.handle, Number::none, info.size};
-  if (!info.dense) {
-    if (!info.predefined) return Unresolved::pass();
-    o.size = static_cast<uint64_t>(layout::extent(info.layout));  // a pair with a gap
-  } else if (info.offset != 0) {
-    return Unresolved::pass();
-  }
+  // MPI_DOUBLE_INT and its like have gaps, in which a program may keep something else.
+  if (info.opaque || info.size == 0 || !info.dense || info.offset != 0) return Unresolved::pass();
+  const Operation o{op, t.handle, Number::none, info.size};
   if (o.size > message::kLargestElement) return Unresolved::pass();
   if (!is_predefined(op)) return o;
   if (!info.predefined) return Unresolved::pass();
   const Element e = element_of(t.handle, t.type, g_process.types, g_process.quiet_comm);
   if (e.type != t.type || !is_allowed(op, e)) return Unresolved::pass();
-  o.summed = summed(op, e);
-  return o;
+  return Operation{op, t.handle, summed(op, e), info.size};
 }
 
 // One rank's arguments, of which there are elements.
@@ -101,7 +102,6 @@ struct Operands {
   Operation operation;
 };
 
-// `send` and `receive` as the user names them; `count` is the same on all ranks, and may be 0.
 // Whether small vectors are the library's where it is faster: never, where ranks outnumber cores, always.
 enum class Left : uint8_t { never, on_few_cores, always };
 
@@ -111,13 +111,15 @@ bool is_left(Left left, const Operands& o, MPI_Count count) {
          is_faster_by_library(Waits::for_some, static_cast<uint64_t>(count) * o.operation.size);
 }
 
+// Buffers as the user names them; `count` is the same on all ranks, and may be 0.
 template <typename Use>
 int meet_and_reduce(Left left, CommInfo* c, const void* sendbuf, void* recvbuf, MPI_Count count,
                     MPI_Datatype type, MPI_Op op, MPI_Comm comm, Pass pass, Use use) {
   const bool in_place = sendbuf == MPI_IN_PLACE;
-  if (count <= 0 || op == MPI_OP_NULL) return pass();
+  if (count <= 0 || op == MPI_OP_NULL || recvbuf == MPI_IN_PLACE) return pass();
 #if !defined(OPEN_MPI)
-  if (sendbuf == recvbuf) return pass();  // an error there, and only there
+  // An error there, unless the library is told not to look.
+  if (sendbuf == recvbuf && sendbuf != nullptr) return raise(comm, MPI_ERR_BUFFER);
 #endif
   const void* const used = in_place ? recvbuf : sendbuf;
   return g_process.targets.buffer(used, count, type, 0, comm).answer(pass, [&](const Target& t) {
@@ -132,7 +134,7 @@ int meet_and_reduce(Left left, CommInfo* c, const void* sendbuf, void* recvbuf, 
       p.engine.count(p.engine.stats().collectives);
       p.engine.count(p.engine.stats().collective_bytes, static_cast<uint64_t>(count) * o.size);
       TypeTable::release(t.type);
-      return MPI_SUCCESS;
+      return o.code;  // raised already
     });
   });
 }

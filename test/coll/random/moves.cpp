@@ -79,10 +79,9 @@ void Plan::bound_types(Random& plan) {
   for (const auto& row : counts)
     for (int n : row) longest = std::max(longest, static_cast<size_t>(n * group) * unit);
   if (kOpenMpi) {
-    // Open MPI 4.1.4 chooses an algorithm, or divides much data, by the size of a rank's own type.
-    const size_t much = kind == kAllgatherv ? 40000 / counts.size() / static_cast<size_t>(group) : 500;
-    if ((kind == kBcast || kind == kGather || kind == kAllgatherv) && longest > much)
-      item = draw_divisor(plan, group);
+    // Open MPI 4.1.4 chooses an algorithm, or divides the data, by the size of a rank's own type.
+    const bool divides = (kind == kBcast || kind == kGather) && longest > 500;
+    if (divides || kind == kAllgatherv) item = draw_divisor(plan, group);
     // It puts what it forwards in MPI_Gather at a place where the items of such a type would overlap.
     columns = kind != kGather;
   } else {
