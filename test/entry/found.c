@@ -42,6 +42,8 @@ typedef int (*Irecv)(void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Req
 typedef int (*Mrecv)(void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Status*);
 typedef int (*Imrecv)(void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Request*);
 typedef int (*Bcast)(void*, MPI_Count, MPI_Datatype, int, MPI_Comm);
+typedef int (*Collect)(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, MPI_Comm);
+typedef int (*CollectAt)(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm);
 typedef int (*Sendrecv)(const void*, MPI_Count, MPI_Datatype, int, int, void*, MPI_Count, MPI_Datatype, int,
                         int, MPI_Comm, MPI_Status*);
 typedef int (*Isendrecv)(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int,
@@ -175,6 +177,17 @@ static int call(const char* name) {
       received();
     }
     MPI_Wait(&request[1], MPI_STATUS_IGNORE);
+  } else if (strcmp(name, "MPI_Allgather_c") == 0 || strcmp(name, "MPI_Alltoall_c") == 0) {
+    // Two numbers of each rank; of the others' first, or of what they have for this one.
+    const int first = strcmp(name, "MPI_Allgather_c") == 0 ? 0 : 2 * rank;
+    CHECK_EQ(CALL(Collect)(numbers, 2, MPI_INT, in, 2, MPI_INT, comm), MPI_SUCCESS);
+    for (int i = 0; i < 4; i++) CHECK_EQ(in[i], 1000 * (i / 2) + first + i % 2);
+  } else if (strcmp(name, "MPI_Gather_c") == 0) {
+    CHECK_EQ(CALL(CollectAt)(numbers, 2, MPI_INT, in, 2, MPI_INT, 1, comm), MPI_SUCCESS);
+    for (int i = 0; i < 4; i++) CHECK_EQ(in[i], rank == 1 ? 1000 * (i / 2) + i % 2 : -1);
+  } else if (strcmp(name, "MPI_Scatter_c") == 0) {
+    CHECK_EQ(CALL(CollectAt)(numbers, 2, MPI_INT, in, 2, MPI_INT, 1, comm), MPI_SUCCESS);
+    for (int i = 0; i < 4; i++) CHECK_EQ(in[i], i < 2 ? 1000 + 2 * rank + i : -1);
   } else if (strcmp(name, "MPI_Bcast_c") == 0) {
     if (rank == 1) memcpy(in, numbers, sizeof in);
     CHECK_EQ(CALL(Bcast)(in, four, MPI_INT, 1, comm), MPI_SUCCESS);
