@@ -102,17 +102,20 @@ char* bytes_of(Row& r) {
 }
 
 // How many tasks, and whether they outnumber the cores.
-constexpr struct {
+struct Space {
   int tasks;
   bool oversubscribed;
-} kSpaces[] = {{1, true}, {2, true},  {3, true},  {4, true},  {5, true},  {6, true},  {7, true}, {8, true},
-               {9, true}, {17, true}, {1, false}, {2, false}, {3, false}, {4, false}, {7, false}};
+};
+constexpr Space kSpaces[] = {{1, true},  {2, true},  {3, true},  {4, true},  {5, true},
+                             {6, true},  {7, true},  {8, true},  {9, true},  {17, true},
+                             {1, false}, {2, false}, {3, false}, {4, false}, {7, false}};
 constexpr uint64_t kElements[] = {1, 3, 28, 29, 300, 1000, 5000, 20000};
 
 // Each operation twice in a row and with others in between, so that posts are used again.
 TEST(Reduction, KeepsTheOrderOfRanks) {
-  for (const auto& [tasks, oversubscribed] : kSpaces) {
-    Members members(tasks, oversubscribed);
+  for (const Space& space : kSpaces) {
+    const int tasks = space.tasks;
+    Members members(tasks, space.oversubscribed);
     members.run([&](int rank, auto meet) {
       int round = 0;
       for (const uint64_t n : kElements) {
@@ -132,8 +135,9 @@ TEST(Reduction, KeepsTheOrderOfRanks) {
 }
 
 TEST(Reduction, GivesTheRootTheResult) {
-  for (const auto& [tasks, oversubscribed] : kSpaces) {
-    Members members(tasks, oversubscribed);
+  for (const Space& space : kSpaces) {
+    const int tasks = space.tasks;
+    Members members(tasks, space.oversubscribed);
     members.run([&](int rank, auto meet) {
       int round = 0;
       for (const uint64_t n : kElements) {
@@ -158,8 +162,9 @@ TEST(Reduction, GivesTheRootTheResult) {
 }
 
 TEST(Reduction, ScattersTheResult) {
-  for (const auto& [tasks, oversubscribed] : kSpaces) {
-    Members members(tasks, oversubscribed);
+  for (const Space& space : kSpaces) {
+    const int tasks = space.tasks;
+    Members members(tasks, space.oversubscribed);
     members.run([&](int rank, auto meet) {
       int round = 0;
       for (const uint64_t n : kElements) {
@@ -186,8 +191,9 @@ TEST(Reduction, ScattersTheResult) {
 }
 
 TEST(Reduction, ScansInBothWays) {
-  for (const auto& [tasks, oversubscribed] : kSpaces) {
-    Members members(tasks, oversubscribed);
+  for (const Space& space : kSpaces) {
+    const int tasks = space.tasks;
+    Members members(tasks, space.oversubscribed);
     members.run([&](int rank, auto meet) {
       int round = 0;
       for (const uint64_t n : kElements) {
@@ -258,8 +264,9 @@ std::vector<char> piece(int from, int to, size_t n, int round) {
 
 // A different number of bytes for each pair, some of them none; some tasks show, others post.
 TEST(Exchange, GivesEachPieceToItsOwner) {
-  for (const auto& [tasks, oversubscribed] : kSpaces) {
-    Members members(tasks, oversubscribed);
+  for (const Space& space : kSpaces) {
+    const int tasks = space.tasks;
+    Members members(tasks, space.oversubscribed);
     const auto length = [&](int from, int to, int round) {
       const size_t sizes[] = {0, 1, 8, 20, 200, 3000, 200000};
       const size_t most = from % 2 == round % 2 ? 3 : 7;
@@ -306,8 +313,9 @@ TEST(Exchange, TellsOfAPieceThatDoesNotFit) {
 }
 
 TEST(Exchange, ScattersAndGathers) {
-  for (const auto& [tasks, oversubscribed] : kSpaces) {
-    Members members(tasks, oversubscribed);
+  for (const Space& space : kSpaces) {
+    const int tasks = space.tasks;
+    Members members(tasks, space.oversubscribed);
     members.run([&](int rank, auto meet) {
       int round = 0;
       for (const size_t n : {size_t{1}, size_t{100}, size_t{5000}}) {
