@@ -53,8 +53,7 @@ constexpr Setting kSettings[] = {
      "ranks than cores."},
     {"TASUKI_COLLECTIVES", SettingKind::flag, "on", nullptr,
      "off: the MPI library carries out all collective operations but MPI_Bcast and MPI_Barrier, on every "
-     "rank "
-     "of the node."},
+     "rank of the node."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,
      "on: a program that cannot share the address space is an error, not a plain process."},
     {"TASUKI_EVERYWHERE", SettingKind::choice, "auto", "auto|on|off",

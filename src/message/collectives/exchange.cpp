@@ -9,18 +9,21 @@ namespace {
 // From here on idle tasks take parts of a copy.
 constexpr uint64_t kShareFrom = 128 << 10;
 
-void copy(Engine& engine, const layout::Region& to, const layout::Region& from, Moved* moved) {
-  const uint64_t n = layout::bytes(from), room = layout::bytes(to);
-  moved->too_long = moved->too_long || n > room;
-  moved->bytes += std::min(n, room);
-  if (n != 0 && room != 0) engine.copy(to, from, std::min(n, room), kShareFrom);
-}
-
-void unpack(const layout::Region& to, const char* from, uint64_t n, Moved* moved) {
+// How much of `n` bytes has room.
+uint64_t fitting(uint64_t n, const layout::Region& to, Moved* moved) {
   const uint64_t room = layout::bytes(to);
   moved->too_long = moved->too_long || n > room;
   moved->bytes += std::min(n, room);
-  if (n != 0 && room != 0) layout::unpack(to, 0, std::min(n, room), from);
+  return std::min(n, room);
+}
+
+void copy(Engine& engine, const layout::Region& to, const layout::Region& from, Moved* moved) {
+  if (const uint64_t n = fitting(layout::bytes(from), to, moved); n != 0)
+    engine.copy(to, from, n, kShareFrom);
+}
+
+void unpack(const layout::Region& to, const char* from, uint64_t bytes, Moved* moved) {
+  if (const uint64_t n = fitting(bytes, to, moved); n != 0) layout::unpack(to, 0, n, from);
 }
 
 // Packed bytes of the pieces for all tasks: the sum may be large.

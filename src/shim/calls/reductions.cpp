@@ -50,8 +50,7 @@ bool is_allowed(MPI_Op op, const Element& e) {
   const MPI_Datatype complexes[] = {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX,
                                     MPI_DOUBLE_COMPLEX};
   if (is_one_of(e.handle, complexes)) return op == MPI_SUM || op == MPI_PROD;
-  const MPI_Datatype pairs[] = {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT,
-                                MPI_SHORT_INT, MPI_2INTEGER,   MPI_2REAL,    MPI_2DOUBLE_PRECISION};
+  const MPI_Datatype pairs[] = {MPI_FLOAT_INT, MPI_2INT, MPI_2INTEGER, MPI_2REAL, MPI_2DOUBLE_PRECISION};
   if (is_one_of(e.handle, pairs)) return op == MPI_MAXLOC || op == MPI_MINLOC;
   if (e.handle == MPI_LONG_DOUBLE) return is_arithmetic(op);
   const MPI_Datatype truths[] = {MPI_LOGICAL, MPI_C_BOOL};
@@ -85,30 +84,27 @@ Resolved<Operation> operation_for(MPI_Op op, const Target& t) {
   const TypeInfo& info = *t.type;
   // MPI_DOUBLE_INT and its like have gaps, in which a program may keep something else.
   if (info.opaque || info.size == 0 || !info.dense || info.offset != 0) return Unresolved::pass();
-  const Operation o{op, t.handle, Number::none, info.size};
-  if (o.size > message::kLargestElement) return Unresolved::pass();
-  if (!is_predefined(op)) return o;
+  if (info.size > message::kLargestElement) return Unresolved::pass();
+  if (!is_predefined(op)) return Operation{op, t.handle, Number::none, info.size};
   if (!info.predefined) return Unresolved::pass();
   const Element e = element_of(t.handle, t.type, g_process.types, g_process.quiet_comm);
   if (e.type != t.type || !is_allowed(op, e)) return Unresolved::pass();
   return Operation{op, t.handle, summed(op, e), info.size};
 }
 
-// One rank's arguments, of which there are elements.
+// One rank's vectors; the same one twice where the call is in place.
 struct Operands {
-  CommInfo* comm;
-  const char* send;  // the same as `receive` where the call is in place
+  const char* send;
   char* receive;
-  Operation operation;
 };
 
 // Whether small vectors are the library's where it is faster: never, where ranks outnumber cores, always.
 enum class Left : uint8_t { never, on_few_cores, always };
 
-bool is_left(Left left, const Operands& o, MPI_Count count) {
+bool is_left(Left left, uint64_t bytes) {
   const bool few_cores = g_process.engine.options().wait.oversubscribed;
   return (left == Left::always || (left == Left::on_few_cores && few_cores)) &&
-         is_faster_by_library(Waits::for_some, static_cast<uint64_t>(count) * o.operation.size);
+         is_faster_by_library(Waits::for_some, bytes);
 }
 
 // Buffers as the user names them; `count` is the same on all ranks, and may be 0.
@@ -124,15 +120,15 @@ int meet_and_reduce(Left left, CommInfo* c, const void* sendbuf, void* recvbuf, 
   const void* const used = in_place ? recvbuf : sendbuf;
   return g_process.targets.buffer(used, count, type, 0, comm).answer(pass, [&](const Target& t) {
     return operation_for(op, t).answer(pass, [&](const Operation& o) {
-      char* const receive = static_cast<char*>(recvbuf);
-      const Operands operands{c, in_place ? receive : static_cast<const char*>(sendbuf), receive, o};
-      if (is_left(left, operands, count)) return pass();
+      const uint64_t bytes = static_cast<uint64_t>(count) * o.size;
+      if (is_left(left, bytes)) return pass();
+      const Operands operands{static_cast<const char*>(used), static_cast<char*>(recvbuf)};
       TypeTable::retain(t.type);
       Process& p = g_process;
       Meeting meeting(p.engine, *c->barrier, c->rank, c->peer_count, c->slots);
       if (!use(meeting, operands, o.combination())) no_memory_to_meet(c);
       p.engine.count(p.engine.stats().collectives);
-      p.engine.count(p.engine.stats().collective_bytes, static_cast<uint64_t>(count) * o.size);
+      p.engine.count(p.engine.stats().collective_bytes, bytes);
       TypeTable::release(t.type);
       return o.code;  // raised already
     });
