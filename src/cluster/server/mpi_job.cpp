@@ -49,11 +49,12 @@ void pause_ms(int64_t ms) {
 
 std::atomic<bool> mpi_returned{false};
 
-// For calls into MPI that may never return when everything else is said and done.
+// For calls into MPI that may never return when everything else is said and done. Under `tasuki mem` _exit()
+// would end cluster memory first, and wait for the thread that is in that call.
 void exit_after_ms(int64_t ms, int exit_code) {
   std::thread([ms, exit_code] {
     pause_ms(ms);
-    if (!mpi_returned) std::_Exit(exit_code);
+    if (!mpi_returned) os::end_at_once(exit_code);
   }).detach();
 }
 
@@ -421,7 +422,7 @@ bool MpiJob::knows_ended(const std::vector<int>& ranks) const {
 void MpiJob::disconnect(int exit_code) {
   if (abruptly_) {
     fflush(nullptr);
-    std::_Exit(exit_code);
+    os::end_at_once(exit_code);
   }
   if (initialised_here_ && !one_host_ && wants_quiet_end()) {
     fflush(nullptr);
@@ -439,11 +440,11 @@ void MpiJob::disconnect(int exit_code) {
 void MpiJob::abort(int exit_code) {
   int finalised = 0;
   PMPI_Finalized(&finalised);
-  if (finalised != 0) std::_Exit(exit_code);
+  if (finalised != 0) os::end_at_once(exit_code);
   // Libraries wait for their launcher to end them, and it for hosts that nobody can reach any more.
   exit_after_ms(kAbortMilliseconds, exit_code);
   PMPI_Abort(comm_ == MPI_COMM_NULL ? MPI_COMM_WORLD : comm_, exit_code);
-  std::_Exit(exit_code);
+  os::end_at_once(exit_code);
 }
 
 }  // namespace tasuki::cluster

@@ -11,6 +11,7 @@ Places::Places(const std::vector<uint64_t>& capacities, Fill fill, Redundancy re
       block_(std::max<uint64_t>(block, 1)),
       lost_(capacities.size() + 1, false),
       leaves_(capacities.size() + 1, false),
+      keeps_(redundancy.needed),
       unused_(0) {
   lost_.back() = true;
 }
@@ -56,17 +57,24 @@ void Places::make_table() {
 void Places::lose(uint32_t server) {
   if (segments() == 0) make_table();
   lost_[server] = true;
-  look_again();
+  servers_changed();
 }
 
 void Places::leave(uint32_t server) {
   if (segments() == 0) make_table();
   leaves_[server] = true;
-  look_again();
+  servers_changed();
 }
 
 void Places::stay(uint32_t server) {
   leaves_[server] = false;
+  servers_changed();
+}
+
+void Places::servers_changed() {
+  uint32_t out = 0;
+  for (uint32_t server = 0; server < nowhere(); server++) out += lost_[server] || leaves_[server] ? 1 : 0;
+  keeps_ = std::max(needed_, copies() - std::min(out, copies()));
   look_again();
 }
 
@@ -82,7 +90,7 @@ bool Places::promise(uint64_t slots, const SlotSet& used) {
   if (segments() == 0 || slots <= before) return true;
   for (size_t index = segment_of(before); index < segments() && promised(index); index++) {
     if (!is_idle(index, used)) continue;  // it is moved, as soon as it can be, or lost
-    while (staying_copies(index) < needed_) {
+    while (staying_copies(index) < keeps_) {
       Place place;
       if (!take(index, used, &place)) {
         if (!gone(index)) break;
@@ -184,7 +192,7 @@ uint32_t Places::copy_at(size_t index, uint32_t server) const {
 
 // Of a segment that is not in use, the copy at that server. False: it needs it, or has none there.
 bool Places::give_up_spare(size_t index, uint32_t server, const SlotSet& used) {
-  if (!is_idle(index, used) || staying_copies(index) <= needed_) return false;
+  if (!is_idle(index, used) || staying_copies(index) <= keeps_) return false;
   const uint32_t copy = copy_at(index, server);
   if (copy == copies()) return false;
   give_up(index, copy);
@@ -219,7 +227,7 @@ bool Places::free_one_more(const SlotSet& used, size_t index) {
     if (staying == 0 || !is_idle(one, used)) continue;
     const bool all = !promised(one);
     for (uint32_t copy = 0; copy < copies(); copy++) {
-      if (!stays(one, copy) || (!all && staying <= needed_)) continue;
+      if (!stays(one, copy) || (!all && staying <= keeps_)) continue;
       if (all)
         give_up(one, copy);
       else
@@ -234,13 +242,14 @@ bool Places::empty_leaving(size_t index, const SlotSet& used) {
   for (uint32_t copy = 0; copy < copies(); copy++) {
     if (!has(index, copy) || stays(index, copy)) continue;
     Place place;
-    const bool needed = promised(index) && staying_copies(index) < needed_;
-    if (needed && !take(index, used, &place)) {
+    const uint32_t staying = promised(index) ? staying_copies(index) : copies();
+    const bool found = staying < keeps_ && take(index, used, &place);
+    if (!found && staying < needed_) {
       empty = false;
       continue;
     }
     give_up(index, copy);
-    if (needed) move_in(index, copy, place);
+    if (found) move_in(index, copy, place);
   }
   return empty;
 }
@@ -259,8 +268,12 @@ void Places::release(uint64_t slot, uint32_t units, const SlotSet& used) {
 }
 
 bool Places::take(size_t index, const SlotSet& used, Place* place) {
-  while (!find_free(index, place))
-    if (!free_one_more(used, index)) return false;
+  while (!find_free(index, place)) {
+    if (free_one_more(used, index)) continue;
+    if (!gone(index) || keeps_ == needed_) return false;
+    keeps_ = needed_;
+    look_again();
+  }
   return true;
 }
 

@@ -2,7 +2,9 @@
 // which together give the slot. First as SlotMap lays them out; from the first server on that is lost or
 // leaves, in a table of segments, whose copies can be placed again: in memory of other servers that nobody
 // has, that is the places to spare of slots that are not in use, or any place of slots that are not
-// promised. A promised slot loses the last places that it needs only when what is in use has too few.
+// promised. A slot that is promised and not in use keeps so many that, in all, as many servers may be lost as
+// it has copies to spare; fewer only where another one had too few else. It loses the last places that it
+// needs only when what is in use has too few.
 //
 // Memory as pager/own_memory.h says. One thread at a time.
 #pragma once
@@ -126,6 +128,7 @@ class Places {
   uint32_t copy_at(size_t index, uint32_t server) const;
   bool is_idle(size_t index, const SlotSet& used) const;
   bool give_up_spare(size_t index, uint32_t server, const SlotSet& used);
+  void servers_changed();
   void look_again();
   bool free_one_more(const SlotSet& used, size_t index);
   uint64_t units_of(size_t index) const { return segment(index).end - segment(index).begin; }
@@ -141,6 +144,7 @@ class Places {
   pager::OwnVector<bool> lost_, leaves_;
   pager::OwnVector<Ranges> free_;
   uint64_t promised_ = 0;
+  uint32_t keeps_;  // places of a promised segment that is not in use
   size_t held_ = SIZE_MAX;
   bool frozen_ = false;
   // What may be unused and have places to spare: segments before this one, and those that were left since.

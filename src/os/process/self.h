@@ -40,6 +40,9 @@ void set_limit(Limit limit, const LimitValues& values);
 // This process ends (SIGALRM) in so many seconds, whatever it does until then.
 void end_in(unsigned seconds);
 
+// This process ends now, whatever wraps or is registered for its end.
+[[noreturn]] void end_at_once(int exit_code);
+
 // SIGINT, SIGTERM and SIGHUP do not end this process any more: it ends in order what it has started. Those
 // that it was started to ignore may stay ignored.
 enum class Ignored { is_caught, stays };
