@@ -30,6 +30,10 @@ def scenario_hosts(b):
                 equal(sorted(counts), list("0123"), "ranks with statistics")
                 for rank, count in counts.items():
                     check((int(count) > 50) == (everywhere != "off"), f"{everywhere}: rank {rank} took part in {count}")
+            program = [b.program(f"collectives-{b.launcher}"), "--seed", "77", "--seconds", "4", "--large"]
+            result = b.run(4, program, launch=launch, env=dict(b.env, TASUKI_STATS="1"), timeout=120)
+            check(result.returncode == 0, f"collectives: {result.returncode}\n{result.stdout}\n{result.stderr}")
+            check(min(map(int, re.findall(r"\bspanning=(\d+)", result.stderr)), default=0) > 0, "no operation between hosts")
         finally:
             host.end()
 

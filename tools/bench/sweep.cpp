@@ -94,6 +94,20 @@ std::shared_ptr<SweepCommand> add_sweep(CLI::App* bench, int* exit_code, const c
   return c;
 }
 
+void add_where(CLI::App* cmd, const std::shared_ptr<SweepCommand>& c, int* exit_code) {
+  CLI::Option* where =
+      cmd->add_option("--where", c->options.where,
+                      "Where the ranks are: on this node, half of them on each of two hosts made of network "
+                      "namespaces, or both in turn")
+          ->delimiter(',')
+          ->check(CLI::IsMember({"node", "hosts"}))
+          ->capture_default_str();
+  cmd->callback([c, where, exit_code] {
+    c->options.need_hosts = where->count() > 0;
+    *exit_code = run_sweep(c.get());
+  });
+}
+
 void add_cells(CLI::App* cmd, SweepCommand* c, const Sizes& blocks, const Sizes& counts, uint64_t max_bytes) {
   c->options.blocks = blocks;
   c->options.counts = counts;
@@ -149,16 +163,8 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
   add_cells(cmd, typed.get(), powers_of(4, 4, 1 << 20), powers_of(4, 1, 1 << 18), 4 << 20);
   add_patterns(cmd, typed.get(), "--peers",
                "Measure the patterns of applications instead, beside the best of all MPI libraries");
-  CLI::Option* where = cmd->add_option("--where", typed->options.where,
-                                       "Where the two ranks are: on this node, on two hosts made of network "
-                                       "namespaces, or both in turn")
-                           ->delimiter(',')
-                           ->check(CLI::IsMember({"node", "hosts"}));
   typed->options.where = {"node", "hosts"};
-  cmd->callback([typed, where, exit_code] {
-    typed->options.need_hosts = where->count() > 0;
-    *exit_code = run_sweep(typed.get());
-  });
+  add_where(cmd, typed, exit_code);
 
   auto bcast = add_sweep(
       bench, exit_code, "bcast",
@@ -187,10 +193,11 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
   add_list(cmd, "--sizes", &rma->options.sizes,
            "Bytes, multiples of 8 (default: powers of 8 from 8 to 2 MiB, and 4 MiB)");
 
-  auto collectives = add_sweep(
-      bench, exit_code, "collectives",
-      "Collective operations by size and ranks, inside the node: the best of all MPI libraries and Tasuki.",
-      bench::Sweep::collectives, &cmd);
+  auto collectives = add_sweep(bench, exit_code, "collectives",
+                               "Collective operations by size and ranks, inside the node beside the best of "
+                               "all MPI libraries, or on two "
+                               "hosts (network namespaces of this machine) beside plain MPI.",
+                               bench::Sweep::collectives, &cmd);
   bench::SweepOptions& c = collectives->options;
   c.sizes = {8, 256, 4 << 10, 64 << 10, 1 << 20};
   c.ranks = {2, 4};
@@ -203,6 +210,8 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
       ->delimiter(',')
       ->check(CLI::Range(2, 1024))
       ->capture_default_str();
+  c.where = {"node"};
+  add_where(cmd, collectives, exit_code);
   cmd->add_option("--operations", c.operations, "Which of them (default: all)")
       ->delimiter(',')
       ->check(CLI::IsMember(c.operations));

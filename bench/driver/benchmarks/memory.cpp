@@ -216,7 +216,7 @@ Result<Outcome> Runner::start(const MemoryKernel& kernel, const MemoryPoint& poi
   if (kind == "cluster") {
     const MemoryMpi& m = options_.mpis[point.mpi];
     if (point.where == "hosts") {
-      words = hosts_->launch_command(m.mpi, point.servers + 1, options_.launch_args);
+      words = hosts_->launch_command(m.mpi, point.servers + 1, options_.launch_args, 1);
       environment = hosts_->environment(m.mpi);
       may_hang = m.mpi.kind != "openmpi";
     } else {

@@ -58,7 +58,7 @@ class Stage {
       }
       jobs_.emplace_back(spec);
     }
-    for (const Peer& p : options.peers)
+    for (const Peer& p : hosts == nullptr ? options.peers : std::vector<Peer>())
       jobs_.emplace_back(
           JobSpec{p.mpi.name,
                   bench::launch_command(p.mpi, ranks, cores_each(options, ranks), options.launch_args),
@@ -139,7 +139,7 @@ class Stage {
     if (!contest_->failure().empty()) r["failure"] = contest_->failure();
     if (plain.medians.empty() || tasuki.medians.empty()) return r;
     double best = plain.median_us();
-    if (!options_.peers.empty()) {
+    if (jobs_.size() > variants_.size() + 1) {
       r["best_peer"] = options_.mpi.name;
       r["peers_us"][options_.mpi.name] = round4(best);
     }
@@ -190,6 +190,9 @@ class Runner {
   Status bcast();
   Status rma();
   Status collectives();
+  Status collectives_at(const std::string& place, const TwoHosts* hosts);
+  Result<bool> make_hosts(TwoHosts* hosts);
+  bool is_measured(const char* place) const;
   Status typed_at(const std::string& place, const TwoHosts* hosts);
   std::vector<Cell> cells() const;
   std::vector<Variant> helper_variants() const;
@@ -355,16 +358,25 @@ Status Runner::typed_at(const std::string& place, const TwoHosts* hosts) {
   return stage.stop(&sent_, &notes_);
 }
 
+bool Runner::is_measured(const char* place) const {
+  return std::count(options_.where.begin(), options_.where.end(), place) > 0;
+}
+
+// False: not to be measured there.
+Result<bool> Runner::make_hosts(TwoHosts* hosts) {
+  if (!is_measured("hosts")) return false;
+  const Status s = hosts->make();
+  if (!s.ok() && (options_.need_hosts || !is_measured("node") || s.err() != EPERM)) return s;
+  if (!s.ok()) notes_.push_back("not measured between hosts: " + s.message());
+  return s.ok();
+}
+
 Status Runner::typed() {
-  const bool node = std::count(options_.where.begin(), options_.where.end(), "node") > 0;
-  bool between = std::count(options_.where.begin(), options_.where.end(), "hosts") > 0;
+  const bool node = is_measured("node");
   TwoHosts hosts;
-  if (between) {
-    const Status s = hosts.make();
-    if (!s.ok() && (options_.need_hosts || !node || s.err() != EPERM)) return s;
-    if (!s.ok()) notes_.push_back("not measured between hosts: " + s.message());
-    between = s.ok();
-  }
+  const Result<bool> made = make_hosts(&hosts);
+  if (!made.ok()) return made.status();
+  const bool between = made.value();
   std::vector<uint64_t> totals;
   const std::vector<Cell> all = cells();
   for (const Cell& c : all) totals.push_back(c.bytes());
@@ -470,17 +482,17 @@ Cell collective_cell(const std::string& operation, uint64_t bytes, int ranks) {
   return {(bytes + unit - 1) / unit * unit, 1, 1};
 }
 
-Status Runner::collectives() {
+Status Runner::collectives_at(const std::string& place, const TwoHosts* hosts) {
   constexpr uint64_t kMostMemory = 1 << 30;  // of all ranks of all jobs: their buffers of both sides
-  plan(options_.operations.size() * options_.sizes.size() * options_.ranks.size());
   for (const int ranks : options_.ranks) {
-    Stage stage(options_, ranks, nullptr, {{options_.helpers[0], 0}});
+    Stage stage(options_, ranks, hosts, {{options_.helpers[0], 0}});
     if (Status s = stage.start(); !s.ok()) return s;
     hello_ = stage.hello.values[0];
     for (const std::string& operation : options_.operations)
       for (const uint64_t bytes : options_.sizes) {
         const Cell cell = collective_cell(operation, bytes, ranks);
-        const std::string what = readable(bytes) + ", " + std::to_string(ranks) + " ranks";
+        const std::string what = readable(bytes) + ", " + std::to_string(ranks) + " ranks" +
+                                 (hosts == nullptr ? "" : " on two hosts");
         const double seconds = begin_cell(operation + " of " + what);
         const uint64_t jobs = 2 + options_.peers.size(), n = static_cast<uint64_t>(ranks);
         if (2 * cell.bytes() * static_cast<uint64_t>(cell.stride) * n * n * jobs > kMostMemory) {
@@ -491,15 +503,28 @@ Status Runner::collectives() {
         json row = stage.row(cell, 0);
         row["ranks"] = ranks;
         row["size"] = bytes;
+        row["where"] = place;
         add(std::move(row), operation, what);
       }
     if (Status s = stage.stop(&sent_, &notes_); !s.ok()) return s;
   }
   for (const std::string& operation : options_.operations)
-    figure(operation + ": the best plain MPI against Tasuki",
-           "Speed-up by bytes of a rank's piece, or vector, and number of ranks.", {{"operation", operation}},
-           "ratio", {"plain_us", "tasuki_us"}, "size", "ranks");
+    figure(operation + (hosts == nullptr ? ": the best plain MPI against Tasuki"
+                                         : " on two hosts: plain MPI against Tasuki"),
+           "Speed-up by bytes of a rank's piece, or vector, and number of ranks.",
+           {{"operation", operation}, {"where", place}}, "ratio", {"plain_us", "tasuki_us"}, "size", "ranks");
   return Status();
+}
+
+Status Runner::collectives() {
+  TwoHosts hosts;
+  const Result<bool> made = make_hosts(&hosts);
+  if (!made.ok()) return made.status();
+  const size_t cells = options_.operations.size() * options_.sizes.size() * options_.ranks.size();
+  plan(cells * (is_measured("node") && made.value() ? 2 : 1));
+  if (is_measured("node"))
+    if (Status s = collectives_at("node", nullptr); !s.ok()) return s;
+  return made.value() ? collectives_at("hosts", &hosts) : Status();
 }
 
 Result<json> Runner::run() {

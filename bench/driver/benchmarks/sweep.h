@@ -9,8 +9,9 @@
 //   operation          "pack", "unpack", "node", "hosts", "dense", "typed"; "put", "get", ... (rma);
 //                      "allreduce", ... (collectives)
 //   block, count, stride_ratio, helpers, ranks, chunk       where it lies in the sweep
+//   where              "node", "hosts" (collectives)
 //   plain_us, tasuki_us, ratio                              plain MPI, Tasuki, plain / Tasuki
-//   peers_us, best_peer    all MPI libraries' times, the best of which is plain_us (rma)
+//   peers_us, best_peer    all MPI libraries' times, the best of which is plain_us (rma; collectives on a node)
 //   single_us          Tasuki without helper threads, in the same run
 //   memcpy_us, memcpy2_us     limits: as many bytes by one thread and by two (pack)
 //   contiguous_us, contiguous_tasuki_us                     as many contiguous bytes (typed)
@@ -46,8 +47,8 @@ struct SweepOptions {
   std::vector<int> strides{2};           // in blocks
   std::vector<int> helpers;              // TASUKI_THREADS
   uint64_t max_bytes = 16 << 20;         // packed bytes of a row
-  std::vector<std::string> where;        // typed: "node", "hosts"
-  bool need_hosts = false;               // typed: not permitted is an error, not a note
+  std::vector<std::string> where;        // typed, collectives: "node", "hosts"
+  bool need_hosts = false;               // not permitted is an error, not a note
   std::vector<uint64_t> sizes;           // bcast, rma: message bytes; collectives: of a piece or vector
   std::vector<int> ranks;                // bcast, collectives
   std::vector<std::string> operations;   // collectives

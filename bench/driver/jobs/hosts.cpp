@@ -98,18 +98,19 @@ TwoHosts::~TwoHosts() {
 }
 
 std::vector<std::string> TwoHosts::launch_command(const Mpi& mpi, int ranks,
-                                                  const std::vector<std::string>& further) const {
+                                                  const std::vector<std::string>& further,
+                                                  int on_first) const {
   std::vector<std::string> words = enter();
   if (!first_cores_.empty()) words.insert(words.end(), {"taskset", "-c", first_cores_});
-  const std::string first = kFirst, second = kSecond;
+  if (on_first == 0) on_first = ranks / 2;
+  const std::string hosts =
+      kFirst + (":" + std::to_string(on_first)) + "," + kSecond + ":" + std::to_string(ranks - on_first);
   if (mpi.kind == "openmpi")
     words.insert(words.end(),
-                 {mpi.mpirun, "-n", std::to_string(ranks), "--host",
-                  first + ":1," + second + ":" + std::to_string(ranks - 1), "--bind-to", "none"});
+                 {mpi.mpirun, "-n", std::to_string(ranks), "--host", hosts, "--bind-to", "none"});
   else
-    words.insert(words.end(), {mpi.mpirun, "-n", std::to_string(ranks), "-hosts",
-                               first + ":1," + second + ":" + std::to_string(ranks - 1), "-launcher", "ssh",
-                               "-launcher-exec", folder_ + "/agent", "-localhost", first});
+    words.insert(words.end(), {mpi.mpirun, "-n", std::to_string(ranks), "-hosts", hosts, "-launcher", "ssh",
+                               "-launcher-exec", folder_ + "/agent", "-localhost", kFirst});
   words.insert(words.end(), further.begin(), further.end());
   return words;
 }
@@ -119,7 +120,7 @@ std::vector<std::string> TwoHosts::environment(const Mpi& mpi) const {
   const std::string net = kNet;
   return {"OMPI_MCA_plm_rsh_agent=" + folder_ + "/agent", "OMPI_MCA_plm_rsh_no_tree_spawn=1",
           "OMPI_MCA_oob_tcp_if_include=" + net, "OMPI_MCA_btl_tcp_if_include=" + net, "OMPI_MCA_pml=ob1",
-          "OMPI_MCA_btl=tcp,self",
+          "OMPI_MCA_btl=tcp,vader,self",
           // With pt2pt, which Debian switches off and without which there are no windows by TCP.
           "OMPI_MCA_osc=^ucx", "OMPI_MCA_mpi_yield_when_idle=1"};
 }

@@ -21,9 +21,9 @@ class TwoHosts {
   // Fails with EPERM and a text for the user where namespaces are not permitted.
   Status make();
 
-  // Rank 0 on the first host, the others on the second. The words start a launcher on the first host.
-  std::vector<std::string> launch_command(const Mpi& mpi, int ranks,
-                                          const std::vector<std::string>& further) const;
+  // The first half of the ranks on the first host, or `on_first` of them. The words start a launcher there.
+  std::vector<std::string> launch_command(const Mpi& mpi, int ranks, const std::vector<std::string>& further,
+                                          int on_first = 0) const;
   std::vector<std::string> environment(const Mpi& mpi) const;
 
  private:

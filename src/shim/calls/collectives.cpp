@@ -3,6 +3,7 @@
 // have the same. A call with arguments that are not valid is the library's, which says so.
 #include "generated/pmpi.h"
 #include "shim/calls/collective_buffers.h"
+#include "shim/hosts/span_collectives.h"
 
 namespace tasuki::shim::delegate {
 namespace {
@@ -74,12 +75,50 @@ int exchange_all(CommInfo* c, const message::Pieces& send, Buffer& receive, bool
   return rc;
 }
 
+// Where the members are on several hosts.
+int allgather_on_hosts(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
+  Process& p = g_process;
+  if (!p.spans.collectives() || comm == MPI_COMM_NULL || recvcount <= 0 || recvbuf == nullptr) return pass();
+  return p.types.find(recvtype, comm).answer(pass, [&](TypeInfo* received) {
+    int size = 0;
+    uint64_t bytes = 0;
+    pmpi().Comm_size(comm, &size);
+    if (__builtin_mul_overflow(received->size * static_cast<uint64_t>(size), static_cast<uint64_t>(recvcount),
+                               &bytes) ||
+        !spans_pay(bytes))
+      return pass();
+    return p.spans.get(comm).answer(pass, [&](Span* s) {
+      if (!span_collectives_pay(*s, bytes) || !s->in_order) return pass();
+      const Target into{nullptr, received, recvtype, 0};
+      const bool in_place = sendbuf == MPI_IN_PLACE;
+      if (is_alias(sendbuf, at_packed(recvbuf, into, recvcount * s->rank),
+                   sendtype == recvtype && sendcount == recvcount))
+        return buffer_error(comm);
+      const Resolved<TypeInfo*> sent = in_place ? received : p.types.find(sendtype, comm);
+      return sent.answer(pass, [&](TypeInfo* t) {
+        Buffer own(Use::send, 1), all(Use::receive, 1);
+        own.add({nullptr, t, in_place ? recvtype : sendtype, 0},
+                in_place ? at_element(recvbuf, into, recvcount * s->rank) : sendbuf,
+                in_place ? recvcount : sendcount);
+        all.add(into, recvbuf, recvcount * size);
+        const int rc = allgather_spanning({p.engine, p.broadcaster}, s, own[0], all[0]);
+        all.finish();
+        p.engine.count(p.engine.stats().spanning);
+        return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+      });
+    });
+  });
+}
+
 }  // namespace
 
 int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
               MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
+  if (recvbuf == MPI_IN_PLACE) return pass();
   CommInfo* c = meeting_place(comm);
-  if (c == nullptr || recvbuf == MPI_IN_PLACE) return pass();
+  if (c == nullptr)
+    return allgather_on_hosts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, pass);
   return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
     const bool in_place = sendbuf == MPI_IN_PLACE;
     if (is_alias(sendbuf, at_packed(recvbuf, into, recvcount * c->rank),

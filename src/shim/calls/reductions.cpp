@@ -1,5 +1,6 @@
-// Reductions between tasks of one space. All ranks must come to the same decision from what is equal on all
-// of them: the communicator, the root, the counts, the datatype and the operation (MPI-4.0, 6.9.1).
+// Reductions between tasks of one space, and where members are on several hosts (hosts/span_collectives.h).
+// All ranks must come to the same decision from what is equal on all of them: the communicator, the root, the
+// counts, the datatype and the operation (MPI-4.0, 6.9.1).
 //
 // Handled: rows of predefined elements, and of the user's own that have no gaps, with the operations that
 // MPI allows for them, and the user's own. What is combined where is the message layer's matter
@@ -11,6 +12,7 @@
 #include "message/collectives/reduction.h"
 #include "message/transfers/sums.h"
 #include "shim/calls/collective_buffers.h"
+#include "shim/hosts/span_collectives.h"
 #include "shim/objects/updates.h"
 
 namespace tasuki::shim::delegate {
@@ -80,16 +82,16 @@ Number summed(MPI_Op op, const Element& e) {
 }
 
 // Pass: the library's.
-Resolved<Operation> operation_for(MPI_Op op, const Target& t) {
-  const TypeInfo& info = *t.type;
+Resolved<Operation> operation_for(MPI_Op op, MPI_Datatype handle, TypeInfo* type) {
+  const TypeInfo& info = *type;
   // MPI_DOUBLE_INT and its like have gaps, in which a program may keep something else.
   if (info.opaque || info.size == 0 || !info.dense || info.offset != 0) return Unresolved::pass();
   if (info.size > message::kLargestElement) return Unresolved::pass();
-  if (!is_predefined(op)) return Operation{op, t.handle, Number::none, info.size};
+  if (!is_predefined(op)) return Operation{op, handle, Number::none, info.size};
   if (!info.predefined) return Unresolved::pass();
-  const Element e = element_of(t.handle, t.type, g_process.types, g_process.quiet_comm);
-  if (e.type != t.type || !is_allowed(op, e)) return Unresolved::pass();
-  return Operation{op, t.handle, summed(op, e), info.size};
+  const Element e = element_of(handle, type, g_process.types, g_process.quiet_comm);
+  if (e.type != type || !is_allowed(op, e)) return Unresolved::pass();
+  return Operation{op, handle, summed(op, e), info.size};
 }
 
 // One rank's vectors; the same one twice where the call is in place.
@@ -107,19 +109,25 @@ bool is_left(Left left, uint64_t bytes) {
          is_faster_by_library(Waits::for_some, bytes);
 }
 
+// An error for MPICH, unless that is told not to look.
+bool is_alias([[maybe_unused]] const void* send, [[maybe_unused]] const void* receive) {
+#if defined(OPEN_MPI)
+  return false;
+#else
+  return send == receive && send != nullptr;
+#endif
+}
+
 // Buffers as the user names them; `count` is the same on all ranks, and may be 0.
 template <typename Use>
 int meet_and_reduce(Left left, CommInfo* c, const void* sendbuf, void* recvbuf, MPI_Count count,
                     MPI_Datatype type, MPI_Op op, MPI_Comm comm, Pass pass, Use use) {
   const bool in_place = sendbuf == MPI_IN_PLACE;
   if (count <= 0 || op == MPI_OP_NULL || recvbuf == MPI_IN_PLACE) return pass();
-#if !defined(OPEN_MPI)
-  // An error there, unless the library is told not to look.
-  if (sendbuf == recvbuf && sendbuf != nullptr) return raise(comm, MPI_ERR_BUFFER);
-#endif
+  if (is_alias(sendbuf, recvbuf)) return raise(comm, MPI_ERR_BUFFER);
   const void* const used = in_place ? recvbuf : sendbuf;
   return g_process.targets.buffer(used, count, type, 0, comm).answer(pass, [&](const Target& t) {
-    return operation_for(op, t).answer(pass, [&](const Operation& o) {
+    return operation_for(op, t.handle, t.type).answer(pass, [&](const Operation& o) {
       const uint64_t bytes = static_cast<uint64_t>(count) * o.size;
       if (is_left(left, bytes)) return pass();
       const Operands operands{static_cast<const char*>(used), static_cast<char*>(recvbuf)};
@@ -135,22 +143,80 @@ int meet_and_reduce(Left left, CommInfo* c, const void* sendbuf, void* recvbuf, 
   });
 }
 
+bool commutes(MPI_Op op) {
+  int commutes = 0;
+  return pmpi().Op_commutative(op, &commutes) == MPI_SUCCESS && commutes != 0;
+}
+
+// The same where the members are on several hosts: use(Inside, Span*, SpanReduction).
+enum class Ranks : bool { in_any_order, in_order };
+template <typename Use>
+int join_and_reduce(Ranks ranks, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
+                    MPI_Op op, MPI_Comm comm, Pass pass, Use use) {
+  Process& p = g_process;
+  const void* const used = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+  if (!p.spans.collectives() || comm == MPI_COMM_NULL || count <= 0 || op == MPI_OP_NULL || used == nullptr)
+    return pass();
+  return p.types.find(type, comm).answer(pass, [&](TypeInfo* t) {
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<uint64_t>(count), t->size, &bytes) || !spans_pay(bytes))
+      return pass();
+    return operation_for(op, type, t).answer(pass, [&](const Operation& o) {
+      if (!commutes(op)) return pass();
+      return p.spans.get(comm).answer(pass, [&](Span* s) {
+        if (!span_collectives_pay(*s, bytes) || (ranks == Ranks::in_order && !s->in_order)) return pass();
+        if (is_alias(sendbuf, recvbuf)) return raise(comm, MPI_ERR_BUFFER);
+        TypeTable::retain(t);
+        const int rc = use(Inside{p.engine, p.broadcaster}, s,
+                           SpanReduction{static_cast<const char*>(used), static_cast<char*>(recvbuf),
+                                         static_cast<uint64_t>(count), type, op, o.combination()});
+        TypeTable::release(t);
+        p.engine.count(p.engine.stats().spanning);
+        return rc == MPI_SUCCESS ? o.code : raise(comm, rc);
+      });
+    });
+  });
+}
+
 }  // namespace
 
 int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm, Pass pass) {
+  if (recvbuf == nullptr || recvbuf == MPI_IN_PLACE) return pass();
   CommInfo* c = meeting_place(comm);
-  if (c == nullptr || recvbuf == nullptr) return pass();
+  if (c == nullptr)
+    return join_and_reduce(Ranks::in_any_order, sendbuf, recvbuf, count, type, op, comm, pass,
+                           allreduce_spanning);
   return meet_and_reduce(Left::never, c, sendbuf, recvbuf, count, type, op, comm, pass,
                          [&](Meeting& m, const Operands& o, const Combination& how) {
                            return reduce_for_all(m, o.send, o.receive, static_cast<uint64_t>(count), how);
                          });
 }
 
+namespace {
+
+int reduce_on_hosts(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                    int root, MPI_Comm comm, Pass pass) {
+  int rank = MPI_PROC_NULL, size = 0;
+  if (!g_process.spans.collectives() || comm == MPI_COMM_NULL || root < 0) return pass();
+  pmpi().Comm_rank(comm, &rank);
+  pmpi().Comm_size(comm, &size);
+  if (root >= size) return pass();
+  const bool at_root = rank == root;
+  if (at_root ? recvbuf == nullptr || recvbuf == MPI_IN_PLACE : sendbuf == MPI_IN_PLACE) return pass();
+  return join_and_reduce(Ranks::in_any_order, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm,
+                         pass, [&](const Inside& inside, Span* s, const SpanReduction& r) {
+                           return reduce_spanning(inside, s, root, r);
+                         });
+}
+
+}  // namespace
+
 int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm, Pass pass) {
   CommInfo* c = meeting_place(comm);
-  if (c == nullptr || root < 0 || root >= c->peer_count) return pass();
+  if (c == nullptr) return reduce_on_hosts(sendbuf, recvbuf, count, type, op, root, comm, pass);
+  if (root < 0 || root >= c->peer_count) return pass();
   const bool at_root = c->rank == root;
   if (at_root ? recvbuf == nullptr : sendbuf == MPI_IN_PLACE) return pass();
   return meet_and_reduce(Left::on_few_cores, c, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm,
@@ -160,11 +226,29 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype typ
                          });
 }
 
+namespace {
+
+int reduce_scatter_on_hosts(const void* sendbuf, void* recvbuf, uint64_t mine, MPI_Datatype type, MPI_Op op,
+                            MPI_Comm comm, Pass pass) {
+  int size = 0;
+  MPI_Count all = 0;
+  if (!g_process.spans.collectives() || comm == MPI_COMM_NULL) return pass();
+  pmpi().Comm_size(comm, &size);
+  if (__builtin_mul_overflow(mine, size, &all)) return pass();
+  return join_and_reduce(Ranks::in_order, sendbuf, recvbuf, all, type, op, comm, pass,
+                         [&](const Inside& inside, Span* s, const SpanReduction& r) {
+                           return reduce_scatter_spanning(inside, s, mine, r);
+                         });
+}
+
+}  // namespace
+
 int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype type,
                          MPI_Op op, MPI_Comm comm, Pass pass) {
+  if (recvbuf == nullptr || recvbuf == MPI_IN_PLACE || recvcount < 0) return pass();
   CommInfo* c = meeting_place(comm);
-  if (c == nullptr || recvbuf == nullptr || recvcount < 0) return pass();
   const uint64_t mine = static_cast<uint64_t>(recvcount);
+  if (c == nullptr) return reduce_scatter_on_hosts(sendbuf, recvbuf, mine, type, op, comm, pass);
   return meet_and_reduce(Left::never, c, sendbuf, recvbuf, recvcount * c->peer_count, type, op, comm, pass,
                          [&](Meeting& m, const Operands& o, const Combination& how) {
                            const uint64_t begin = mine * static_cast<uint64_t>(c->rank);

@@ -27,7 +27,7 @@ void free_span(Span* s) {
 
 }  // namespace
 
-void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads) {
+void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads, bool collectives) {
   board_ = board;
   slot_of_world_rank_ = slot_of_world_rank;
   pmpi().Comm_size(MPI_COMM_WORLD, &world_size_);
@@ -38,6 +38,9 @@ void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads) 
                               slot_of_world_rank);
   if (node_of_world_rank_ == nullptr) pmpi().Abort(MPI_COMM_WORLD, 1);
   pmpi().Allgather(&node, 1, MPI_INT, node_of_world_rank_, 1, MPI_INT, MPI_COMM_WORLD);
+  int wanted = collectives ? 1 : 0, wanted_by_all = 0;
+  pmpi().Allreduce(&wanted, &wanted_by_all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  collectives_ = wanted_by_all != 0;
   pmpi().Comm_group(MPI_COMM_WORLD, &world_group_);
   pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &SpanTable::forget, &keyval_, this);
   map_.set_threads(threads);
@@ -56,6 +59,8 @@ int SpanTable::forget(MPI_Comm comm, int, void*, void* extra) {
   Span* s = static_cast<SpanTable*>(extra)->map_.erase(key_of(comm));
   if (s == nullptr) return MPI_SUCCESS;
   if (s->comm != MPI_COMM_NULL) pmpi().Comm_free(&s->comm);
+  if (s->leaders != MPI_COMM_NULL) pmpi().Comm_free(&s->leaders);
+  if (s->barrier != nullptr && s->local.rank == 0) static_cast<SpanTable*>(extra)->barriers_.give(s->barrier);
   free_span(s);
   return MPI_SUCCESS;
 }
@@ -92,6 +97,7 @@ int SpanTable::make(MPI_Comm comm, Span* s) {
       s->node_of[i] = node;
     }
     if (all_here) s->node = s->node_of[s->rank];
+    s->in_order = std::is_sorted(s->node_of, s->node_of + n);
     for (int i = 0; all_here && i < n; i++) {
       if (s->node_of[i] != s->node) continue;
       if (i == s->rank) s->local.rank = s->local.count;
@@ -117,26 +123,33 @@ int SpanTable::set_up(MPI_Comm comm, Span* s) {
   pmpi().Group_free(&group);
   if (rc != MPI_SUCCESS) return rc;
   pmpi().Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
-  // The members of a host need a context of their board.
+  // The members of a host need a context of their board, and a place to meet.
+  if (s->local.count == 1) return rc;
   const int first = s->leader[s->node];
-  unsigned context = 0;
+  struct {
+    unsigned context;
+    Barrier* barrier;
+  } shared{};
+  constexpr int kBytes = sizeof shared;
   if (s->rank == first) {
-    context = board_->next_context.fetch_add(1, std::memory_order_relaxed);
+    shared.context = board_->next_context.fetch_add(1, std::memory_order_relaxed);
+    shared.barrier = barriers_.take(s->local.count);
     for (int i = 0; rc == MPI_SUCCESS && i < s->count; i++)
       if (s->node_of[i] == s->node && i != first)
-        rc = pmpi().Send(&context, 1, MPI_UNSIGNED, i, kSetUpTag, s->comm);
+        rc = pmpi().Send(&shared, kBytes, MPI_BYTE, i, kSetUpTag, s->comm);
   } else {
-    rc = pmpi().Recv(&context, 1, MPI_UNSIGNED, first, kSetUpTag, s->comm, MPI_STATUS_IGNORE);
+    rc = pmpi().Recv(&shared, kBytes, MPI_BYTE, first, kSetUpTag, s->comm, MPI_STATUS_IGNORE);
   }
-  s->local.context = context;
-  return rc;
+  s->local.context = shared.context;
+  s->barrier = shared.barrier;
+  return rc != MPI_SUCCESS || s->barrier != nullptr ? rc : MPI_ERR_NO_MEM;
 }
 
 Resolved<Span*> SpanTable::get(MPI_Comm comm) {
   Span* s = map_.find(key_of(comm));
   if (s == nullptr) {
     s = new Span{};
-    s->comm = MPI_COMM_NULL;
+    s->comm = s->leaders = MPI_COMM_NULL;
     int error = set_up(comm, s);
     if (error == MPI_SUCCESS && !map_.insert(key_of(comm), s)) error = MPI_ERR_NO_MEM;
     if (error != MPI_SUCCESS) {

@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 
+#include "message/collectives/barrier.h"
 #include "message/collectives/broadcast.h"
 #include "schedule/schedule.h"
 #include "shim/delegates.h"
@@ -26,7 +27,11 @@ struct Span {
   int* leader;               // by node: the rank there that talks to other hosts, unless the root is there
   int* node_of;              // by rank
   int* local_rank;           // by rank: its place among the members of its host
+  bool in_order;             // the hosts' ranks follow each other: all of the first host, then of the next
   Broadcaster::Group local;  // the members of this host
+  Barrier* barrier;          // of these; nullptr: this process is the only one here
+  MPI_Comm leaders;          // one rank of each host, by node: known after leaders_of(); else MPI_COMM_NULL
+  bool has_leaders;          // that has been called
   // The schedule of the last broadcast: programs repeat themselves.
   schedule::Parameters parameters;
   schedule::Schedule* schedule;
@@ -35,10 +40,13 @@ struct Span {
 class SpanTable {
  public:
   // Called by all ranks at the end of MPI_Init, if all can take part: collective.
-  // `slot_of_world_rank`: CommTable::world_slots(), which it keeps.
-  void open(Board* board, const int* slot_of_world_rank, bool threads);
+  // `slot_of_world_rank`: CommTable::world_slots(), which it keeps. `collectives`: this rank wants more than
+  // broadcasts.
+  void open(Board* board, const int* slot_of_world_rank, bool threads, bool collectives);
   void close();
   bool on() const { return on_; }
+  // Do all ranks of the job want more than broadcasts?
+  bool collectives() const { return collectives_; }
 
   // The communicator's span, made if it is new: collective.
   Resolved<Span*> get(MPI_Comm comm);
@@ -49,8 +57,9 @@ class SpanTable {
   static int forget(MPI_Comm comm, int keyval, void* attribute, void* extra);
 
   HandleMap<Span> map_;
-  bool on_ = false;
+  bool on_ = false, collectives_ = false;
   Board* board_ = nullptr;
+  BarrierPool barriers_;
   int world_size_ = 0;
   const int* slot_of_world_rank_ = nullptr;
   int* node_of_world_rank_ = nullptr;  // the smallest rank in the same space
@@ -58,8 +67,10 @@ class SpanTable {
   int keyval_ = MPI_KEYVAL_INVALID;
 };
 
-// MPI_Bcast on a communicator that is not one host's. Between these sizes it is faster than the library's.
+// Do operations on a communicator that is not one host's pay? Below, the library is as fast; above, leaders
+// would need as much memory again.
 bool spans_pay(uint64_t bytes);
+// MPI_Bcast there.
 struct UserBuffer {
   void* buffer;
   MPI_Count count;

@@ -41,6 +41,7 @@ struct Job {
   int rank = 0, ranks = 1;
   uint64_t seed = 1;
   bool threads = false;
+  bool large = false;      // pieces as operations between hosts are for
   bool verbose = false;    // every rank says what it is about to do
   bool one_clock = false;  // all ranks are on one machine: CLOCK_MONOTONIC orders what they do
 };

@@ -1,12 +1,14 @@
 // A random program over all blocking collective operations: every rank computes from the seed what every
 // other one gives, and so which bytes it must get, and checks that no others were written.
 //
-//   collectives [--seed N] [--seconds S | --rounds N] [--first R] [--threads] [--limit S] [--verbose]
+//   collectives [--seed N] [--seconds S | --rounds N] [--first R] [--threads] [--large] [--limit S]
+//               [--verbose]
 //
 // What round R of seed N does is the same everywhere and needs no other round before it: what failed in round
 // 17 fails again, or may, with `--first 17 --rounds 1`. With --threads two or three threads of each rank do
-// so at once, each on communicators of its own. A rank says what is wrong and aborts the job. After `limit`
-// seconds in a few rounds, and on SIGALRM, all say where they are.
+// so at once, each on communicators of its own. With --large pieces have the sizes for which operations between
+// hosts are Tasuki's. A rank says what is wrong and aborts the job. After `limit` seconds in a few rounds, and
+// on SIGALRM, all say where they are.
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,6 +120,7 @@ Bytes random_bytes(uint64_t seed, size_t first, size_t n) {
 }
 
 size_t draw_bytes(Random& plan, int ranks) {
+  if (job.large) return static_cast<size_t>(plan.between(50'000, 500'000)) / static_cast<size_t>(ranks);
   const int which = draw(plan, 1, 1000);
   if (which <= 60) return 0;
   if (which <= 350) return static_cast<size_t>(plan.between(1, 16));
@@ -317,6 +320,8 @@ int main(int argc, char** argv) {
     const std::string name = argv[i];
     if (name == "--threads") {
       job.threads = true;
+    } else if (name == "--large") {
+      job.large = true;
     } else if (name == "--verbose") {
       job.verbose = true;
     } else if (i + 1 < argc && name == "--seed") {

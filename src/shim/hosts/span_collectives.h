@@ -1,0 +1,42 @@
+// Collective operations on communicators that span hosts: the members of a host join what they have at their
+// leader, the leaders do the operation among themselves by the MPI library, and each gives its host what came
+// of it. So a host's data cross the network once and not once for each of its ranks.
+//
+// All ranks must come to the same decision from what is equal on all of them: the communicator, the root, the
+// bytes, the operation. All functions are called by all ranks of the span, and return an error code, not
+// raised; a rank without memory ends the job, because the others count on it.
+#pragma once
+
+#include "message/collectives/reduction.h"
+#include "shim/hosts/span.h"
+
+namespace tasuki::shim {
+
+// What carries operations out inside a host.
+struct Inside {
+  message::Engine& engine;
+  Broadcaster& broadcaster;
+};
+
+// Do they pay for so many bytes of a rank (of all, if it gets all)? Only where a host has several ranks.
+bool span_collectives_pay(const Span& s, uint64_t bytes);
+
+// Rows of elements of a type without gaps, and an operation that commutes.
+struct SpanReduction {
+  const char* send;  // may be what `receive` is
+  char* receive;     // of whoever gets the result
+  uint64_t count;    // elements of `send`
+  MPI_Datatype type;
+  MPI_Op op;
+  message::Combination how;
+};
+int allreduce_spanning(const Inside& inside, Span* s, const SpanReduction& r);
+int reduce_spanning(const Inside& inside, Span* s, int root, const SpanReduction& r);
+// Every rank gets `mine` elements. Only where s->in_order.
+int reduce_scatter_spanning(const Inside& inside, Span* s, uint64_t mine, const SpanReduction& r);
+
+// Every rank has `own`, and gets all of them, in `all`, in the order of ranks; in place `own` is the rank's
+// part of `all`. Only where s->in_order.
+int allgather_spanning(const Inside& inside, Span* s, const layout::Region& own, const layout::Region& all);
+
+}  // namespace tasuki::shim
