@@ -36,6 +36,8 @@ MADE_UP = [
     ("stop", [1], "--window=off --replicas=2 --timeout=1", 5, ["verified at the end", "has not answered for 1 s", GONE]),
     # MPI_Abort of MPICH waits for those that do not answer.
     ("stop", [1, 2], "--window=off --timeout=1", None, ["cluster memory is lost", "has not answered for 1 s"], "mem"),
+    # It has nothing of the program, and is not missed before MPI_Finalize.
+    ("stop", [2], "--window=off --timeout=1", 5, ["verified at the end", "MPI_Finalize does not return"], "mem"),
 ]
 REAL = [
     ("kill", [1], "--window=off --replicas=2", 5, ["verified at the end", "after shutdown", GONE]),
@@ -73,7 +75,7 @@ def run_case(options, what, ranks, settings, code, expected, program="program"):
             command += ["env", f"LD_PRELOAD={options.fault}"]
         settings = ["--local=4MiB", "--memory=64MiB", *settings.split()]
         if program == "mem":
-            command += [options.tasuki, "mem", "--mpi", options.mpi, *settings, options.plain, str(end), "seed=1", "mib=32"]
+            command += [options.tasuki, "mem", "--mpi", options.mpi, *settings, options.plain, str(end), "seed=1", "mib=32", "code=5"]
         else:
             arguments = [options.program, "go-on", "5"] if program == "program" else [options.initialised, "3"]
             command += [*arguments, str(end), "--", *settings]

@@ -271,7 +271,7 @@ void Runtime::end_servers() {
   servers.finish();
   if (servers.lost().empty()) {
     servers.goodbye(0);
-    if (servers.lost().empty()) return job_->disconnect(0);
+    if (servers.lost().empty()) return job_->disconnect(program_exit_code_);
   }
   if (job_->knows_ended(servers.lost()))
     servers.goodbye(0, true);

@@ -73,7 +73,7 @@ class Runtime {
   ReportWriter write_report_ = nullptr;
   std::thread thread_;
   std::atomic<bool> abort_at_end_{false};
-  int program_exit_code_ = 0;
+  int program_exit_code_ = 1;  // until it has called exit()
   Job::Callers callers_ = Job::Callers::pager;
   std::unique_ptr<Job> job_;
   Options options_;

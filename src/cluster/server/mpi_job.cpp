@@ -51,10 +51,13 @@ std::atomic<bool> mpi_returned{false};
 
 // For calls into MPI that may never return when everything else is said and done. Under `tasuki mem` _exit()
 // would end cluster memory first, and wait for the thread that is in that call.
-void exit_after_ms(int64_t ms, int exit_code) {
-  std::thread([ms, exit_code] {
+void exit_after_ms(int64_t ms, int exit_code, const char* why = nullptr) {
+  std::thread([ms, exit_code, why] {
     pause_ms(ms);
-    if (!mpi_returned) os::end_at_once(exit_code);
+    if (mpi_returned) return;
+    if (why != nullptr) log(LogLevel::warning, "%s", why);
+    fflush(nullptr);
+    os::end_at_once(exit_code);
   }).detach();
 }
 
@@ -258,6 +261,7 @@ Result<std::unique_ptr<Servers>> MpiJob::assemble(const Options& options, size_t
   plan.share = options.window != Window::off ? 1 : 0;
   plan.packed = options.compress == Compress::lz4 ? 1 : 0;
   plan.patience = static_cast<uint32_t>(options.timeout_s);
+  patience_ms_ = static_cast<int64_t>(options.timeout_s) * 1000;
   Status status = mpi_status(PMPI_Bcast(&plan, sizeof plan, MPI_BYTE, 0, comm_), "MPI_Bcast");
   if (!status.ok()) return status;
 
@@ -424,6 +428,10 @@ void MpiJob::disconnect(int exit_code) {
     fflush(nullptr);
     os::end_at_once(exit_code);
   }
+  // A server from which nothing was wanted has not been missed before.
+  if (initialised_here_ && patience_ms_ > 0)
+    exit_after_ms(std::max(kFinalizeMilliseconds, patience_ms_), exit_code,
+                  "MPI_Finalize does not return: a memory server does not answer; this rank ends without it");
   if (initialised_here_ && !one_host_ && wants_quiet_end()) {
     fflush(nullptr);
     exit_after_ms(kFinalizeMilliseconds, exit_code);  // where the pause is too short, on a crowded machine

@@ -39,6 +39,7 @@ class MpiJob final : public Job {
   bool one_host_ = true;
   bool crowded_ = false;  // fewer cores on this host than threads that want to run all the time
   bool abruptly_ = false;
+  int64_t patience_ms_ = 0;  // of rank 0; 0: it waits for servers for ever
 };
 
 }  // namespace tasuki::cluster
