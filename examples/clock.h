@@ -1,5 +1,5 @@
-/* What the programs of himeno/ and cg/ measure: the time of an iteration in its parts; and how they tell it,
- * to people and, as the last line, to programs. */
+/* What the programs of himeno/, cg/, fft2d/ and wavefront/ measure: the time of an iteration in its parts; and
+ * how they tell it, to people and, as the last line, to programs. */
 #ifndef CLOCK_H
 #define CLOCK_H
 

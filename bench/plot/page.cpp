@@ -3,9 +3,11 @@
 #include <map>
 
 #include "bench/plot/about.h"
+#include "bench/plot/apps_page.h"
 #include "bench/plot/coarray_page.h"
 #include "bench/plot/memory_page.h"
 #include "bench/plot/programs_page.h"
+#include "bench/plot/space_page.h"
 
 namespace tasuki::bench {
 
@@ -72,6 +74,8 @@ std::string page(const std::vector<json>& measurements) {
   if (!measurements.empty() && measurements[0]["benchmark"] == "coarray") return coarray_page(measurements);
   if (!measurements.empty() && measurements[0]["benchmark"] == "coarray-programs")
     return programs_page(measurements);
+  if (!measurements.empty() && measurements[0]["benchmark"] == "space") return space_page(measurements);
+  if (!measurements.empty() && measurements[0]["benchmark"] == "apps") return apps_page(measurements);
   report::Page page = about(measurements);
   const Head head = head_of(measurements);
   page.title = head.title;

@@ -33,6 +33,12 @@ TEST(Stats, GeometricMeanOfAGainAndItsInverseIsOne) {
   EXPECT_DOUBLE_EQ(geometric_mean({}), 0);
 }
 
+TEST(Stats, BlocksAreAsLongAsTheyShallBe) {
+  const Repetitions r = repetitions(10, 10, 50'000, 1000);
+  EXPECT_EQ(r.n, 100);
+  EXPECT_EQ(r.blocks, 50);
+}
+
 TEST(Stats, RepetitionsFillTheBudgetWithShortBlocks) {
   const Repetitions fast = repetitions(0.5, 0.5, 50000);
   EXPECT_EQ(fast.n, 200);                                 // 100 us

@@ -16,7 +16,8 @@ constexpr Setting kSettings[] = {
     {"TASUKI_LOG", SettingKind::choice, "warning", "error|warning|info|debug",
      "Which messages are written to stderr: those of this level and the more serious ones."},
     {"TASUKI_STATS", SettingKind::flag, "off", nullptr,
-     "on: each rank prints in MPI_Finalize how many messages Tasuki moved, and how."},
+     "on: each rank prints in MPI_Finalize how many messages Tasuki moved, and how; and at its end how often "
+     "it called mmap, munmap and mremap."},
     {"TASUKI_PROTOCOL", SettingKind::choice, "auto", "auto|eager|direct|pipelined",
      "How typed and large messages inside the node are copied; auto chooses by layout and size; eager: all "
      "through a buffer of the sender's, as far as its credit goes."},

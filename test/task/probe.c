@@ -316,6 +316,18 @@ static int session(void) {
   return 0;
 }
 
+/* Calls of mmap and munmap: so many of each, and one of mremap. */
+static int map_often(int number) {
+  enum { kBytes = 1 << 16 };
+  for (int i = 0; i < number; i++) {
+    void* p = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return 1;
+    if (i == 0) p = mremap(p, kBytes, 2 * kBytes, MREMAP_MAYMOVE);
+    if (p == MAP_FAILED || munmap(p, i == 0 ? 2 * kBytes : kBytes) != 0) return 2;
+  }
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
   const int number = argc > 2 ? atoi(argv[2]) : 0;
@@ -329,6 +341,7 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "session") == 0) return session();
   if (strcmp(mode, "lock") == 0) return lock_all();
   if (strcmp(mode, "break") == 0) return stopped_break();
+  if (strcmp(mode, "map") == 0) return map_often(number);
   if (strcmp(mode, "exit") == 0) return number;
   if (strcmp(mode, "fault") == 0) {
     *(volatile int*)(uintptr_t)(number + 5) = 1; /* 0x10 of 11 */

@@ -420,6 +420,24 @@ def scenario_lock(b):
     equal((result.returncode, result.stdout), (0, "locked\n" * 2), result.stderr)
 
 
+def scenario_mappings(b):
+    """Statistics count what each task maps; a task that maps often is named."""
+    def counted(number, **env):
+        result = b.run(2, [b.program("task_probe"), "map", str(number)], env=dict(b.env, **env))
+        equal((result.returncode, result.stdout), (0, ""), result.stderr)
+        found = re.findall(r"tasuki: mappings of rank (\d+): (\d+), \d+ a second", result.stderr)
+        return {int(rank): int(calls) for rank, calls in found}, result.stderr
+
+    none, _ = counted(0, TASUKI_STATS="1")
+    few, text = counted(100, TASUKI_STATS="1")
+    equal(sorted(few), [0, 1], text)
+    equal([few[rank] - none[rank] for rank in (0, 1)], [201, 201], text)
+    check("maps and unmaps often" not in text, text)
+    _, text = counted(100000, TASUKI_STATS="1")
+    check("rank 0 maps and unmaps often" in text and "rank 1 maps and unmaps often" in text, text)
+    equal(counted(100), ({}, ""), "nothing without the setting")
+
+
 def scenario_sessions(b):
     """A session and a process group where the launcher gives a rank one, and so as many shares of a busy machine."""
     command = [b.program("task_probe"), "session"]

@@ -3,6 +3,8 @@
 //   bench pack, typed, bcast, rma, collectives   sweeps (sweep.cpp)
 //   bench memory    programs with more data than memory (memory.cpp)
 //   bench coarray   puts and gets of coarrays, programs with coarrays (coarray.cpp)
+//   bench apps      programs whose messages have datatypes (apps.cpp)
+//   bench space     what a shared address space costs (space.cpp)
 //   bench plot      a page from JSON files
 //   bench compare   two JSON files, row by row
 #include <cerrno>
@@ -56,7 +58,8 @@ void add_ddt(CLI::App* bench, int* exit_code) {
 // Measurements of other benchmarks have other rows and another page.
 std::string family(const nlohmann::json& measurement) {
   const std::string benchmark = measurement["benchmark"];
-  return benchmark == "memory" || benchmark.starts_with("coarray") ? benchmark : "";
+  const bool alone = benchmark == "memory" || benchmark == "space" || benchmark == "apps";
+  return alone || benchmark.starts_with("coarray") ? benchmark : "";
 }
 
 void add_plot(CLI::App* bench, int* exit_code) {
@@ -120,6 +123,8 @@ void add_bench(CLI::App& app, int* exit_code) {
   add_bench_sweeps(cmd, exit_code);
   add_bench_memory(cmd, exit_code);
   add_bench_coarray(cmd, exit_code);
+  add_bench_apps(cmd, exit_code);
+  add_bench_space(cmd, exit_code);
   add_plot(cmd, exit_code);
   add_compare(cmd, exit_code);
   add_bench_startup(cmd, exit_code);

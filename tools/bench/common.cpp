@@ -101,14 +101,18 @@ void add_files(CLI::App* cmd, BenchCommon* c) {
                   "Further arguments for mpirun in all jobs of that library, e.g. '--mca pml ucx'");
 }
 
+void add_runner(CLI::App* cmd, BenchCommon* c) {
+  c->has_runner = cmd->add_option("--runner", c->runner,
+                                  "Start Tasuki's programs with this command instead of 'tasuki run'; '' "
+                                  "runs plain MPI twice, which shows the noise of the measurement");
+}
+
 void add_common(CLI::App* cmd, BenchCommon* c) {
   c->mpi = default_mpi();
   cmd->add_option("--mpi", c->mpi, "MPI library")->check(CLI::IsMember(mpi_names()))->capture_default_str();
   add_files(cmd, c);
   cmd->add_option("--mpirun", c->mpirun, "Launcher (default: mpirun.openmpi or mpirun.mpich)");
-  c->has_runner = cmd->add_option("--runner", c->runner,
-                                  "Start Tasuki's programs with this command instead of 'tasuki run'; '' "
-                                  "runs plain MPI twice, which shows the noise of the measurement");
+  add_runner(cmd, c);
 }
 
 Result<MpiProgram> find_mpi(const std::string& name, const std::string& mpirun, const std::string& program) {
@@ -193,8 +197,10 @@ int write_page(const std::vector<nlohmann::json>& measurements, const std::strin
 namespace {
 
 const char* what_is_wrong(const nlohmann::json& measured) {
-  if (measured["benchmark"] == "coarray-programs")
-    return "some versions did not run or gave wrong results: see the rows above that FAILED";
+  if (measured["benchmark"] == "coarray-programs" || measured["benchmark"] == "apps")
+    return "some programs did not run or gave wrong results: see the rows above that FAILED";
+  if (measured["benchmark"] == "space")
+    return "some operations did not do what they are for: see the rows above that are not verified";
   for (const nlohmann::json& row : measured.value("rows", nlohmann::json::array()))
     if (!row.value("verified", true) && row.value("finished", true))
       return "data arrived wrong: see the rows above that are not verified";

@@ -23,6 +23,7 @@ struct BenchCommon {
 };
 void add_common(CLI::App* cmd, BenchCommon* c);
 void add_files(CLI::App* cmd, BenchCommon* c);  // of them: output files and --launch-args
+void add_runner(CLI::App* cmd, BenchCommon* c);
 std::vector<std::string> mpi_names();
 std::string default_mpi();
 
@@ -65,5 +66,7 @@ int measure_and_report(const BenchCommon& c, const Measure& measure);
 void add_bench_sweeps(CLI::App* bench, int* exit_code);  // pack, typed, bcast, rma, collectives
 void add_bench_memory(CLI::App* bench, int* exit_code);
 void add_bench_coarray(CLI::App* bench, int* exit_code);
+void add_bench_apps(CLI::App* bench, int* exit_code);
+void add_bench_space(CLI::App* bench, int* exit_code);
 
 }  // namespace tasuki::tool

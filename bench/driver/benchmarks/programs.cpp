@@ -5,16 +5,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <regex>
-#include <sstream>
 
 #include "bench/driver/benchmarks/source_lines.h"
 #include "bench/driver/figures/stats.h"
 #include "bench/driver/figures/text.h"
 #include "bench/driver/jobs/child.h"
 #include "bench/driver/jobs/machine.h"
+#include "bench/driver/jobs/whole_program.h"
 #include "os/files/temporary_folder.h"
 
 namespace tasuki::bench {
@@ -132,32 +131,6 @@ Result<std::vector<Entry>> entries_of(const ProgramsOptions& options) {
   return all;
 }
 
-// Runs to its end; fails when it cannot be started, takes too long, or the user interrupts.
-Status run_to_end(Child* child, const std::vector<std::string>& command,
-                  const std::vector<std::string>& environment, double timeout) {
-  if (Status s = child->start(command, environment); !s.ok()) return s;
-  for (const double deadline = monotonic_seconds() + timeout; !child->ended(); usleep(10000)) {
-    if (interrupted() != 0) {
-      child->end();
-      return Status::error(EINTR, "interrupted");
-    }
-    if (monotonic_seconds() > deadline) {
-      child->end();
-      return Status::error(ETIMEDOUT, "not finished after " + std::to_string(std::lround(timeout)) + " s");
-    }
-  }
-  return Status();
-}
-
-// The last line that `report` of the examples prints, or null.
-json result_in(const std::string& output) {
-  std::istringstream lines(output);
-  json found;
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("{\"program\"")) found = json::parse(line, nullptr, false);
-  return found.is_object() ? found : json();
-}
-
 class Runner {
  public:
   explicit Runner(const ProgramsOptions& options) : options_(options), notes_(load_notes()) {}
@@ -198,17 +171,8 @@ Status Runner::compile(const Entry& e, std::string* failure) {
         define + e.program->columns_macro + "=" + std::to_string(grid.columns), source_of(e),
         std::string("-o"), folder_.path() + "/" + e.binary(), std::string("-lm")})
     command.push_back(word);
-  Child child;
-  Status s = run_to_end(&child, command, {"MPICC=" + options_.mpicc}, options_.timeout);
-  if (s.err() == EINTR) return s;
-  if (!s.ok())
-    *failure = "not compiled: " + s.message();
-  else if (!child.ended_well())
-    *failure = "not compiled by '" + joined(command) + "': " + child.how_it_ended();
-  else
-    for (std::string output = child.output(); !output.empty(); output.clear())
-      notes_.push_back("the compiler said of " + e.binary() + ": " + output.substr(0, 500));
-  return Status();
+  return compile_program(e.binary(), command, {"MPICC=" + options_.mpicc}, options_.timeout, failure,
+                         &notes_);
 }
 
 std::vector<std::string> Runner::command_of(const Entry& e) const {
@@ -224,37 +188,18 @@ Status Runner::measure(Entry* e) {
   std::vector<std::string> environment;
   if (has_coarrays(e->version))
     environment.push_back(std::string("TASUKI_COARRAY=") + (e->way == "windows" ? "window" : "auto"));
-  Child child;
-  Status s = run_to_end(&child, command_of(*e), environment, options_.timeout);
-  if (s.err() == EINTR) return s;
-  if (!s.ok()) {
-    e->failure = s.message();
-    return Status();
-  }
-  const json result = result_in(child.output());
-  if (!child.ended_well() || result.is_null()) {
-    e->wrong = result.is_object() && !result.value("verified", false);
-    e->failure = (e->wrong ? "wrong result: " : "") + child.how_it_ended();
-    return Status();
-  }
-  const std::pair<const char*, json> expected[] = {{"program", e->program->name},
-                                                   {"version", e->version},
-                                                   {"size", e->size},
-                                                   {"processes", e->ranks},
-                                                   {"verified", true}};
-  for (const auto& [key, value] : expected)
-    if (!result.contains(key) || result[key] != value) {
-      e->failure = std::string("its result has no `") + key + "` " + value.dump() + ": " + result.dump();
-      return Status();
-    }
-  for (const char* key : {"seconds_per_iteration", "compute", "communication", "reduction", "performance"})
-    if (!result.contains(key) || !result[key].is_number()) {
-      e->failure = std::string("its result has no `") + key + "`: " + result.dump();
-      return Status();
-    }
-  e->times["seconds"].push_back(result["seconds_per_iteration"]);
-  for (const char* part : {"compute", "communication", "reduction"}) e->times[part].push_back(result[part]);
-  e->performance.push_back(result["performance"]);
+  ProgramRun run;
+  const json expected = {
+      {"program", e->program->name}, {"version", e->version}, {"size", e->size}, {"processes", e->ranks}};
+  if (Status s = run_program(command_of(*e), environment, options_.timeout, expected, &run); !s.ok())
+    return s;
+  e->failure = run.failure;
+  e->wrong = run.wrong;
+  if (!run.failure.empty()) return Status();
+  e->times["seconds"].push_back(run.result["seconds_per_iteration"]);
+  for (const char* part : {"compute", "communication", "reduction"})
+    e->times[part].push_back(run.result[part]);
+  e->performance.push_back(run.result["performance"]);
   return Status();
 }
 

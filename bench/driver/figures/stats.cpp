@@ -21,11 +21,11 @@ double geometric_mean(const std::vector<double>& values) {
   return std::exp(sum / static_cast<double>(values.size()));
 }
 
-Repetitions repetitions(double round_trip_us, double wall_us, double budget_us) {
+Repetitions repetitions(double round_trip_us, double wall_us, double budget_us, double block_us) {
   round_trip_us = std::max(round_trip_us, 0.01);
   wall_us = std::max(wall_us, round_trip_us);
   Repetitions r;
-  r.n = std::max(1L, std::lround(kBlockUs / round_trip_us));
+  r.n = std::max(1L, std::lround(block_us / round_trip_us));
   const double blocks = budget_us / (static_cast<double>(r.n) * wall_us);
   r.blocks = static_cast<int>(std::clamp(blocks, double{kFewestBlocks}, double{kMostBlocks}));
   r.warm = std::clamp(std::lround(budget_us / 10 / wall_us), 3L, 1000L);

@@ -13,7 +13,7 @@ inline double median(std::vector<double> values) {
 // Of positive values; 0 for none.
 double geometric_mean(const std::vector<double>& values);
 
-// How many round trips make a short block, and how many blocks fill `budget_us`. A round trip takes
+// How many round trips make a block of `block_us`, and how many blocks fill `budget_us`. A round trip takes
 // `round_trip_us` by the clock's median and `wall_us` on average, with all that other programs took
 // meanwhile. Short blocks keep the median clear of the time slices of others.
 struct Repetitions {
@@ -23,6 +23,6 @@ struct Repetitions {
 };
 inline constexpr int kFewestBlocks = 5, kMostBlocks = 20000;
 inline constexpr double kBlockUs = 100;
-Repetitions repetitions(double round_trip_us, double wall_us, double budget_us);
+Repetitions repetitions(double round_trip_us, double wall_us, double budget_us, double block_us = kBlockUs);
 
 }  // namespace tasuki::bench

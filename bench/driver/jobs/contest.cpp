@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/driver/jobs/launch.h"
-
 namespace tasuki::bench {
 namespace {
 
@@ -32,7 +30,7 @@ void Contest::begin() {
 }
 
 Status Contest::ask(Job* job, const std::string& command, Answer* answer) {
-  Status status = job->ask(command, kAnswerTimeout, answer);
+  Status status = job->ask(command, timeout_, answer);
   if (status.ok() && !answer->wrong.empty() && failure_.empty())
     failure_ = job->name() + ": " + answer->wrong;
   return status;
@@ -45,27 +43,27 @@ Status Contest::ask_all(const std::string& command) {
   return Status();
 }
 
-Status Contest::time(Contestant* c, const Command& command, Repetitions r, double parts) {
-  Answer answer;
+Status Contest::time(Contestant* c, const Command& command, Repetitions r, double parts, Answer* answer) {
   const double start = monotonic_seconds();
-  if (Status s = ask(c->job, command(*c->job, r), &answer); !s.ok()) return s;
-  c->repetition_us = parts * number(answer.values[0], "median");
+  if (Status s = ask(c->job, command(*c->job, r), answer); !s.ok()) return s;
+  c->repetition_us = parts * number(answer->values[0], "median");
   c->wall_us = (monotonic_seconds() - start) * 1e6 / static_cast<double>(r.warm + r.n * r.blocks);
   return Status();
 }
 
 Status Contest::take_turns(const Turns& turns, const Command& command, const std::function<Status()>& after) {
   const double end = monotonic_seconds() + turns.seconds;
+  Answer answer;
   // How long a repetition takes: twice, because the first answer decides how often it is done for the second.
   for (Contestant& c : contestants_) {
     if (Status s =
             time(&c, command, {std::min(3L, static_cast<long>(turns.fewest_blocks)), 1, turns.fewest_blocks},
-                 turns.parts);
+                 turns.parts, &answer);
         !s.ok())
       return s;
     if (c.wall_us * turns.fewest_blocks > 5000) continue;  // known well enough
-    if (Status s = time(&c, command, repetitions(c.repetition_us, c.wall_us, 2000), turns.parts); !s.ok())
-      return s;
+    const Repetitions r = repetitions(c.repetition_us, c.wall_us, 2000, turns.block_us);
+    if (Status s = time(&c, command, r, turns.parts, &answer); !s.ok()) return s;
   }
   for (int round = 0; round < turns.rounds && failure_.empty(); round++) {
     for (size_t turn = 0; turn < size(); turn++) {
@@ -74,14 +72,16 @@ Status Contest::take_turns(const Turns& turns, const Command& command, const std
           static_cast<double>(size()) * (turns.rounds - round) - static_cast<double>(turn);
       const double share_us = std::max(0.0, end - monotonic_seconds()) * 1e6 / turns_left -
                               turns.pause_us / static_cast<double>(size());
-      Repetitions r = repetitions(c.repetition_us, c.wall_us, share_us);
+      Repetitions r = repetitions(c.repetition_us, c.wall_us, share_us, turns.block_us);
       const double fitting = share_us / (static_cast<double>(r.n) * std::max(c.wall_us, 0.01));
       if (fitting < r.blocks) r.blocks = std::max(turns.fewest_blocks, static_cast<int>(fitting));
       if (r.n == 1 && fitting < 3) r.warm = 0;  // one repetition does not fit into the caches
       if (turns.iterations > 0)
         r.blocks = static_cast<int>(std::min<long>(turns.iterations / (turns.rounds * r.n) + 1, kMostBlocks));
-      if (Status s = time(&c, command, r, turns.parts); !s.ok()) return s;
+      if (Status s = time(&c, command, r, turns.parts, &answer); !s.ok()) return s;
       c.medians.push_back(c.repetition_us / turns.parts);
+      if (const double slowest = number(answer.values[0], "slowest"); !std::isnan(slowest))
+        c.slowest.push_back(slowest);
       c.repetitions += static_cast<double>(r.n) * r.blocks;
     }
     if (Status s = after(); !s.ok()) return s;

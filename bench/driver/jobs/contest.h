@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "bench/driver/figures/stats.h"
+#include "bench/driver/jobs/launch.h"
 #include "bench/driver/jobs/measuring_job.h"
 
 namespace tasuki::bench {
@@ -18,6 +19,7 @@ struct Contestant {
   double repetition_us = 0;       // by the last command's median
   double wall_us = 0;             // a repetition of the last command on average, with all interruptions
   std::vector<double> medians{};  // the answers' "median", one per round
+  std::vector<double> slowest{};  // of the answers that have it, "slowest": the median of the slowest rank
   double repetitions = 0;
 
   double median_us() const { return median(medians); }
@@ -33,6 +35,7 @@ struct Turns {
   double parts = 1;     // the answers' times in a repetition: 2 for half round trips
   int fewest_blocks = kFewestBlocks;
   double pause_us = 0;  // time that `after` takes in each round
+  double block_us = kBlockUs;
 };
 
 class Contest {
@@ -40,7 +43,8 @@ class Contest {
   // The command that makes a job repeat something and answer with times; a new one in each turn.
   using Command = std::function<std::string(const Job&, const Repetitions&)>;
 
-  explicit Contest(const std::vector<Job*>& jobs) {
+  // An answer may take `timeout` seconds.
+  explicit Contest(const std::vector<Job*>& jobs, double timeout = kAnswerTimeout) : timeout_(timeout) {
     for (Job* job : jobs) contestants_.push_back({job});
   }
   // Sends a command to one or all; notes the first failed verification.
@@ -55,8 +59,9 @@ class Contest {
   size_t size() const { return contestants_.size(); }
 
  private:
-  Status time(Contestant* c, const Command& command, Repetitions r, double parts);
+  Status time(Contestant* c, const Command& command, Repetitions r, double parts, Answer* answer);
 
+  const double timeout_;
   std::vector<Contestant> contestants_;
   std::string failure_;
 };

@@ -82,14 +82,14 @@ double round4(double value) {
   return std::round(value * 1e4) / 1e4;
 }
 
-double messages_sent(const std::string& output, std::string* rest) {
+double messages_sent(const std::string& output, std::string* rest, const std::string& counter) {
   std::istringstream lines(output);
   double sent = 0;
   for (std::string line; std::getline(lines, line);) {
-    const size_t at = line.find(" sent=");
+    const size_t at = line.find(" " + counter + "=");
     if (line.rfind("tasuki: rank ", 0) == 0 && at != std::string::npos)
-      sent += std::strtod(line.c_str() + at + 6, nullptr);
-    else
+      sent += std::strtod(line.c_str() + at + counter.size() + 2, nullptr);
+    else if (line.rfind("tasuki: mappings of rank ", 0) != 0)
       *rest += line + "\n";
   }
   return sent;

@@ -35,9 +35,10 @@ nlohmann::json versions(const Fields& hello);
 std::string library_of(const Fields& hello);  // e.g. "Open MPI v4.1.4"
 double round4(double value);
 
-// Splits what a Tasuki job wrote into the statistics lines of its ranks ("tasuki: rank 0: sent=12 ..."), of
-// which it returns the sum of messages sent, and the rest.
-double messages_sent(const std::string& output, std::string* rest);
+// Splits what a Tasuki job wrote into the statistics lines of its ranks ("tasuki: rank 0: sent=12 ...",
+// "tasuki: mappings of rank 0: ..."), of which it returns the sum of one counter, mostly that of messages
+// sent, and the rest.
+double messages_sent(const std::string& output, std::string* rest, const std::string& counter = "sent");
 // A note of what a job wrote, if it wrote anything.
 void note_output(const std::string& name, std::string output, std::vector<std::string>* notes);
 // A note if the machine was busy before the run (call it first).

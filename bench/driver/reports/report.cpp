@@ -5,9 +5,11 @@
 #include <cstring>
 #include <sstream>
 
+#include "bench/driver/benchmarks/apps.h"
 #include "bench/driver/benchmarks/coarray.h"
 #include "bench/driver/benchmarks/memory.h"
 #include "bench/driver/benchmarks/programs.h"
+#include "bench/driver/benchmarks/space.h"
 #include "bench/driver/benchmarks/sweep.h"
 #include "bench/driver/figures/stats.h"
 #include "bench/driver/figures/text.h"
@@ -76,13 +78,13 @@ Result<json> read_measurement(const std::string& path) {
   json m = json::parse(text.value(), nullptr, false);
   if (m.is_discarded()) return Status::error(EINVAL, path + ": not JSON");
   static constexpr const char* kBenchmarks[] = {
-      "ddt", "pack-ddt",    "pack",   "typed",   "bcast",
-      "rma", "collectives", "memory", "coarray", "coarray-programs"};
+      "ddt",     "pack-ddt",         "pack",  "typed", "bcast", "rma", "collectives", "memory",
+      "coarray", "coarray-programs", "space", "apps"};
   const std::string benchmark = m.is_object() ? m.value("benchmark", "") : "";
   if (std::find(std::begin(kBenchmarks), std::end(kBenchmarks), benchmark) == std::end(kBenchmarks))
-    return Status::error(
-        EINVAL,
-        path + ": not a measurement of `tasuki bench` ddt, pack, typed, bcast, rma, memory or coarray");
+    return Status::error(EINVAL, path +
+                                     ": not a measurement of `tasuki bench` ddt, pack, typed, bcast, rma, "
+                                     "memory, coarray, space or apps");
   if (m.value("format", 0) != 1)
     return Status::error(EINVAL, path + ": written in format " + m.value("format", json()).dump() +
                                      ", this version of tasuki reads format 1");
@@ -99,6 +101,7 @@ std::string what_is_measured(const json& m) {
   const std::string rounds =
       ", median of " + std::to_string(m["settings"]["rounds"].get<int>()) + " interleaved rounds.\n\n";
   if (benchmark == "pack-ddt") return "One MPI_Pack or MPI_Unpack by one process, microseconds" + rounds;
+  if (benchmark == "apps") return "Programs whose messages have datatypes" + rounds;
   if (benchmark == "coarray-programs")
     return "Programs with coarrays and what they are compared with" + rounds;
   if (benchmark == "coarray") return "Two images " + coarray_place(m) + ", microseconds" + rounds;
@@ -154,10 +157,15 @@ std::string table(const json& m) {
   std::string out;
   append(&out, "%s\n%s", title(m).c_str(), what_is_measured(m).c_str());
   const bool memory = m["benchmark"] == "memory", programs = m["benchmark"] == "coarray-programs";
+  const bool named = memory || programs || m["benchmark"] == "apps" || m["benchmark"] == "space";
   if (memory)
     out += memory_table(m);
   else if (m["benchmark"] == "coarray")
     out += coarray_table(m);
+  else if (m["benchmark"] == "space")
+    out += space_table(m);
+  else if (m["benchmark"] == "apps")
+    out += apps_table(m);
   else if (programs)
     out += programs_table(m);
   else if (m.contains("figures"))
@@ -169,8 +177,7 @@ std::string table(const json& m) {
     for (const json& r : m[part])
       if (r.contains("failure"))
         out += std::string(r.value("finished", true) ? "VERIFICATION FAILED: " : "NOT FINISHED: ") +
-               (memory || programs ? r["pattern"].get<std::string>() + ": " : "") +
-               r["failure"].get<std::string>() + "\n";
+               (named ? r["pattern"].get<std::string>() + ": " : "") + r["failure"].get<std::string>() + "\n";
   return out;
 }
 

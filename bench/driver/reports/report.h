@@ -1,4 +1,4 @@
-// A measurement (the JSON of run_ddt, run_sweep, run_memory and run_coarray) as text.
+// A measurement (the JSON of run_ddt, run_sweep, run_memory, run_coarray and run_space) as text.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 
 namespace tasuki::bench {
 
-// Reads a file that `tasuki bench` ddt, pack, typed, bcast, rma, memory or coarray wrote with --json; fails
-// with a text that names file and reason.
+// Reads a file that `tasuki bench` ddt, pack, typed, bcast, rma, memory, coarray or space wrote with --json;
+// fails with a text that names file and reason.
 Result<nlohmann::json> read_measurement(const std::string& path);
 
 std::string table(const nlohmann::json& measurement);

@@ -26,6 +26,7 @@
 #include "os/raw.h"
 #include "task/maps.h"
 #include "task/object/exports.h"
+#include "task/object/statistics.h"
 #include "task/ranges.h"
 #include "task/space.h"
 
@@ -163,6 +164,7 @@ void* map_fixed(MapFunction next, void* at, size_t length, int protection, int f
 
 void* map(MapFunction next, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
   if (self() == nullptr) return next(at, length, protection, flags, fd, offset);
+  tasuki::task::count_mapping();
   const bool replaces = (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) == 0;
   void* p = replaces ? map_fixed(next, at, length, protection, flags, fd, offset)
                      : next(at, length, protection, flags, fd, offset);
@@ -183,7 +185,9 @@ TASUKI_HIDDEN_WRAPPER(void*, mmap64, void* at, size_t length, int protection, in
 
 TASUKI_HIDDEN_WRAPPER(int, munmap, void* at, size_t length) {
   // Forgotten first: once unmapped, the range may be another task's.
-  const bool recorded = self() != nullptr && forget(at, length);
+  const bool task = self() != nullptr;
+  if (task) tasuki::task::count_mapping();
+  const bool recorded = task && forget(at, length);
   const int result = TASUKI_NEXT(int (*)(void*, size_t), "munmap")(at, length);
   if (result != 0 && recorded) record(at, length);
   return result;
@@ -206,6 +210,7 @@ TASUKI_HIDDEN_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length,
   }
   const RemapFunction next = TASUKI_NEXT(RemapFunction, "mremap");
   if (self() == nullptr) return next(at, old_length, length, flags, target);
+  tasuki::task::count_mapping();
   if (target != nullptr) {
     // Take the target's place first: then nobody else can.
     const MapFunction map_next = TASUKI_NEXT(MapFunction, "mmap");
