@@ -134,6 +134,20 @@ int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, 
 int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
               const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts, const void* rdispls,
               bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, Pass pass);
+int neighbor_allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass);
+int neighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                        const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype,
+                        MPI_Comm comm, Pass pass);
+int neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass);
+int neighbor_alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls,
+                       MPI_Datatype sendtype, void* recvbuf, const void* recvcounts, const void* rdispls,
+                       bool large, MPI_Datatype recvtype, MPI_Comm comm, Pass pass);
+int neighbor_alltoallw(const void* sendbuf, const void* sendcounts, const MPI_Aint sdispls[],
+                       const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts,
+                       const MPI_Aint rdispls[], bool large, const MPI_Datatype recvtypes[], MPI_Comm comm,
+                       Pass pass);
 int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass);
 int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,

@@ -182,6 +182,14 @@ static int call(const char* name) {
     const int first = strcmp(name, "MPI_Allgather_c") == 0 ? 0 : 2 * rank;
     CHECK_EQ(CALL(Collect)(numbers, 2, MPI_INT, in, 2, MPI_INT, comm), MPI_SUCCESS);
     for (int i = 0; i < 4; i++) CHECK_EQ(in[i], 1000 * (i / 2) + first + i % 2);
+  } else if (strcmp(name, "MPI_Neighbor_allgather_c") == 0 || strcmp(name, "MPI_Neighbor_alltoall_c") == 0) {
+    // In a row of two each has one neighbour: rank 0 behind it, rank 1 before it.
+    const int first = strcmp(name, "MPI_Neighbor_allgather_c") == 0 ? 0 : 2 * rank, two = 2, ends = 0;
+    MPI_Comm row;
+    MPI_Cart_create(comm, 1, &two, &ends, 0, &row);
+    CHECK_EQ(CALL(Collect)(numbers, 2, MPI_INT, in, 2, MPI_INT, row), MPI_SUCCESS);
+    for (int i = 0; i < 4; i++) CHECK_EQ(in[i], i / 2 == other ? 1000 * other + first + i % 2 : -1);
+    MPI_Comm_free(&row);
   } else if (strcmp(name, "MPI_Gather_c") == 0) {
     CHECK_EQ(CALL(CollectAt)(numbers, 2, MPI_INT, in, 2, MPI_INT, 1, comm), MPI_SUCCESS);
     for (int i = 0; i < 4; i++) CHECK_EQ(in[i], rank == 1 ? 1000 * (i / 2) + i % 2 : -1);

@@ -429,6 +429,50 @@ int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
                           ints(rdispls), recvtypes, comm);
 }
 
+int neighbor_allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
+  called("neighbor_allgather");
+  if (!fits(sendcount) || !fits(recvcount)) return pass();
+  return pmpi().Neighbor_allgather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype,
+                                   comm);
+}
+
+int neighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                        const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype,
+                        MPI_Comm comm, Pass pass) {
+  called("neighbor_allgatherv");
+  if (large) return pass();
+  return pmpi().Neighbor_allgatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts),
+                                    ints(displs), recvtype, comm);
+}
+
+int neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
+  called("neighbor_alltoall");
+  if (!fits(sendcount) || !fits(recvcount)) return pass();
+  return pmpi().Neighbor_alltoall(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype,
+                                  comm);
+}
+
+int neighbor_alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls,
+                       MPI_Datatype sendtype, void* recvbuf, const void* recvcounts, const void* rdispls,
+                       bool large, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
+  called("neighbor_alltoallv");
+  if (large) return pass();
+  return pmpi().Neighbor_alltoallv(sendbuf, ints(sendcounts), ints(sdispls), sendtype, recvbuf,
+                                   ints(recvcounts), ints(rdispls), recvtype, comm);
+}
+
+int neighbor_alltoallw(const void* sendbuf, const void* sendcounts, const MPI_Aint sdispls[],
+                       const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts,
+                       const MPI_Aint rdispls[], bool large, const MPI_Datatype recvtypes[], MPI_Comm comm,
+                       Pass pass) {
+  called("neighbor_alltoallw");
+  if (large) return pass();
+  return pmpi().Neighbor_alltoallw(sendbuf, ints(sendcounts), sdispls, sendtypes, recvbuf, ints(recvcounts),
+                                   rdispls, recvtypes, comm);
+}
+
 int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
             const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, int root,
             MPI_Comm comm, Pass pass) {

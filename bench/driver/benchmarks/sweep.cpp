@@ -476,7 +476,7 @@ Status Runner::rma() {
 // The shape of a rank's piece, or vector.
 Cell collective_cell(const std::string& operation, uint64_t bytes, int ranks) {
   constexpr uint64_t kNumber = sizeof(double);
-  if (operation == "alltoallw") return {kNumber, std::max<uint64_t>(1, bytes / kNumber), 2};
+  if (operation.ends_with("alltoallw")) return {kNumber, std::max<uint64_t>(1, bytes / kNumber), 2};
   const uint64_t unit =
       operation == "reduce_scatter_block" ? kNumber * static_cast<uint64_t>(ranks) : kNumber;
   return {(bytes + unit - 1) / unit * unit, 1, 1};

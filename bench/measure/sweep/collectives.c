@@ -15,18 +15,21 @@ enum {
   kAllgather,
   kAlltoall,
   kAlltoallw,
+  kNeighborAlltoallw,
   kGather,
   kScatter,
   kCollectives
 };
-static const char* const kNames[kCollectives] = {"allreduce", "reduce",    "reduce_scatter_block",
-                                                 "scan",      "allgather", "alltoall",
-                                                 "alltoallw", "gather",    "scatter"};
+static const char* const kNames[kCollectives] = {
+    "allreduce", "reduce",    "reduce_scatter_block", "scan",   "allgather",
+    "alltoall",  "alltoallw", "neighbor_alltoallw",   "gather", "scatter"};
 
 static struct shape g_shape;
 static char *g_send, *g_receive;  // kMargin bytes on either side of the pieces
 static int *g_ones, *g_places;    // of MPI_Alltoallw
 static MPI_Datatype* g_types;
+static MPI_Comm g_row = MPI_COMM_NULL;  // all ranks in a row: neighbours are the one before and the one after
+enum { kNeighbours = 2 };
 
 int find_collective(const char* name) {
   for (int i = 0; i < kCollectives; i++)
@@ -44,6 +47,8 @@ static size_t all_pieces(void) {
 
 int need_pieces(const struct shape* shape) {
   if (g_send != NULL) return 1;
+  const int no = 0;
+  if (g_row == MPI_COMM_NULL) MPI_Cart_create(MPI_COMM_WORLD, 1, &g_ranks, &no, 0, &g_row);
   g_shape = *shape;
   g_send = new_buffer(all_pieces());
   g_receive = new_buffer(all_pieces());
@@ -97,6 +102,11 @@ void run_collective(int o) {
     case kAlltoallw:
       MPI_Alltoallw(send, g_ones, g_places, g_types, receive, g_ones, g_places, g_types, world);
       break;
+    case kNeighborAlltoallw: {
+      const MPI_Aint places[kNeighbours] = {0, (MPI_Aint)g_shape.span};
+      MPI_Neighbor_alltoallw(send, g_ones, places, g_types, receive, g_ones, places, g_types, g_row);
+      break;
+    }
     case kGather:
       MPI_Gather(send, 1, type, receive, 1, type, 0, world);
       break;
@@ -129,12 +139,20 @@ static void put_piece(char* base, int piece, uint64_t seed, int from, int to) {
     }
 }
 
+// The rank before this one, and the one after; -1: there is none.
+static int neighbour(int i) {
+  const int rank = g_rank + (i == 0 ? -1 : 1);
+  return rank < g_ranks ? rank : -1;
+}
+
 // The receive buffer as it must be: `g_send` has been sent, and serves as memory for it.
 static void expect_pieces(int o, uint64_t seed) {
   for (int other = 0; other < g_ranks; other++) {
     if (o == kAllgather || (o == kGather && g_rank == 0)) put_piece(g_send, other, seed, other, 0);
     if (o == kAlltoall || o == kAlltoallw) put_piece(g_send, other, seed, other, g_rank);
   }
+  for (int i = 0; o == kNeighborAlltoallw && i < kNeighbours; i++)
+    if (neighbour(i) >= 0) put_piece(g_send, i, seed, neighbour(i), g_rank);
   if (o == kScatter) put_piece(g_send, 0, seed, 0, g_rank);
 }
 
@@ -160,6 +178,8 @@ static void fill_send(int o, uint64_t seed) {
     memcpy(g_send + kMargin + i * sizeof x, &x, sizeof x);
   }
   if (o == kAllgather || o == kGather) put_piece(g_send, 0, seed, g_rank, 0);
+  for (int i = 0; o == kNeighborAlltoallw && i < kNeighbours; i++)
+    if (neighbour(i) >= 0) put_piece(g_send, i, seed, g_rank, neighbour(i));
   for (int other = 0; other < g_ranks; other++)
     if (o == kAlltoall || o == kAlltoallw || (o == kScatter && g_rank == 0))
       put_piece(g_send, other, seed, g_rank, other);

@@ -40,13 +40,12 @@ struct Inside {
     return (p.step == 0 ? 0 : (static_cast<uint64_t>(count) + 1)) * sizeof(uint16_t) +
            bytes_for_all(p, count);
   }
-  static void fill_in(Meeting& m, const Pieces& p, uint64_t bytes) {
+  static void fill_in(Meeting& m, const Pieces& p, int n, uint64_t bytes) {
     char* at = m.fill_in(bytes);
     if (p.step == 0) {
       layout::pack(at, *p.first, 0, bytes);
       return;
     }
-    const int n = m.count();
     uint64_t next = (static_cast<uint64_t>(n) + 1) * sizeof(uint16_t);
     for (int i = 0; i <= n; i++) {
       const uint16_t begin = static_cast<uint16_t>(next);
@@ -57,28 +56,29 @@ struct Inside {
       next += piece;
     }
   }
-  static void take(const Post& post, int rank, bool several, const layout::Region& to, Moved* moved) {
+  static void take(const Post& post, int index, bool several, const layout::Region& to, Moved* moved) {
     if (!several) return unpack(to, post.data, post.bytes, moved);
     uint16_t place[2];
-    memcpy(place, post.data + static_cast<size_t>(rank) * sizeof place[0], sizeof place);
+    memcpy(place, post.data + static_cast<size_t>(index) * sizeof place[0], sizeof place);
     unpack(to, post.data + place[0], place[1] - place[0], moved);
   }
 };
 
-void offer(Meeting& m, const Pieces& send) {
-  const uint64_t inside = Inside::room_for(send, m.count());
+// So many pieces.
+void offer(Meeting& m, const Pieces& send, int count) {
+  const uint64_t inside = Inside::room_for(send, count);
   if (inside <= Post::kRoom)
-    Inside::fill_in(m, send, inside);
+    Inside::fill_in(m, send, count, inside);
   else
     m.show(&send);
 }
 
-// What `from` has for this task.
-void get(const Meeting& m, int from, bool several, const layout::Region& to, Moved* moved) {
+// A piece of those that `from` has.
+void get(const Meeting& m, int from, int index, bool several, const layout::Region& to, Moved* moved) {
   if (const Pieces* shown = m.shown_by<Pieces>(from))
-    copy(m.engine(), to, shown->of(m.rank()), moved);
+    copy(m.engine(), to, shown->of(index), moved);
   else
-    Inside::take(m.of(from), m.rank(), several, to, moved);
+    Inside::take(m.of(from), index, several, to, moved);
 }
 
 }  // namespace
@@ -86,12 +86,12 @@ void get(const Meeting& m, int from, bool several, const layout::Region& to, Mov
 bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, Moved* moved) {
   if (!m.open()) return false;
   const bool several = send.step != 0;
-  offer(m, send);
+  offer(m, send, m.count());
   m.meet();
   if (own) copy(m.engine(), receive.of(m.rank()), send.of(m.rank()), moved);
   for (int i = 1; i < m.count(); i++) {
     const int from = (m.rank() + i) % m.count();
-    get(m, from, several, receive.of(from), moved);
+    get(m, from, m.rank(), several, receive.of(from), moved);
   }
   m.leave();
   return true;
@@ -101,12 +101,12 @@ bool scatter(Meeting& m, int root, const Pieces& send, const layout::Region& rec
              Moved* moved) {
   if (!m.open()) return false;
   if (m.rank() == root)
-    offer(m, send);
+    offer(m, send, m.count());
   else
     m.fill_in(0);
   m.meet();
   if (m.rank() != root)
-    get(m, root, true, receive, moved);
+    get(m, root, m.rank(), true, receive, moved);
   else if (own)
     copy(m.engine(), receive, send.of(root), moved);
   m.leave();
@@ -121,7 +121,7 @@ bool gather(Meeting& m, int root, const layout::Region& send, const Pieces& rece
   if (at_root)
     m.show(&receive);
   else if (inside)
-    Inside::fill_in(m, mine, layout::bytes(send));
+    Inside::fill_in(m, mine, 1, layout::bytes(send));
   else
     m.show(&mine);
   m.meet();
@@ -137,6 +137,37 @@ bool gather(Meeting& m, int root, const layout::Region& send, const Pieces& rece
         moved->too_long = true;  // found by the root, as by a receive
     }
   }
+  m.leave();
+  return true;
+}
+
+bool find_places(Meeting& m, const Neighbours& n, int* place, bool* repeated) {
+  if (!m.open()) return false;
+  m.show(&n);
+  m.meet();
+  *repeated = false;
+  for (int i = 0; i < m.count(); i++) *repeated = *repeated || m.shown_by<Neighbours>(i)->repeated;
+  for (int i = 0; i < n.sources; i++) {
+    place[i] = kNoNeighbour;
+    if (n.source[i] == kNoNeighbour) continue;
+    // So many of its pieces for this task belong to places before this one.
+    auto before = std::count(n.source, n.source + i, n.source[i]);
+    const Neighbours& there = *m.shown_by<Neighbours>(n.source[i]);
+    for (int k = 0; k < there.destinations && place[i] == kNoNeighbour; k++)
+      if (there.destination[k] == m.rank() && before-- == 0) place[i] = k;
+  }
+  m.leave();
+  return true;
+}
+
+bool exchange_among(Meeting& m, const Neighbours& n, const int* place, const Pieces& send,
+                    const Pieces& receive, Moved* moved) {
+  if (!m.open()) return false;
+  const bool several = send.step != 0;
+  offer(m, send, n.destinations);
+  m.meet();
+  for (int i = 0; i < n.sources; i++)
+    if (place[i] != kNoNeighbour) get(m, n.source[i], place[i], several, receive.of(i), moved);
   m.leave();
   return true;
 }

@@ -33,4 +33,22 @@ bool scatter(Meeting& m, int root, const Pieces& send, const layout::Region& rec
 // The others' pieces go to the root (gather): only the others' `send`, the root's `receive`; `own` as above.
 bool gather(Meeting& m, int root, const layout::Region& send, const Pieces& receive, bool own, Moved* moved);
 
+// Whom a task exchanges pieces with in a neighbourhood collective: ranks, some perhaps several times.
+struct Neighbours {
+  int sources = 0, destinations = 0;
+  const int* source = nullptr;       // by place in `receive`; kNoNeighbour: nothing comes
+  const int* destination = nullptr;  // by place in `send`; kNoNeighbour: nothing goes
+  bool repeated = false;             // one of them occurs more than once in a list
+};
+inline constexpr int kNoNeighbour = -1;
+
+// For each source the place that its piece for this task has in its `send`: of several pieces from one source
+// the first goes to the first place in `receive`, and so on (MPI-4.0, 8.6). *repeated: that of any task. All
+// tasks call it together. False: no memory, in which case no task can go on.
+bool find_places(Meeting& m, const Neighbours& n, int* place, bool* repeated);
+
+// Every task gets from each source the piece that lies in that place. False: as above.
+bool exchange_among(Meeting& m, const Neighbours& n, const int* place, const Pieces& send,
+                    const Pieces& receive, Moved* moved);
+
 }  // namespace tasuki::message

@@ -71,7 +71,7 @@ void CollectiveBuffer::add(const Target& t, const void* at, MPI_Count count) {
 void CollectiveBuffer::add_blocks(const Target& t, const void* buffer, MPI_Count count, int n, int but) {
   const int64_t step = extent_of(t) * count;
   for (int i = 0; i < n; i++) {
-    if (i == but)
+    if (i == but || count == 0)
       add_nothing();
     else
       add(t, at_offset(buffer, step * i), count);
@@ -101,6 +101,28 @@ void CollectiveBuffer::copy_aside() {
     r = {at, n, layout::byte_layout()};
     at += n;
   }
+}
+
+int add_typed(CollectiveBuffer* b, const void* buffer, const Counts& counts,
+              const Displacements& displacements, const MPI_Datatype types[], int n, MPI_Comm comm, int but,
+              bool* passes) {
+  for (int i = 0; i < n; i++) {
+    if (i == but || counts[i] == 0) {
+      b->add_nothing();
+      continue;
+    }
+    const void* const at = at_offset(buffer, displacements[i]);
+    const auto library = [&] {
+      *passes = true;
+      return MPI_SUCCESS;
+    };
+    const int rc = target(buffer, counts[i], types[i], comm).answer(library, [&](const Target& t) {
+      b->add(t, at, counts[i]);
+      return MPI_SUCCESS;
+    });
+    if (rc != MPI_SUCCESS || *passes) return rc;
+  }
+  return MPI_SUCCESS;
 }
 
 void CollectiveBuffer::finish() {

@@ -49,6 +49,14 @@ class Array {
 using Counts = Array<MPI_Count>;
 using Displacements = Array<MPI_Aint>;
 
+// Is any of the pieces more than nothing? A type of which nothing is used need not be one, nor the address of
+// the buffer.
+inline MPI_Count any(const Counts& counts, int n) {
+  for (int i = 0; i < n; i++)
+    if (counts[i] != 0) return 1;
+  return 0;
+}
+
 inline bool are_counts(const Counts& counts, int n) {
   for (int i = 0; i < n; i++)
     if (counts[i] < 0) return false;
@@ -105,10 +113,33 @@ class CollectiveBuffer {
   layout::Region few_[kFew];
 };
 
+inline Resolved<Target> target(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
+  return g_process.targets.buffer(buffer, count, type, 0, comm);
+}
+
+// `n` pieces with types of their own, displacements in bytes. Returns MPI_SUCCESS, or an error code, raised;
+// *passes: the call is the library's.
+int add_typed(CollectiveBuffer* b, const void* buffer, const Counts& counts,
+              const Displacements& displacements, const MPI_Datatype types[], int n, MPI_Comm comm, int but,
+              bool* passes);
+
 // Bytes from one element to the next.
 int64_t extent_of(const Target& t);
 
 // The other members count on this one.
 [[noreturn]] void no_memory_to_meet(const CommInfo* c);
+
+// operation(Meeting&, Moved*) is the message layer's.
+template <typename Operation>
+int carry_out(CommInfo* c, Operation operation) {
+  Process& p = g_process;
+  const MPI_Comm comm = c->comm;
+  message::Meeting meeting(p.engine, *c->barrier, c->rank, c->peer_count, c->slots);
+  message::Moved moved;
+  if (!operation(meeting, &moved)) no_memory_to_meet(c);
+  p.engine.count(p.engine.stats().collectives);
+  p.engine.count(p.engine.stats().collective_bytes, moved.bytes);
+  return moved.too_long ? raise(comm, MPI_ERR_TRUNCATE) : MPI_SUCCESS;
+}
 
 }  // namespace tasuki::shim

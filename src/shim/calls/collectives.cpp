@@ -28,22 +28,10 @@ int buffer_error(MPI_Comm comm) {
   return raise(comm, MPI_ERR_BUFFER);
 }
 
-Resolved<Target> target(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
-  return g_process.targets.buffer(buffer, count, type, 0, comm);
-}
-
 // Of a piece that is as large for all: there is nothing to move, or the library is the better one to move it.
 bool is_left(const Target& t, MPI_Count count, Waits waits) {
   const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
   return bytes == 0 || is_faster_by_library(waits, bytes);
-}
-
-// Is any of the pieces more than nothing? A type of which nothing is used need not be one, nor the address of
-// the buffer.
-MPI_Count any(const Counts& counts, int n) {
-  for (int i = 0; i < n; i++)
-    if (counts[i] != 0) return 1;
-  return 0;
 }
 
 // Where MPICH looks for the piece of a rank, to compare it with the other buffer.
@@ -53,19 +41,6 @@ MPI_Count any(const Counts& counts, int n) {
 
 const void* at_element(const void* buffer, const Target& t, MPI_Count element) {
   return static_cast<const char*>(buffer) + extent_of(t) * element;
-}
-
-// operation(Meeting&, Moved*) is the message layer's.
-template <typename Operation>
-int carry_out(CommInfo* c, Operation operation) {
-  Process& p = g_process;
-  const MPI_Comm comm = c->comm;
-  Meeting meeting(p.engine, *c->barrier, c->rank, c->peer_count, c->slots);
-  Moved moved;
-  if (!operation(meeting, &moved)) no_memory_to_meet(c);
-  p.engine.count(p.engine.stats().collectives);
-  p.engine.count(p.engine.stats().collective_bytes, moved.bytes);
-  return moved.too_long ? raise(comm, MPI_ERR_TRUNCATE) : MPI_SUCCESS;
 }
 
 int exchange_all(CommInfo* c, const message::Pieces& send, Buffer& receive, bool own) {
@@ -210,33 +185,6 @@ int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, 
   });
 }
 
-namespace {
-
-// The pieces of one side of MPI_Alltoallw. Returns MPI_SUCCESS, or an error code, raised; *passes: the call
-// is the library's.
-int add_typed(Buffer* b, const void* buffer, const Counts& counts, const Displacements& displacements,
-              const MPI_Datatype types[], const CommInfo* c, int but, bool* passes) {
-  for (int i = 0; i < c->peer_count; i++) {
-    if (i == but || counts[i] == 0) {
-      b->add_nothing();
-      continue;
-    }
-    const void* const at = static_cast<const char*>(buffer) + displacements[i];
-    const auto library = [&] {
-      *passes = true;
-      return MPI_SUCCESS;
-    };
-    const int rc = target(buffer, counts[i], types[i], c->comm).answer(library, [&](const Target& t) {
-      b->add(t, at, counts[i]);
-      return MPI_SUCCESS;
-    });
-    if (rc != MPI_SUCCESS || *passes) return rc;
-  }
-  return MPI_SUCCESS;
-}
-
-}  // namespace
-
 int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
               const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts, const void* rdispls,
               bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, Pass pass) {
@@ -254,9 +202,9 @@ int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
   const int n = c->peer_count, but = in_place ? c->rank : kNobody;
   Buffer send(Use::send, n), receive(Use::receive, n);
   bool passes = false;
-  int rc = add_typed(&send, in_place ? recvbuf : sendbuf, sent, from, out, c, but, &passes);
+  int rc = add_typed(&send, in_place ? recvbuf : sendbuf, sent, from, out, n, comm, but, &passes);
   if (rc == MPI_SUCCESS && !passes)
-    rc = add_typed(&receive, recvbuf, received, to, recvtypes, c, but, &passes);
+    rc = add_typed(&receive, recvbuf, received, to, recvtypes, n, comm, but, &passes);
   if (passes) return pass();
   if (rc != MPI_SUCCESS) return rc;
   if (in_place) send.copy_aside();

@@ -5,6 +5,7 @@
 
 #include "generated/pmpi.h"
 #include "shim/errors.h"
+#include "shim/objects/topology.h"
 
 namespace tasuki::shim {
 namespace {
@@ -52,6 +53,7 @@ void CommTable::close() {
 
 void CommTable::release(CommInfo* c) {
   if (c->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  free_topology(c->topology);
   free(c->slots);
   free(c);
 }

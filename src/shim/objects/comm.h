@@ -28,6 +28,8 @@ inline constexpr uint32_t kSelfContext = 2 * kContextsEach;
 // The first of those that are agreed on.
 inline constexpr uint32_t kFirstContext = 3 * kContextsEach;
 
+struct Topology;
+
 struct CommInfo {
   MPI_Comm comm;  // MPI_COMM_NULL once the user has freed it
   uint32_t context;
@@ -41,8 +43,10 @@ struct CommInfo {
   bool mixed;      // some peers are elsewhere
   // What the last MPI_Probe from any source found elsewhere; kNobody: nothing.
   int probed_source, probed_tag;
-  uint32_t from_any;            // receives from any source so far
-  Barrier* barrier;             // nullptr: barriers are the library's
+  uint32_t from_any;   // receives from any source so far
+  Barrier* barrier;    // nullptr: barriers are the library's
+  Topology* topology;  // topology.h: nullptr until it is known, and where it is the library's affair
+  bool topology_known;
   uint64_t attached_bytes;      // MPI_Comm_attach_buffer
   std::atomic<uint32_t> users;  // operations in progress, plus one while the communicator exists
 };
