@@ -122,4 +122,19 @@ std::vector<report::Tile> mean_tiles(const json& m, const std::string& what) {
   return tiles;
 }
 
+std::string page_of_programs(const std::vector<json>& measurements, const ProgramsPage& what) {
+  report::ChartPage page{.about = about(measurements), .tiles = {}, .numbers = {}, .charts = {}};
+  page.about.title = what.title;
+  std::string& lead = page.about.lead;
+  lead = "Medians of rounds in turns, every result verified. ";
+  for (const json& m : measurements) {
+    for (report::Chart& chart : what.charts(m)) page.charts.push_back(std::move(chart));
+    for (report::Comparison& c : what.numbers(m)) page.numbers.push_back(std::move(c));
+    for (report::Tile& tile : mean_tiles(m, what.mean)) page.tiles.push_back(std::move(tile));
+    lead += (&m == &measurements[0] ? "" : "; ") + measured_where(m);
+  }
+  lead += std::string(". ") + what.paper;
+  return report::chart_page(page);
+}
+
 }  // namespace tasuki::bench

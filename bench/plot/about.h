@@ -22,4 +22,14 @@ report::Page about(const std::vector<nlohmann::json>& measurements);
 // How many times as fast Tasuki is: the mean of all rows, which is `what`, and that of their best rounds.
 std::vector<report::Tile> mean_tiles(const nlohmann::json& measurement, const std::string& what);
 
+// A page about whole programs, beside a paper's.
+struct ProgramsPage {
+  const char* title;
+  const char* mean;  // what a measurement's mean says
+  const char* paper;
+  std::vector<report::Chart> (*charts)(const nlohmann::json& measurement);
+  std::vector<report::Comparison> (*numbers)(const nlohmann::json& measurement);
+};
+std::string page_of_programs(const std::vector<nlohmann::json>& measurements, const ProgramsPage& what);
+
 }  // namespace tasuki::bench

@@ -119,20 +119,9 @@ std::vector<Chart> apps_charts(const json& m) {
 }
 
 std::string apps_page(const std::vector<json>& measurements) {
-  report::ChartPage page{.about = about(measurements), .tiles = {}, .numbers = {}, .charts = {}};
-  page.about.title = "Programs whose messages have datatypes: plain MPI and Tasuki";
-  std::string& lead = page.about.lead;
-  lead = "Medians of rounds in turns, every result verified. ";
-  for (const json& m : measurements) {
-    for (Chart& chart : apps_charts(m)) page.charts.push_back(std::move(chart));
-    for (Comparison& c : gains_beside(m)) page.numbers.push_back(std::move(c));
-    for (report::Tile& tile :
-         mean_tiles(m, "the speed under tasuki run, of that by plain MPI, geometric mean"))
-      page.tiles.push_back(std::move(tile));
-    lead += (&m == &measurements[0] ? "" : "; ") + measured_where(m);
-  }
-  lead += std::string(". ") + kPvasPaper;
-  return report::chart_page(page);
+  return page_of_programs(measurements, {"Programs whose messages have datatypes: plain MPI and Tasuki",
+                                         "the speed under tasuki run, of that by plain MPI, geometric mean",
+                                         kPvasPaper, &apps_charts, &gains_beside});
 }
 
 }  // namespace tasuki::bench

@@ -181,20 +181,10 @@ std::vector<Chart> programs_charts(const json& m) {
 }
 
 std::string programs_page(const std::vector<json>& measurements) {
-  report::ChartPage page{.about = about(measurements), .tiles = {}, .numbers = {}, .charts = {}};
-  page.about.title = "Himeno and CG with coarrays";
-  std::string& lead = page.about.lead;
-  lead = "Medians of rounds in turns, every result verified. ";
-  for (const json& m : measurements) {
-    for (Chart& chart : programs_charts(m)) page.charts.push_back(std::move(chart));
-    for (Comparison& c : comparisons(m)) page.numbers.push_back(std::move(c));
-    for (report::Tile& tile :
-         mean_tiles(m, "the speed under tasuki run, of that started plainly, geometric mean"))
-      page.tiles.push_back(std::move(tile));
-    lead += (&m == &measurements[0] ? "" : "; ") + measured_where(m);
-  }
-  lead += std::string(". ") + kXaccPaper;
-  return report::chart_page(page);
+  return page_of_programs(
+      measurements,
+      {"Himeno and CG with coarrays", "the speed under tasuki run, of that started plainly, geometric mean",
+       kXaccPaper, &programs_charts, &comparisons});
 }
 
 }  // namespace tasuki::bench
