@@ -80,7 +80,7 @@ class SpanBroadcast {
     if (!opaque_ && layout::is_dense(region_, &start)) {
       stream_ = start;
     } else if (leads || opaque_) {
-      stream_ = block_ = take_block(bytes_);
+      stream_ = block_ = take_needed_block(bytes_);
       if (block_ == nullptr) return MPI_ERR_NO_MEM;
     }
     return leads ? lead() : follow();

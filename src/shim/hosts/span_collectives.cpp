@@ -22,7 +22,7 @@ using message::Moved;
 // Memory for packed bytes, for as long as one operation lasts.
 class Block {
  public:
-  Block(const Span& s, uint64_t bytes) : memory_(take_block(bytes)) {
+  Block(const Span& s, uint64_t bytes) : memory_(take_needed_block(bytes)) {
     if (memory_ == nullptr) no_memory(s);
   }
   ~Block() { give_block(memory_); }

@@ -28,15 +28,13 @@ struct Blocks {
 };
 Blocks g_blocks;
 
-}  // namespace
-
-char* take_block(uint64_t bytes) {
+char* take(uint64_t bytes, uint64_t most_used) {
   uint64_t capacity = kSmallestBlock;
   while (capacity < bytes) capacity *= 2;
   Block* b = nullptr;
   {
     Locked locked(g_blocks.lock);
-    if (g_blocks.used + capacity > kMostUsed) return nullptr;
+    if (g_blocks.used + capacity > most_used) return nullptr;
     g_blocks.used += capacity;
     Block** at = &g_blocks.free;
     while (*at != nullptr && (*at)->capacity != capacity) at = &(*at)->next;
@@ -55,6 +53,16 @@ char* take_block(uint64_t bytes) {
     b->capacity = capacity;
   }
   return reinterpret_cast<char*>(b) + kHeader;
+}
+
+}  // namespace
+
+char* take_block(uint64_t bytes) {
+  return take(bytes, kMostUsed);
+}
+
+char* take_needed_block(uint64_t bytes) {
+  return take(bytes, UINT64_MAX);
 }
 
 void give_block(char* data) {
