@@ -53,11 +53,11 @@ def hpcc(options):
         out = open("hpccoutf.txt").read()
         found = lines(out, r"\|\|Ax-b\|\|.*(PASSED|FAILED)|^Success=|Errors(Fraction)?=|^Found .* errors|Node\(s\) with error|"
                            r"Solution Validates")
-        # PTRANS: when, size, blocks, grid, time, verdict
-        found += [" ".join([f[0]] + f[1:7] + [f[8]]) for f in (l.split() for l in lines(out, r"^(WALL|CPU) .*ED"))]
+        # PTRANS: when, size, blocks, grid, time, verdict. (It leaves out by CPU time what took less than the clock's step.)
+        found += [" ".join([f[0]] + f[1:7] + [f[8]]) for f in (l.split() for l in lines(out, r"^WALL .*ED"))]
         return found
 
-    return Case([program], facts, 30, {"hpccinf.txt": text})
+    return Case([program], facts, 26, {"hpccinf.txt": text})
 
 
 # --- NetPIPE in its integrity mode: every byte of every message is checked
