@@ -96,6 +96,14 @@ TEST(SpaceReport, MappingsOfRanksAreStatisticsAndAdviceIsNot) {
   EXPECT_EQ(rest, "tasuki: rank 0 maps and unmaps often: ...\n");
 }
 
+TEST(SpaceReport, StatisticsMayStandWithinAnotherLine) {
+  std::vector<std::string> statistics;
+  const std::string rest = without_statistics(
+      "{\"size\": 64, tasuki: rank 1: sent=3 barriers=1\n\"verified\": true}\n", &statistics);
+  EXPECT_EQ(rest, "{\"size\": 64, \"verified\": true}\n");
+  ASSERT_EQ(statistics.size(), 1u);
+}
+
 TEST(SpacePage, ChartHasACurveForEachNumberOfRanks) {
   const std::vector<report::Chart> charts = space_charts(space_measurement());
   ASSERT_EQ(charts.size(), 1u);

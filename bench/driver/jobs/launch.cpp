@@ -82,16 +82,31 @@ double round4(double value) {
   return std::round(value * 1e4) / 1e4;
 }
 
-double messages_sent(const std::string& output, std::string* rest, const std::string& counter) {
-  std::istringstream lines(output);
-  double sent = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const size_t at = line.find(" " + counter + "=");
-    if (line.rfind("tasuki: rank ", 0) == 0 && at != std::string::npos)
-      sent += std::strtod(line.c_str() + at + counter.size() + 2, nullptr);
-    else if (line.rfind("tasuki: mappings of rank ", 0) != 0)
-      *rest += line + "\n";
+std::string without_statistics(const std::string& output, std::vector<std::string>* statistics) {
+  std::string rest;
+  for (size_t at = 0; at < output.size();) {
+    const size_t begin =
+        std::min(output.find("tasuki: rank ", at), output.find("tasuki: mappings of rank ", at));
+    if (begin == std::string::npos) return rest + output.substr(at);
+    const size_t end = std::min(output.find('\n', begin), output.size() - 1) + 1;
+    const std::string line = output.substr(begin, end - begin);
+    rest += output.substr(at, begin - at);
+    if (line.find(" sent=") != std::string::npos || line.starts_with("tasuki: mappings"))
+      statistics->push_back(line);
+    else
+      rest += line;
+    at = end;
   }
+  return rest;
+}
+
+double messages_sent(const std::string& output, std::string* rest, const std::string& counter) {
+  std::vector<std::string> statistics;
+  *rest += without_statistics(output, &statistics);
+  double sent = 0;
+  for (const std::string& line : statistics)
+    if (const size_t at = line.find(" " + counter + "="); at != std::string::npos)
+      sent += std::strtod(line.c_str() + at + counter.size() + 2, nullptr);
   return sent;
 }
 

@@ -35,6 +35,9 @@ nlohmann::json versions(const Fields& hello);
 std::string library_of(const Fields& hello);  // e.g. "Open MPI v4.1.4"
 double round4(double value);
 
+// What is left without the lines that ranks write with TASUKI_STATS=1. They may stand within other lines:
+// launchers join what is written to stdout and stderr as it comes.
+std::string without_statistics(const std::string& output, std::vector<std::string>* statistics);
 // Splits what a Tasuki job wrote into the statistics lines of its ranks ("tasuki: rank 0: sent=12 ...",
 // "tasuki: mappings of rank 0: ..."), of which it returns the sum of one counter, mostly that of messages
 // sent, and the rest.

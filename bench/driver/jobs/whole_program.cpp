@@ -8,6 +8,7 @@
 
 #include "bench/driver/figures/text.h"
 #include "bench/driver/jobs/child.h"
+#include "bench/driver/jobs/launch.h"
 
 namespace tasuki::bench {
 namespace {
@@ -34,7 +35,8 @@ Status run_to_end(Child* child, const std::vector<std::string>& command,
 
 // The last line that `print_result` of the examples prints, or null.
 json result_in(const std::string& output) {
-  std::istringstream lines(output);
+  std::vector<std::string> statistics;
+  std::istringstream lines(without_statistics(output, &statistics));
   json found;
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("{\"program\"")) found = json::parse(line, nullptr, false);
