@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "bench/driver/benchmarks/sweep.h"
-#include "bench/driver/jobs/machine.h"
 #include "bench/driver/reports/report.h"
 #include "bench/plot/apps_page.h"
 #include "bench/plot/page.h"
+#include "bench/test/measurement.h"
 
 namespace tasuki::bench {
 namespace {
@@ -37,26 +37,17 @@ json make_row(const std::string& program, const std::string& size, const std::st
 }
 
 json make_measurement() {
-  return {{"benchmark", "apps"},
-          {"format", 1},
-          {"date", "2026-01-02T03:04:05Z"},
-          {"mpi", "openmpi,mpich"},
-          {"machine", describe_machine()},
-          {"versions",
-           {{"tasuki", "0.1.0"},
-            {"mpi", "Open MPI v4 and MPICH 4"},
-            {"mpi_full", "Open MPI v4 and MPICH 4"},
-            {"compiler", "gcc"}}},
-          {"settings", {{"rounds", 3}}},
-          {"rows",
-           {make_row("fft2d", "1024", "node", "openmpi", 30000, 24000),
-            make_row("fft2d", "2048", "node", "openmpi", 90000, 60000),
-            make_row("fft2d", "1024", "node", "mpich", 25000, 24000),
-            make_row("wavefront", "W", "hosts", "openmpi", 4000, 5000)}},
-          {"contiguous", json::array()},
-          {"geomean", 1.25},
-          {"verified", true},
-          {"notes", json::array()}};
+  return measurement("apps", 3,
+                     {{"rows",
+                       {make_row("fft2d", "1024", "node", "openmpi", 30000, 24000),
+                        make_row("fft2d", "2048", "node", "openmpi", 90000, 60000),
+                        make_row("fft2d", "1024", "node", "mpich", 25000, 24000),
+                        make_row("wavefront", "W", "hosts", "openmpi", 4000, 5000)}},
+                      {"contiguous", json::array()},
+                      {"geomean", 1.25},
+                      {"verified", true},
+                      {"notes", json::array()}},
+                     "openmpi,mpich", "Open MPI v4 and MPICH 4");
 }
 
 json make_failed() {

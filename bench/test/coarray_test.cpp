@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "bench/driver/benchmarks/sweep.h"
-#include "bench/driver/jobs/machine.h"
 #include "bench/driver/reports/report.h"
 #include "bench/plot/coarray_page.h"
 #include "bench/plot/page.h"
+#include "bench/test/measurement.h"
 
 namespace tasuki::bench {
 namespace {
@@ -29,23 +29,16 @@ json make_row(const char* operation, const char* section, int bytes, json send, 
 }
 
 json make_measurement() {
-  return {{"benchmark", "coarray"},
-          {"format", 1},
-          {"date", "2026-01-02T03:04:05Z"},
-          {"mpi", "openmpi"},
-          {"machine", describe_machine()},
-          {"versions",
-           {{"tasuki", "0.1.0"}, {"mpi", "Open MPI v4"}, {"mpi_full", "Open MPI v4"}, {"compiler", "gcc"}}},
-          {"settings", {{"rounds", 3}}},
-          {"rows",
-           {make_row("put ping-pong", "1 double", 8, 0.5, 0.4, 0.125),
-            make_row("put ping-pong", "128 doubles", 1024, 1, 2, 0.5),
-            make_row("put", "1 double", 8, nullptr, 0.25, 0.125),
-            make_row("section get", "column of 64 x 64", 512, 8, 4, 2)}},
-          {"contiguous", json::array()},
-          {"geomean", 2},
-          {"verified", true},
-          {"notes", json::array()}};
+  return measurement("coarray", 3,
+                     {{"rows",
+                       {make_row("put ping-pong", "1 double", 8, 0.5, 0.4, 0.125),
+                        make_row("put ping-pong", "128 doubles", 1024, 1, 2, 0.5),
+                        make_row("put", "1 double", 8, nullptr, 0.25, 0.125),
+                        make_row("section get", "column of 64 x 64", 512, 8, 4, 2)}},
+                      {"contiguous", json::array()},
+                      {"geomean", 2},
+                      {"verified", true},
+                      {"notes", json::array()}});
 }
 
 TEST(CoarrayReport, TableHasAPartForEachOperation) {

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "bench/driver/benchmarks/sweep.h"
-#include "bench/driver/jobs/machine.h"
 #include "bench/driver/reports/report.h"
 #include "bench/plot/page.h"
 #include "bench/plot/programs_page.h"
+#include "bench/test/measurement.h"
 
 namespace tasuki::bench {
 namespace {
@@ -35,24 +35,18 @@ json make_row(const char* version, const char* way, int ranks, double seconds) {
 }
 
 json make_measurement() {
-  json m = {{"benchmark", "coarray-programs"},
-            {"format", 1},
-            {"date", "2026-01-02T03:04:05Z"},
-            {"mpi", "openmpi"},
-            {"machine", describe_machine()},
-            {"versions",
-             {{"tasuki", "0.1.0"}, {"mpi", "Open MPI v4"}, {"mpi_full", "Open MPI v4"}, {"compiler", "gcc"}}},
-            {"settings", {{"rounds", 3}}},
-            {"rows",
-             {make_row("seq", "plain", 1, 0.5), make_row("mpi", "plain", 2, 0.25),
-              make_row("local", "plain", 2, 0.25), make_row("local", "windows", 2, 0.5),
-              make_row("local", "run", 2, 0.2)}},
-            {"contiguous", json::array()},
-            {"lines",
-             {{{"program", "himeno"}, {"version", "local"}, {"own", 60}, {"shared", 140}, {"paper", 395}}}},
-            {"geomean", 1.25},
-            {"verified", true},
-            {"notes", json::array()}};
+  json m = measurement(
+      "coarray-programs", 3,
+      {{"rows",
+        {make_row("seq", "plain", 1, 0.5), make_row("mpi", "plain", 2, 0.25),
+         make_row("local", "plain", 2, 0.25), make_row("local", "windows", 2, 0.5),
+         make_row("local", "run", 2, 0.2)}},
+       {"contiguous", json::array()},
+       {"lines",
+        {{{"program", "himeno"}, {"version", "local"}, {"own", 60}, {"shared", 140}, {"paper", 395}}}},
+       {"geomean", 1.25},
+       {"verified", true},
+       {"notes", json::array()}});
   m["rows"][4]["of_send"] = 1.25;
   return m;
 }

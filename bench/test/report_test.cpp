@@ -7,6 +7,7 @@
 
 #include "bench/driver/jobs/machine.h"
 #include "bench/plot/page.h"
+#include "bench/test/measurement.h"
 
 namespace tasuki::bench {
 namespace {
@@ -28,19 +29,12 @@ json make_row(const char* pattern, int bytes, double plain, double tasuki) {
 }
 
 json make_measurement() {
-  return {{"benchmark", "ddt"},
-          {"format", 1},
-          {"date", "2026-01-02T03:04:05Z"},
-          {"mpi", "openmpi"},
-          {"machine", describe_machine()},
-          {"versions",
-           {{"tasuki", "0.1.0"}, {"mpi", "Open MPI v4"}, {"mpi_full", "Open MPI v4"}, {"compiler", "gcc"}}},
-          {"settings", {{"rounds", 7}}},
-          {"rows", {make_row("WRF_x_vec", 63168, 24, 12), make_row("NAS_MG_x", 32768, 10, 40)}},
-          {"contiguous", {make_row("contiguous", 8, 0.25, 0.25)}},
-          {"geomean", 0.7071},
-          {"verified", true},
-          {"notes", json::array()}};
+  return measurement("ddt", 7,
+                     {{"rows", {make_row("WRF_x_vec", 63168, 24, 12), make_row("NAS_MG_x", 32768, 10, 40)}},
+                      {"contiguous", {make_row("contiguous", 8, 0.25, 0.25)}},
+                      {"geomean", 0.7071},
+                      {"verified", true},
+                      {"notes", json::array()}});
 }
 
 std::string temporary_file(const std::string& text) {

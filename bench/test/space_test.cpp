@@ -3,10 +3,10 @@
 
 #include "bench/driver/benchmarks/space.h"
 #include "bench/driver/jobs/launch.h"
-#include "bench/driver/jobs/machine.h"
 #include "bench/driver/reports/report.h"
 #include "bench/plot/page.h"
 #include "bench/plot/space_page.h"
+#include "bench/test/measurement.h"
 
 namespace tasuki::bench {
 namespace {
@@ -34,21 +34,14 @@ json space_measurement() {
   for (const char* column : {"ratio", "plain_slowest_us", "tasuki_slowest_us"}) refused.erase(column);
   refused["plain_us"] = refused["tasuki_us"] = nullptr;
   refused["refused"] = "Tasuki: process_vm_readv: Operation not permitted";
-  return {{"benchmark", "space"},
-          {"format", 1},
-          {"date", "2026-01-02T03:04:05Z"},
-          {"mpi", "openmpi"},
-          {"machine", describe_machine()},
-          {"versions",
-           {{"tasuki", "0.1.0"}, {"mpi", "Open MPI v4"}, {"mpi_full", "Open MPI v4"}, {"compiler", "gcc"}}},
-          {"settings", {{"rounds", 3}}},
-          {"rows",
-           {space_row("mmap", 65536, 1, 40, 50), space_row("fork", 0, 1, 600, 1200),
-            space_row("mmap", 65536, 2, 40, 80), refused}},
-          {"contiguous", json::array()},
-          {"geomean", 0.58},
-          {"verified", true},
-          {"notes", json::array()}};
+  return measurement("space", 3,
+                     {{"rows",
+                       {space_row("mmap", 65536, 1, 40, 50), space_row("fork", 0, 1, 600, 1200),
+                        space_row("mmap", 65536, 2, 40, 80), refused}},
+                      {"contiguous", json::array()},
+                      {"geomean", 0.58},
+                      {"verified", true},
+                      {"notes", json::array()}});
 }
 
 TEST(SpaceReport, TableHasTheRowsOfEachNumberOfRanks) {

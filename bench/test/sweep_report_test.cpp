@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "bench/driver/benchmarks/sweep.h"
-#include "bench/driver/jobs/machine.h"
 #include "bench/driver/reports/report.h"
 #include "bench/plot/page.h"
+#include "bench/test/measurement.h"
 
 namespace tasuki::bench {
 namespace {
@@ -37,20 +37,14 @@ json make_sweep() {
   rate["title"] = "MPI_Pack: Tasuki";
   rate["kind"] = "rate";
   rate["of"] = {"tasuki_us"};
-  return {{"benchmark", "pack"},
-          {"format", 1},
-          {"date", "2026-01-02T03:04:05Z"},
-          {"mpi", "openmpi"},
-          {"machine", describe_machine()},
-          {"versions",
-           {{"tasuki", "0.1.0"}, {"mpi", "Open MPI v4"}, {"mpi_full", "Open MPI v4"}, {"compiler", "gcc"}}},
-          {"settings", {{"rounds", 3}}},
-          {"rows", {make_row(64, 1, 2, 1), make_row(64, 4096, 30, 120), make_row(65536, 1, 60, 10)}},
-          {"contiguous", json::array()},
-          {"figures", {figure, rate}},
-          {"geomean", 1.44},
-          {"verified", true},
-          {"notes", json::array()}};
+  return measurement(
+      "pack", 3,
+      {{"rows", {make_row(64, 1, 2, 1), make_row(64, 4096, 30, 120), make_row(65536, 1, 60, 10)}},
+       {"contiguous", json::array()},
+       {"figures", {figure, rate}},
+       {"geomean", 1.44},
+       {"verified", true},
+       {"notes", json::array()}});
 }
 
 TEST(SweepReport, TableIsAMatrixOfEachFigure) {

@@ -16,14 +16,12 @@
 // default, operations in which MPICH and the standard differ are left out under MPICH; `library` and
 // `standard` say what must come.
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "random/layout.h"
 
@@ -72,30 +70,6 @@ void fail(const std::string& what) {
   usleep(300000);  // MPICH's launcher drops what it has not yet read
   MPI_Abort(MPI_COMM_WORLD, 1);
   abort();
-}
-
-void must(int code, const char* call) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  fail(std::string(call) + ": " + text);
-}
-
-double now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-Bytes random_bytes(uint64_t seed, size_t first, size_t n) {  // `first` is a multiple of 8
-  Bytes bytes((n + 7) / 8 * 8);
-  for (size_t i = 0; i < bytes.size(); i += 8) {
-    const uint64_t word = word_of(seed, (first + i) / 8);
-    memcpy(bytes.data() + i, &word, 8);
-  }
-  bytes.resize(n);
-  return bytes;
 }
 
 namespace {

@@ -34,13 +34,21 @@ void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads, 
   // Hosts are told apart by the smallest rank of their space.
   node_of_world_rank_ = integers(world_size_);
   const int* end = slot_of_world_rank + world_size_;
-  int node = static_cast<int>(std::find_if(slot_of_world_rank, end, [](int s) { return s >= 0; }) -
-                              slot_of_world_rank);
-  if (node_of_world_rank_ == nullptr) pmpi().Abort(MPI_COMM_WORLD, 1);
-  pmpi().Allgather(&node, 1, MPI_INT, node_of_world_rank_, 1, MPI_INT, MPI_COMM_WORLD);
-  int wanted = collectives ? 1 : 0, wanted_by_all = 0;
-  pmpi().Allreduce(&wanted, &wanted_by_all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  collectives_ = wanted_by_all != 0;
+  const int node = static_cast<int>(std::find_if(slot_of_world_rank, end, [](int s) { return s >= 0; }) -
+                                    slot_of_world_rank);
+  struct Answer {
+    int node, collectives;
+  };
+  const Answer mine{node, collectives ? 1 : 0};
+  Answer* const all = static_cast<Answer*>(malloc(sizeof(Answer) * static_cast<size_t>(world_size_)));
+  if (node_of_world_rank_ == nullptr || all == nullptr) pmpi().Abort(MPI_COMM_WORLD, 1);
+  pmpi().Allgather(&mine, 2, MPI_INT, all, 2, MPI_INT, MPI_COMM_WORLD);
+  collectives_ = true;
+  for (int i = 0; i < world_size_; i++) {
+    node_of_world_rank_[i] = all[i].node;
+    collectives_ = collectives_ && all[i].collectives != 0;
+  }
+  free(all);
   pmpi().Comm_group(MPI_COMM_WORLD, &world_group_);
   pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &SpanTable::forget, &keyval_, this);
   map_.set_threads(threads);

@@ -10,7 +10,6 @@
 // hosts are Tasuki's. A rank says what is wrong and aborts the job. After `limit` seconds in a few rounds, and
 // on SIGALRM, all say where they are.
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,35 +87,6 @@ void fail(const std::string& what) {
   usleep(300000);  // MPICH's launcher drops what it has not yet read
   MPI_Abort(MPI_COMM_WORLD, 1);
   abort();
-}
-
-void must(int code, const char* call) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  fail(std::string(call) + ": " + text);
-}
-
-double now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-Bytes random_bytes(uint64_t seed, size_t first, size_t n) {
-  Bytes bytes(n);
-  size_t i = 0;
-  const auto byte = [&](size_t at) {
-    return static_cast<unsigned char>(word_of(seed, at / 8) >> (8 * (at % 8)));
-  };
-  for (; i < n && (first + i) % 8 != 0; i++) bytes[i] = byte(first + i);
-  for (; i + 8 <= n; i += 8) {
-    const uint64_t word = word_of(seed, (first + i) / 8);
-    memcpy(bytes.data() + i, &word, 8);
-  }
-  for (; i < n; i++) bytes[i] = byte(first + i);
-  return bytes;
 }
 
 size_t draw_bytes(Random& plan, int ranks) {
