@@ -4,7 +4,7 @@
 # as for `ctest -R wheels.`; what cannot be installed is named and left out.
 #
 #   scripts/bench-peers.sh BUILD [arguments of `tasuki bench typed`]
-#   e.g. scripts/bench-peers.sh build --touch --json peers.json
+#   e.g. scripts/bench-peers.sh build --buffers touched --json peers.json
 set -eu
 build=${1:?usage: bench-peers.sh BUILD [arguments of tasuki bench typed]}
 shift

@@ -11,16 +11,26 @@ function verified(rows) {
 // The mean of the medians; and of the best rounds, which is the one to trust if the machine was busy.
 function means(m, plain, good) {
   const out = [], best = good.filter(r => r.plain_spread_us && r.tasuki_spread_us).map(r => Math.log(r.plain_spread_us[0] / r.tasuki_spread_us[0]));
-  if (m.geomean) out.push([ratioText(m.geomean) + " ×", `as fast as ${plain}, geometric mean of ${good.length} rows`, "lead"]);
-  const mean = m.geomean_best_rounds || (best.length ? Math.exp(best.reduce((a, b) => a + b, 0) / best.length) : 0);
-  if (mean) out.push([ratioText(mean) + " ×", "the same of the best rounds, which other programs disturb least", (m.notes || []).some(n => n.includes("best rounds")) ? "lead" : ""]);
+  const touched = m.geomean_touched, busy = (m.notes || []).some(n => n.includes("best rounds")) ? "lead" : "";
+  const add = (mean, what, look) => { if (mean) out.push([ratioText(mean) + " ×", what, look]); };
+  add(touched, `as fast as ${plain} with touched buffers, geometric mean of ${m.rows.length} rows`, "lead");
+  add(m.geomean_touched_best_rounds, "the same of the best rounds, which other programs disturb least", busy);
+  add(m.geomean_limit, "of the speed that the machine permits, touched buffers");
+  add(m.geomean, touched ? "as fast with untouched buffers" : `as fast as ${plain}, geometric mean of ${good.length} rows`, touched ? "" : "lead");
+  add(m.geomean_best_rounds || (best.length ? Math.exp(best.reduce((a, b) => a + b, 0) / best.length) : 0), "the same of the best rounds" + (touched ? "" : ", which other programs disturb least"), busy);
   return out;
+}
+// A row as it is drawn: its times with touched or with untouched buffers, and what limits them.
+function view(r, touched) {
+  if (!touched) return {...r, limit_us: r.direct_us, limit: "hand-written loops"};
+  const own = Object.fromEntries(Object.entries(r).filter(([k]) => k.startsWith("touched_")).map(([k, v]) => [k.slice(8), v]));
+  return {...r, plain_us: null, tasuki_us: null, ...own, limit: "the machine's limit", memcpy_us: null, noisy: r.touched_noisy};
 }
 
 const kRow = 21, kBar = 11, kTop = 26;
 // How many times as fast as plain MPI: equal factors are equally far apart, 1 is plain MPI.
 function speedScale(rows, names) {
-  const all = rows.filter(r => r.plain_us).flatMap(r => [r.tasuki_us, r.direct_us].filter(v => v > 0).map(v => r.plain_us / v));
+  const all = rows.filter(r => r.plain_us).flatMap(r => [r.tasuki_us, r.limit_us].filter(v => v > 0).map(v => r.plain_us / v));
   const low = 2 ** Math.floor(Math.log2(Math.min(1 / 1.25, ...all) * .98)), high = 2 ** Math.ceil(Math.log2(Math.max(1.25, ...all) * 1.02));
   const span = Math.log2(high / low), step = Math.ceil(span / 7), list = [];
   for (let p = Math.log2(low); p <= Math.log2(high); p++)
@@ -28,7 +38,7 @@ function speedScale(rows, names) {
   return {place: (v, r) => Math.log2(r.plain_us / v / low) / span, ticks: list, one: Math.log2(1 / low) / span};
 }
 function timeScale(rows) {
-  const all = rows.flatMap(r => [r.plain_us, r.tasuki_us, r.direct_us, r.memcpy_us]).filter(v => v > 0);
+  const all = rows.flatMap(r => [r.plain_us, r.tasuki_us, r.limit_us, r.memcpy_us]).filter(v => v > 0);
   const low = Math.floor(Math.log10(Math.min(...all))), high = Math.ceil(Math.log10(Math.max(...all)) + 0.02), list = [];
   for (let t = low; t <= high; t++) list.push([(t - low) / (high - low), timeText(10 ** t * 1e-6)]);
   return {place: v => Math.max(0, (Math.log10(v) - low) / (high - low)), ticks: list, one: null};
@@ -79,7 +89,7 @@ function drawRow(svg, r, {y, x0, x1, width, at, scale, relative}) {
       const [a, b] = r.tasuki_spread_us.map(v => at(scale.place(v, r)));
       svg.append(node("line", {x1: a, x2: b, y1: y, y2: y, stroke: relative ? "var(--text)" : color, "stroke-width": 1}));
     }
-    if (r.direct_us) svg.append(node("path", {d: kDiamond(at(scale.place(r.direct_us, r)), y), fill: "var(--page)", stroke: "var(--limit)", "stroke-width": 1.6}));
+    if (r.limit_us) svg.append(node("path", {d: kDiamond(at(scale.place(r.limit_us, r)), y), fill: "var(--page)", stroke: "var(--limit)", "stroke-width": 1.6}));
     const copy = r.memcpy_us ? scale.place(r.memcpy_us, r) : 2;
     if (copy <= 1) svg.append(node("line", {x1: at(copy), x2: at(copy), y1: y - 8, y2: y + 8, stroke: "var(--limit)", "stroke-width": 2}));
     svg.append(node("text", {x: width, y: y + 4, "text-anchor": "end", class: "number", "font-weight": 600,
@@ -87,26 +97,33 @@ function drawRow(svg, r, {y, x0, x1, width, at, scale, relative}) {
   }
   if (!r.verified) svg.append(node("text", {x: x0 + 4, y: y + 4, style: "fill:var(--worse)", "font-weight": 600}, "not verified"));
   const about = `${r.pattern}, ${r.bytes} bytes\n${r.description}\n${r.best_peer ? "best MPI, " + r.best_peer : "plain MPI"} ${us(r.plain_us)}${spread(r.plain_spread_us)}\n` +
-    `Tasuki ${us(r.tasuki_us)}${spread(r.tasuki_spread_us)}\nhand-written loops ${us(r.direct_us)}\n` +
-    `memcpy ${us(r.memcpy_us)}\n${Object.entries(r.peers_us || {}).map(([k, v]) => `${k} ${us(v)}\n`).join("")}${verdict(r)}`;
+    `Tasuki ${us(r.tasuki_us)}${spread(r.tasuki_spread_us)}\n${r.limit} ${us(r.limit_us)}\n` +
+    `${r.memcpy_us ? `memcpy ${us(r.memcpy_us)}\n` : ""}${Object.entries(r.peers_us || {}).map(([k, v]) => `${k} ${us(v)}\n`).join("")}${verdict(r)}`;
   svg.append(node("rect", {x: 0, y: y - kRow / 2, width, height: kRow, fill: "transparent", "data-about": about}));
 }
 
 let relative = true;
 function ddtSection(m) {
-  const plain = m.peers ? "the best MPI library" : "plain MPI", good = m.rows.filter(r => r.ratio), ratios = good.map(r => r.ratio);
-  const best = good.find(r => r.ratio === Math.max(...ratios)), worst = good.find(r => r.ratio === Math.min(...ratios));
+  const has = name => [...m.rows, ...m.contiguous].some(r => r[name]), both = has("touched_tasuki_us") && has("tasuki_us");
+  let touched = has("touched_tasuki_us");
+  const plain = m.peers ? "the best MPI library" : "plain MPI", good = m.rows.filter(r => r.ratio);
+  const ratio = touched ? "touched_ratio" : "ratio", ranked = m.rows.filter(r => r[ratio]).sort((a, b) => a[ratio] - b[ratio]);
   const s = section(m.peers ? `Tasuki on ${m.versions.mpi}` : m.versions.mpi, "",
     choice("Scale", [[true, m.peers ? "speed, best MPI is 1" : "speed, plain MPI is 1"], [false, "times"]], true, chosen => { relative = chosen; redraw(); }));
-  const list = means(m, plain, good);
+  if (both) s.append(choice("Buffers", [[true, "touched: written before and read after each message"], [false, "untouched"]], true, chosen => { touched = chosen; redraw(); }));
+  const list = means(m, plain, good), name = r => `${r.pattern}, ${bytesText(r.bytes, 3)}`;
   if (m.geomean_direct) list.push([ratioText(m.geomean_direct) + " ×", "the speed of hand-written loops, geometric mean"]);
-  if (best) list.push([ratioText(best.ratio) + " ×", `best row: ${best.pattern}, ${bytesText(best.bytes, 3)}`]);
-  if (worst) list.push([ratioText(worst.ratio) + " ×", `worst row: ${worst.pattern}, ${bytesText(worst.bytes, 3)}`, worst.ratio < 0.95 ? "bad" : ""]);
+  if (ranked.length) {
+    const best = ranked[ranked.length - 1], worst = ranked[0];
+    list.push([ratioText(best[ratio]) + " ×", `best row: ${name(best)}`]);
+    list.push([ratioText(worst[ratio]) + " ×", `worst row: ${name(worst)}`, worst[ratio] < 0.95 ? "bad" : ""]);
+  }
   s.append(tiles([...list, verified([...m.rows, ...m.contiguous])]));
   const mark = shape => { const key = node("svg", {viewBox: "0 0 26 14"}, shape); key.style.height = "14px"; return key; };
   s.append(legend([[barKey("var(--plain)"), m.peers ? "the best MPI library of the row (times only)" : "plain MPI (times only)"],
     [barKey("var(--tasuki)"), "Tasuki; the thin line spans its rounds"], [barKey("var(--worse)"), "Tasuki, slower than that"],
-    [mark(node("path", {d: kDiamond(13, 7), fill: "none", stroke: "var(--limit)", "stroke-width": 1.6})), "limit: hand-written loops, one process"],
+    [mark(node("path", {d: kDiamond(13, 7), fill: "none", stroke: "var(--limit)", "stroke-width": 1.6})),
+      touched ? "limit: touched, one core reads what the other one has written, and one copy; untouched, hand-written loops" : "limit: hand-written loops, one process"],
     [mark(node("line", {x1: 13, x2: 13, y1: 0, y2: 14, stroke: "var(--limit)", "stroke-width": 2})), "limit: memcpy of as many bytes, where it is in sight"]]));
   const add = (caption, rows) => {
     if (!rows.length) return;
@@ -114,7 +131,8 @@ function ddtSection(m) {
     figure.append(host, say);
     s.append(figure);
     drawers.push(() => {
-      host.replaceChildren(rowChart(rows, [...m.rows, ...m.contiguous], relative, Math.max(280, Math.min(1110, figure.clientWidth || 1110)), plain));
+      const seen = list => list.map(r => view(r, touched));
+      host.replaceChildren(rowChart(seen(rows), seen([...m.rows, ...m.contiguous]), relative, Math.max(280, Math.min(1110, figure.clientWidth || 1110)), plain));
       say.textContent = caption(relative ? `How many times as fast as ${plain}, on a logarithmic axis; further right is better. ` : "Shorter is better. ");
     });
   };

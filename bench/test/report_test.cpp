@@ -21,6 +21,11 @@ json make_row(const char* pattern, int bytes, double plain, double tasuki) {
           {"plain_us", plain},
           {"tasuki_us", tasuki},
           {"ratio", plain / tasuki},
+          {"touched_plain_us", plain * 3},
+          {"touched_tasuki_us", tasuki * 2},
+          {"touched_ratio", plain * 3 / (tasuki * 2)},
+          {"limit_us", tasuki * 1.5},
+          {"limit_ratio", 0.75},
           {"memcpy_us", 0.0123},
           {"direct_us", 1.5},
           {"verified", true},
@@ -33,6 +38,8 @@ json make_measurement() {
                      {{"rows", {make_row("WRF_x_vec", 63168, 24, 12), make_row("NAS_MG_x", 32768, 10, 40)}},
                       {"contiguous", {make_row("contiguous", 8, 0.25, 0.25)}},
                       {"geomean", 0.7071},
+                      {"geomean_touched", 1.0607},
+                      {"geomean_limit", 0.75},
                       {"verified", true},
                       {"notes", json::array()}});
 }
@@ -45,11 +52,17 @@ std::string temporary_file(const std::string& text) {
 
 TEST(Report, TableHasEveryRowItsRatioAndTheMean) {
   const std::string text = table(make_measurement());
-  EXPECT_NE(text.find("WRF_x_vec          63168       24.0       12.0    2.00      0.012       1.50  yes"),
+  EXPECT_NE(text.find("WRF_x_vec        63168      72.0      24.0   3.00      18.0  0.75      24.0      12.0   "
+                      "2.00  yes"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("NAS_MG_x           32768       10.0       40.0    0.25"), std::string::npos) << text;
-  EXPECT_NE(text.find("geometric mean"), std::string::npos);
+  EXPECT_NE(text.find("NAS_MG_x         32768      30.0      80.0   0.38      60.0  0.75      10.0      40.0   "
+                      "0.25"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("geometric mean                               1.06            0.75                       0.71"),
+            std::string::npos)
+      << text;
   EXPECT_LT(text.find("geometric mean"), text.find("contiguous"));
 }
 
@@ -57,6 +70,17 @@ TEST(Report, ASmallRatioIsNotZero) {
   json m = make_measurement();
   m["rows"][1]["ratio"] = 0.00312;
   EXPECT_NE(table(m).find("0.0031"), std::string::npos) << table(m);
+}
+
+TEST(Report, WhatWasNotMeasuredIsADash) {
+  json m = make_measurement();
+  for (json& r : m["rows"])
+    for (const char* column : {"touched_plain_us", "touched_tasuki_us", "touched_ratio", "limit_us", "limit_ratio"})
+      r.erase(column);
+  m.erase("geomean_touched");
+  m.erase("geomean_limit");
+  EXPECT_NE(table(m).find("63168         -         -      -         -     -      24.0"), std::string::npos)
+      << table(m);
 }
 
 TEST(Report, TableShowsWhatFailed) {
@@ -75,12 +99,13 @@ TEST(Report, ComparisonMatchesRowsByPatternAndBytes) {
   newer["rows"][0]["tasuki_us"] = 6;   // twice as fast
   newer["rows"][1]["bytes"] = 131072;  // another row
   const std::string text = comparison(older, newer);
-  EXPECT_NE(text.find("WRF_x_vec          63168       12.0       6.00     2.00     1.00     2.00"),
+  EXPECT_NE(text.find("WRF_x_vec              63168       12.0       6.00     2.00     1.00     2.00"),
             std::string::npos)
       << text;
+  EXPECT_LT(text.find("touched messages"), text.find("untouched messages"));
   EXPECT_NE(text.find("only in new: NAS_MG_x 131072"), std::string::npos) << text;
   EXPECT_NE(text.find("only in old: NAS_MG_x 32768"), std::string::npos) << text;
-  EXPECT_NE(text.find("geometric mean                                     2.00     1.00     2.00"),
+  EXPECT_NE(text.find("geometric mean                                         2.00     1.00     2.00"),
             std::string::npos)
       << text;
 }

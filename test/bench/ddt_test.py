@@ -68,16 +68,20 @@ def check_measurement(m, runner):
           [("NAS_LU_y", 480), ("FFT2", 65536), ("LAMMPS_full", 32768)], "other rows", m["rows"])
     check([r["bytes"] for r in m["contiguous"]] == [8], "other contiguous rows", m["contiguous"])
     for r in m["rows"] + m["contiguous"]:
-        for key in ("plain_us", "tasuki_us", "memcpy_us", "direct_us", "ratio"):
+        for key in ("plain_us", "tasuki_us", "memcpy_us", "direct_us", "ratio", "touched_plain_us", "touched_tasuki_us",
+                    "touched_ratio", "touching_us"):
             check(r[key] > 0, f"{key} is not a time", r)
+        if len(os.sched_getaffinity(0)) > 1:
+            check(r["limit_us"] >= r["memcpy_us"] and r["limit_ratio"] > 0, "no limit", r)
         check(r["verified"] is True, "not verified", r)
-        for who in ("plain", "tasuki"):
+        for who in ("plain", "tasuki", "touched_plain", "touched_tasuki"):
             low, high = r[f"{who}_spread_us"]
             check(low <= r[f"{who}_us"] <= high, "median outside of its spread", r)
-    product = 1
-    for r in m["rows"]:
-        product *= r["plain_us"] / r["tasuki_us"]
-    check(abs(product ** (1 / 3) / m["geomean"] - 1) < 0.01, "geometric mean", m)
+    for prefix, mean in (("", "geomean"), ("touched_", "geomean_touched")):
+        product = 1
+        for r in m["rows"]:
+            product *= r[f"{prefix}plain_us"] / r[f"{prefix}tasuki_us"]
+        check(abs(product ** (1 / 3) / m[mean] - 1) < 0.01, mean, m)
     check(m["verified"] is True and m["settings"]["runner"] == runner, "settings", m)
     check(" bench ddt " in m["settings"]["command"], "the command that measured", m["settings"])
 
@@ -108,6 +112,18 @@ def measures_tasuki():
     m = measures("tasuki run")
     round_trips = sum(r["tasuki_round_trips"] for r in m["rows"] + m["contiguous"])
     check(m["tasuki_messages"] >= 2 * round_trips, "Tasuki did not move the messages itself", m["tasuki_messages"], m["notes"])
+
+
+def buffers():
+    """Only the column that is asked for is measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        for which, there, not_there in (("touched", "touched_tasuki_us", "tasuki_us"), ("untouched", "tasuki_us", "touched_tasuki_us")):
+            text = ddt(*ONE, "--runner", "", "--buffers", which, "--json", f"{folder}/a.json", "--html", f"{folder}/a.html")
+            m = json.loads(pathlib.Path(folder, "a.json").read_text())
+            row = m["contiguous"][0]
+            check(row[there] > 0 and not_there not in row and m["settings"]["buffers"] == which, "another column", text, row)
+    text = ddt(*ONE, "--buffers", "some", code=105)
+    check("touched" in text and "untouched" in text, "what is accepted is not named", text)
 
 
 def selects():

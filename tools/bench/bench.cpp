@@ -50,8 +50,7 @@ void add_ddt(CLI::App* bench, int* exit_code) {
   cmd->add_option("--rounds", o.rounds, "How many turns each job gets in a row")
       ->check(CLI::Range(5, 1000))
       ->capture_default_str();
-  cmd->add_flag("--touch", o.touch,
-                "Write the data before each message and read them after it, as applications do");
+  add_buffers(cmd, "", &o);
   cmd->callback([c, exit_code] { *exit_code = run_ddt(c.get()); });
 }
 

@@ -175,6 +175,20 @@ Result<bench::Peer> parse_peer(const std::string& text) {
   return peer;
 }
 
+void add_buffers(CLI::App* cmd, const std::string& prefix, bench::DdtOptions* options) {
+  cmd->add_option_function<std::string>(
+         "--buffers",
+         [options](const std::string& which) {
+           options->touched = which != "untouched";
+           options->untouched = which != "touched";
+         },
+         prefix +
+             "Which messages: those whose buffers are written before and read after each, as applications "
+             "do, those whose buffers nobody touches in between, or both")
+      ->check(CLI::IsMember({"both", "touched", "untouched"}))
+      ->default_str("both");
+}
+
 Status check_pattern(const std::string& pattern) {
   try {
     std::regex check(pattern);

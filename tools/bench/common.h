@@ -53,6 +53,8 @@ std::vector<bench::Peer> other_mpis(const std::string& but, const std::string& p
 // "NAME=MPIRUN,PROGRAM"
 Result<bench::Peer> parse_peer(const std::string& text);
 
+// --buffers: which messages of the applications' patterns are timed. `prefix`: of the help text.
+void add_buffers(CLI::App* cmd, const std::string& prefix, bench::DdtOptions* options);
 // That a regular expression of rows is one.
 Status check_pattern(const std::string& pattern);
 int fail(const Status& status);

@@ -135,8 +135,7 @@ void add_patterns(CLI::App* cmd, SweepCommand* c, const std::string& flag, const
          "With " + flag +
              ": a further MPI library, NAME=MPIRUN,PROGRAM; PROGRAM is bench/measure/ddt built for it")
       ->take_all();
-  cmd->add_flag("--touch", c->ddt.touch,
-                "With " + flag + ": write the data before each message and read them after it");
+  if (flag == "--peers") add_buffers(cmd, "With " + flag + ": ", &c->ddt);
   cmd->add_option("--iters", c->ddt.iterations, "With " + flag + ": repetitions of each row and job")
       ->check(CLI::PositiveNumber);
 }

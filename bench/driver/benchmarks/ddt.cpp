@@ -37,14 +37,17 @@ class Measurement {
  private:
   void add(const std::string& name, const Mpi& mpi, const std::string& program, bool run,
            const char* threads);
-  Status messages(double budget, Contest* contest);
+  Status messages(double budget, bool touch, Contest* contest);
   Status packs(double budget, Contest* contest);
-  void add_times(const Contest& contest, json* result);
+  void add_times(const Contest& contest, const std::string& prefix, json* result) const;
+  void add_limit(const Contestant& tasuki, json* result) const;
+  int other_core() const;
 
   const DdtOptions& options_;
   unsigned seed_ = 1;
   bool unpack_ = false;
-  std::vector<double> memcpy_us_, direct_us_;
+  // Crossing and what is in it of touching at home.
+  std::vector<double> memcpy_us_, direct_us_, crossing_us_, crossing_touching_us_;
 };
 
 void Measurement::add(const std::string& name, const Mpi& mpi, const std::string& program, bool run,
@@ -83,28 +86,43 @@ Status Measurement::stop() {
   return Status();
 }
 
-Status Measurement::messages(double budget, Contest* contest) {
+// The core of the second rank, or if that is the first one's, too, any other; -1 if there is none.
+int Measurement::other_core() const {
+  const std::vector<Fields>& ranks = hellos[0].values;
+  const int first = std::atoi(text(ranks.front(), "cores").c_str());
+  const int second = std::atoi(text(ranks.back(), "cores").c_str());
+  if (second != first) return second;
+  for (const int core : usable_core_list())
+    if (core != first) return core;
+  return -1;
+}
+
+Status Measurement::messages(double budget, bool touch, Contest* contest) {
   const auto verify_all = [&] { return contest->ask_all("verify " + std::to_string(++seed_)); };
   const double start = monotonic_seconds();
   if (Status s = verify_all(); !s.ok()) return s;
   if (!contest->failure().empty()) return Status();
   const double left = budget - (monotonic_seconds() - start);
   const double limits_us = std::clamp(left * 1e6 / (options_.rounds * 12), 500.0, 20000.0);
-  const auto command = [this](const Job&, const Repetitions& r) {
+  const auto command = [this, touch](const Job&, const Repetitions& r) {
     char text[160];
-    snprintf(text, sizeof text, "time %u %d %ld %ld %d", ++seed_, options_.touch ? 1 : 0, r.warm, r.n,
-             r.blocks);
+    snprintf(text, sizeof text, "time %u %d %ld %ld %d", ++seed_, touch ? 1 : 0, r.warm, r.n, r.blocks);
     return std::string(text);
   };
-  const auto limits = [&] {
+  const std::string limits = "limits " + std::to_string(limits_us) + " " + std::to_string(other_core());
+  const auto measure_limits = [&] {
     Answer answer;
-    if (Status s = contest->ask(&jobs[0], "limits " + std::to_string(limits_us), &answer); !s.ok()) return s;
+    if (Status s = contest->ask(&jobs[0], limits, &answer); !s.ok()) return s;
     memcpy_us_.push_back(number(answer.values[0], "memcpy"));
     direct_us_.push_back(number(answer.values[0], "direct"));
+    const double crossing = number(answer.values[0], "crossing");
+    if (std::isnan(crossing)) return Status();
+    crossing_us_.push_back(crossing);
+    crossing_touching_us_.push_back(number(answer.values[0], "touching"));
     return Status();
   };
   const Turns turns{left, options_.rounds, options_.iterations, 2, kFewestBlocks, limits_us};
-  if (Status s = contest->take_turns(turns, command, limits); !s.ok()) return s;
+  if (Status s = contest->take_turns(turns, command, measure_limits); !s.ok()) return s;
   return contest->failure().empty() ? verify_all() : Status();
 }
 
@@ -129,34 +147,46 @@ Status Measurement::packs(double budget, Contest* contest) {
                              command, limits);
 }
 
-void Measurement::add_times(const Contest& contest, json* result) {
-  json& r = *result;
+void Measurement::add_times(const Contest& contest, const std::string& prefix, json* result) const {
+  json times;
   const Contestant& tasuki = contest.contestant(libraries);
   size_t best = 0;
   for (size_t i = 1; i < libraries; i++)
     if (contest.contestant(i).median_us() < contest.contestant(best).median_us()) best = i;
   const Contestant& plain = contest.contestant(best);
-  r["plain_us"] = or_null(plain.medians);
-  r["tasuki_us"] = or_null(tasuki.medians);
-  r["memcpy_us"] = or_null(memcpy_us_);
-  r["direct_us"] = or_null(direct_us_);
+  times["plain_us"] = or_null(plain.medians);
+  times["tasuki_us"] = or_null(tasuki.medians);
   if (libraries > 1) {
-    r["best_peer"] = best == 0 ? options_.mpi.name : jobs[best].name();
+    times["best_peer"] = best == 0 ? options_.mpi.name : jobs[best].name();
     for (size_t i = 0; i < libraries; i++)
-      r["peers_us"][i == 0 ? options_.mpi.name : jobs[i].name()] = or_null(contest.contestant(i).medians);
+      times["peers_us"][i == 0 ? options_.mpi.name : jobs[i].name()] =
+          or_null(contest.contestant(i).medians);
   }
   for (size_t i = libraries + 1; i < contest.size(); i++)
-    r["helpers_us"][std::to_string(options_.helpers[i - libraries - 1])] =
+    times["helpers_us"][std::to_string(options_.helpers[i - libraries - 1])] =
         or_null(contest.contestant(i).medians);
-  if (plain.medians.empty() || tasuki.medians.empty()) return;
-  r["plain_spread_us"] = plain.spread();
-  r["tasuki_spread_us"] = tasuki.spread();
-  r["plain_round_trips"] = plain.repetitions;
-  r["tasuki_round_trips"] = tasuki.repetitions;
-  r["best_ratio"] = round4(plain.best_us() / tasuki.best_us());
-  r["noisy"] = plain.noisy() || tasuki.noisy();
-  r["ratio"] = round4(plain.median_us() / tasuki.median_us());
-  if (options_.pack) r["ratio_direct"] = round4(median(direct_us_) / tasuki.median_us());
+  if (!plain.medians.empty() && !tasuki.medians.empty()) {
+    times["plain_spread_us"] = plain.spread();
+    times["tasuki_spread_us"] = tasuki.spread();
+    times["plain_round_trips"] = plain.repetitions;
+    times["tasuki_round_trips"] = tasuki.repetitions;
+    times["best_ratio"] = round4(plain.best_us() / tasuki.best_us());
+    times["noisy"] = plain.noisy() || tasuki.noisy();
+    times["ratio"] = round4(plain.median_us() / tasuki.median_us());
+    if (options_.pack) times["ratio_direct"] = round4(median(direct_us_) / tasuki.median_us());
+  }
+  for (const auto& [key, value] : times.items()) (*result)[prefix + key] = value;
+}
+
+// Where much is touched, more than a core's caches hold, two cores touch it faster than one: the difference may
+// then be nothing. The ratio is that of whole times, touching included, which are always well above nothing.
+void Measurement::add_limit(const Contestant& tasuki, json* result) const {
+  if (crossing_us_.empty() || tasuki.medians.empty() || tasuki.touching.empty()) return;
+  const double copy = median(memcpy_us_), touching = median(crossing_touching_us_);
+  const double limit = std::max(median(crossing_us_), touching) + copy;
+  (*result)["limit_us"] = round4(limit - touching);
+  (*result)["touching_us"] = round4(median(tasuki.touching));
+  (*result)["limit_ratio"] = round4(limit / (tasuki.median_us() + median(tasuki.touching)));
 }
 
 Result<json> Measurement::row(const Fields& description, double budget) {
@@ -166,19 +196,36 @@ Result<json> Measurement::row(const Fields& description, double budget) {
   Contest contest(all);
   memcpy_us_.clear();
   direct_us_.clear();
+  crossing_us_.clear();
+  crossing_touching_us_.clear();
   if (Status s = contest.ask_all("open " + text(description, "index")); !s.ok()) return s;
-  const double left = budget - (monotonic_seconds() - start);
-  if (Status s = options_.pack ? packs(left, &contest) : messages(left, &contest); !s.ok()) return s;
-  if (Status s = contest.ask_all("close"); !s.ok()) return s;
-
   json result = {{"pattern", text(description, "pattern")},
                  {"description", text(description, "description")},
-                 {"bytes", std::strtoll(text(description, "bytes").c_str(), nullptr, 10)},
-                 {"verified", contest.failure().empty()}};
-  if (options_.pack) result["operation"] = unpack_ ? "unpack" : "pack";
-  add_times(contest, &result);
-  unpack_ = options_.pack && !unpack_;
-  if (!contest.failure().empty()) result["failure"] = contest.failure();
+                 {"bytes", std::strtoll(text(description, "bytes").c_str(), nullptr, 10)}};
+  const double left = budget - (monotonic_seconds() - start);
+  std::string failure;
+  if (options_.pack) {
+    if (Status s = packs(left, &contest); !s.ok()) return s;
+    add_times(contest, "", &result);
+    failure = contest.failure();
+    result["operation"] = unpack_ ? "unpack" : "pack";
+    unpack_ = !unpack_;
+  }
+  const double parts = options_.touched && options_.untouched ? 2 : 1;
+  for (const bool touch : {true, false}) {
+    if (options_.pack || !failure.empty() || !(touch ? options_.touched : options_.untouched)) continue;
+    contest.begin();
+    if (Status s = messages(left / parts, touch, &contest); !s.ok()) return s;
+    add_times(contest, touch ? "touched_" : "", &result);
+    if (touch) add_limit(contest.contestant(libraries), &result);
+    failure = contest.failure();
+  }
+  if (Status s = contest.ask_all("close"); !s.ok()) return s;
+
+  result["memcpy_us"] = or_null(memcpy_us_);
+  result["direct_us"] = or_null(direct_us_);
+  result["verified"] = failure.empty();
+  if (!failure.empty()) result["failure"] = failure;
   return result;
 }
 
@@ -193,13 +240,30 @@ std::vector<std::string> notes(const DdtOptions& options, const Answer& plain, c
   }
   if (!options.pack && usable_cores() < 2)
     found.push_back("there is one core only: the two ranks take turns on it");
-  if (options.touch)
-    found.push_back("every message includes writing the sent and reading the received lines");
   return found;
 }
 
-json rounded_mean(const std::vector<double>& ratios) {
-  return ratios.empty() ? json() : json(std::round(geometric_mean(ratios) * 1e4) / 1e4);
+std::string buffers_text(const DdtOptions& options) {
+  if (options.pack || options.touched == options.untouched) return "both";
+  return options.touched ? "touched" : "untouched";
+}
+
+// The geometric means of the columns that the rows have.
+void add_means(const json& rows, json* document) {
+  static constexpr std::pair<const char*, const char*> kMeans[] = {
+      {"ratio", "geomean"},
+      {"best_ratio", "geomean_best_rounds"},
+      {"touched_ratio", "geomean_touched"},
+      {"touched_best_ratio", "geomean_touched_best_rounds"},
+      {"limit_ratio", "geomean_limit"},
+      {"ratio_direct", "geomean_direct"}};
+  for (const auto& [column, name] : kMeans) {
+    std::vector<double> values;
+    for (const json& r : rows)
+      if (r["verified"] && r.contains(column)) values.push_back(r[column]);
+    if (!values.empty()) (*document)[name] = round4(geometric_mean(values));
+  }
+  if (!document->contains("geomean")) (*document)["geomean"] = nullptr;
 }
 
 }  // namespace
@@ -228,8 +292,7 @@ Result<json> run_ddt(const DdtOptions& options, const std::function<void(const D
 
   json rows = json::array(), contiguous = json::array();
   bool verified = true;
-  std::vector<double> ratios, best_ratios, direct_ratios;
-  const double each = 0.55 * static_cast<double>(measurement.jobs.size());
+  const double each = 0.65 * static_cast<double>(measurement.jobs.size());
   const double seconds = options.seconds > 0 ? options.seconds : each * static_cast<double>(chosen.size());
   const double end = monotonic_seconds() + seconds;
   for (size_t i = 0; i < chosen.size(); i++) {
@@ -243,11 +306,6 @@ Result<json> run_ddt(const DdtOptions& options, const std::function<void(const D
     verified = verified && r["verified"];
     const bool typed = text(chosen[i], "contiguous") != "1";
     (typed ? rows : contiguous).push_back(r);
-    if (typed && r["verified"]) {
-      ratios.push_back(r["ratio"]);
-      best_ratios.push_back(r["best_ratio"]);
-      if (options.pack) direct_ratios.push_back(r["ratio_direct"]);
-    }
     progress({static_cast<int>(i + 1), static_cast<int>(chosen.size()), end - monotonic_seconds(),
               text(chosen[i], "pattern") + ", " + text(chosen[i], "bytes") + " bytes"});
   }
@@ -285,19 +343,17 @@ Result<json> run_ddt(const DdtOptions& options, const std::function<void(const D
                     {{"rounds", options.rounds},
                      {"seconds", seconds},
                      {"iterations", options.iterations},
-                     {"touch", options.touch},
+                     {"buffers", buffers_text(options)},
                      {"rank_cores", cores},
                      {"runner", options.default_runner ? "tasuki run" : joined(options.runner)},
                      {"launch_args", options.launch_args},
                      {"environment", environment_settings()}}},
                    {"rows", rows},
                    {"contiguous", contiguous},
-                   {"geomean", rounded_mean(ratios)},
-                   {"geomean_best_rounds", rounded_mean(best_ratios)},
                    {"verified", verified},
                    {"tasuki_messages", sent},
                    {"notes", remarks}};
-  if (options.pack) document["geomean_direct"] = rounded_mean(direct_ratios);
+  add_means(rows, &document);
   if (measurement.libraries > 1) document["peers"] = peers;
   return document;
 }

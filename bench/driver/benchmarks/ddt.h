@@ -33,7 +33,9 @@ struct DdtOptions {
   std::vector<Peer> peers;   // further MPI libraries in the same run: each row names the best
   bool pack = false;         // MPI_Pack and MPI_Unpack by one process instead of messages
   std::vector<int> helpers;  // pack: jobs with so many helper threads, beside one without
-  bool touch = false;        // sent lines are written before and received lines read after each message
+  // Which messages are timed: those whose sent lines are written before and whose received lines are read
+  // after each, and those whose buffers nobody touches in between.
+  bool touched = true, untouched = true;
 };
 
 struct DdtProgress {
@@ -50,6 +52,12 @@ struct DdtProgress {
 // (of the fastest rounds), `noisy` (the rounds of a job differ by more than half), and `failure` with what
 // was found if not verified. Times are half round trips in microseconds, the median over the rounds of the
 // median over the blocks of a round.
+//
+// These are the times of untouched messages. Those of touched ones have the same names after `touched_`
+// (`touched_plain_us`, ...), without what the touching takes by itself, `touching_us`. `limit_us` is what the
+// machine takes for one: the lines cross to the other core in the better of two ways (crossing.h), and are
+// copied once; `limit_ratio` is limit / Tasuki, both with the touching. `geomean_touched`,
+// `geomean_touched_best_rounds` and `geomean_limit` are the means. What was not measured is not there.
 //
 // With peers, `plain_us` is the best library's of that row, `best_peer` its name, `peers_us` has all of them.
 // With `pack` the benchmark is "pack-ddt": a row has `operation` ("pack" or "unpack"), times of one call;

@@ -82,6 +82,8 @@ Status Contest::take_turns(const Turns& turns, const Command& command, const std
       c.medians.push_back(c.repetition_us / turns.parts);
       if (const double slowest = number(answer.values[0], "slowest"); !std::isnan(slowest))
         c.slowest.push_back(slowest);
+      if (const double touching = number(answer.values[0], "touching"); !std::isnan(touching))
+        c.touching.push_back(touching);
       c.repetitions += static_cast<double>(r.n) * r.blocks;
     }
     if (Status s = after(); !s.ok()) return s;

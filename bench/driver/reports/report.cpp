@@ -35,7 +35,8 @@ std::string ratio(const json& value) {
 }
 
 std::string remark(const json& r) {
-  std::string text = !r["verified"].get<bool>() ? "NO" : r.value("noisy", false) ? "yes ~" : "yes";
+  const bool noisy = r.value("noisy", false) || r.value("touched_noisy", false);
+  std::string text = !r["verified"].get<bool>() ? "NO" : noisy ? "yes ~" : "yes";
   if (r.contains("best_peer"))
     text += std::string(7 - std::min<size_t>(7, text.size()), ' ') + " " + r["best_peer"].get<std::string>();
   return text;
@@ -49,6 +50,24 @@ void append_rows(std::string* out, const json& rows) {
            microseconds(r["memcpy_us"]).c_str(), microseconds(r["direct_us"]).c_str(), remark(r).c_str());
 }
 
+// What may not have been measured.
+json member(const json& r, const std::string& name) {
+  return r.value(name, json());
+}
+
+constexpr char kMessageRow[] = "%-14s %7s %9s %9s %6s %9s %5s %9s %9s %6s  %s\n";
+
+void append_message_rows(std::string* out, const json& rows) {
+  for (const json& r : rows)
+    append(out, kMessageRow, r["pattern"].get<std::string>().c_str(),
+           std::to_string(r["bytes"].get<long long>()).c_str(),
+           microseconds(member(r, "touched_plain_us")).c_str(),
+           microseconds(member(r, "touched_tasuki_us")).c_str(), ratio(member(r, "touched_ratio")).c_str(),
+           microseconds(member(r, "limit_us")).c_str(), ratio(member(r, "limit_ratio")).c_str(),
+           microseconds(member(r, "plain_us")).c_str(), microseconds(member(r, "tasuki_us")).c_str(),
+           ratio(member(r, "ratio")).c_str(), remark(r).c_str());
+}
+
 const json* find_row(const json& measurement, const json& wanted) {
   for (const char* part : {"rows", "contiguous"})
     for (const json& r : measurement[part])
@@ -59,8 +78,8 @@ const json* find_row(const json& measurement, const json& wanted) {
 }
 
 // older/newer of one column, or null.
-json quotient(const json& older, const json& newer, const char* column) {
-  const json &a = older[column], &b = newer[column];
+json quotient(const json& older, const json& newer, const std::string& column) {
+  const json a = member(older, column), b = member(newer, column);
   if (!a.is_number() || !b.is_number() || b.get<double>() <= 0) return json();
   return a.get<double>() / b.get<double>();
 }
@@ -109,46 +128,64 @@ std::string what_is_measured(const json& m) {
   return "Plain MPI against Tasuki" + rounds;
 }
 
-// With several libraries "plain MPI" is the best of them in each row.
-void append_means(std::string* out, const json& m) {
-  const char* const format = "%-14s %9s %10s %10s %7s %10s %10s\n";
-  if (m["rows"].empty()) return;
-  append(out, format, "geometric mean", "", "", "", ratio(m["geomean"]).c_str(), "", "");
-  if (m.contains("geomean_best_rounds"))
-    append(out, format, "of best rounds", "", "", "", ratio(m["geomean_best_rounds"]).c_str(), "", "");
-  if (m.contains("geomean_direct"))
-    append(out, "%-14s %9s %10s %10s %7s of the speed of hand-written loops\n", "geometric mean", "", "", "",
-           ratio(m["geomean_direct"]).c_str());
-}
+constexpr char kPackLegend[] = R"(
+ratio: MPI / Tasuki without helper threads. memcpy: the same number of bytes. direct: hand-written loops
+that do the same. ~: the rounds of a job differ by more than half.
+)";
+constexpr char kMessageLegend[] = R"(
+ratio: plain MPI / Tasuki. touched: the data are written before each message and read after it; what that
+takes by itself is not counted. limit: no message, one core reads what the other one has written, and one
+copy; "of it": limit / Tasuki, with the touching. ~: the rounds of a job differ by more than half.
+)";
 
-void append_ddt(std::string* out, const json& m) {
+// With several libraries "plain MPI" is the best of them in each row.
+void append_pack(std::string* out, const json& m) {
   const char* const header = "%-14s %9s %10s %10s %7s %10s %10s  %s\n";
   const bool peers = m.contains("peers");
   append(out, header, "pattern", "bytes", peers ? "best MPI" : "plain MPI", "Tasuki", "ratio", "memcpy",
          "direct", peers ? "verified, best" : "verified");
-  for (const char* operation : {"", "pack", "unpack"}) {
+  for (const char* operation : {"pack", "unpack"}) {
     json rows = json::array();
     for (const json& r : m["rows"])
       if (r.value("operation", "") == operation) rows.push_back(r);
-    if (*operation != '\0' && !rows.empty()) append(out, "-- %s\n", operation);
+    if (!rows.empty()) append(out, "-- %s\n", operation);
     append_rows(out, rows);
   }
-  append_means(out, m);
-  if (!m["contiguous"].empty()) *out += "\n";
+  append(out, header, "geometric mean", "", "", "", ratio(m["geomean"]).c_str(), "", "", "");
+  append(out, header, "of best rounds", "", "", "", ratio(member(m, "geomean_best_rounds")).c_str(), "", "",
+         "");
+  append(out, "%-14s %9s %10s %10s %7s of the speed of hand-written loops\n", "geometric mean", "", "", "",
+         ratio(member(m, "geomean_direct")).c_str());
   append_rows(out, m["contiguous"]);
-  if (peers) {
+}
+
+void append_messages(std::string* out, const json& m) {
+  const bool peers = m.contains("peers");
+  const char* const plain = peers ? "best MPI" : "plain MPI";
+  append(out, kMessageRow, "", "", "touched:", "", "", "", "", "untouched:", "", "", "");
+  append(out, kMessageRow, "pattern", "bytes", plain, "Tasuki", "ratio", "limit", "of it", plain, "Tasuki",
+         "ratio", peers ? "verified, best" : "verified");
+  append_message_rows(out, m["rows"]);
+  if (!m["rows"].empty()) {
+    append(out, kMessageRow, "geometric mean", "", "", "", ratio(member(m, "geomean_touched")).c_str(), "",
+           ratio(member(m, "geomean_limit")).c_str(), "", "", ratio(m["geomean"]).c_str(), "");
+    append(out, kMessageRow, "of best rounds", "", "", "",
+           ratio(member(m, "geomean_touched_best_rounds")).c_str(), "", "", "", "",
+           ratio(member(m, "geomean_best_rounds")).c_str(), "");
+  }
+  if (!m["contiguous"].empty()) *out += "\n";
+  append_message_rows(out, m["contiguous"]);
+}
+
+void append_ddt(std::string* out, const json& m) {
+  const bool pack = m["benchmark"] == "pack-ddt";
+  pack ? append_pack(out, m) : append_messages(out, m);
+  if (m.contains("peers")) {
     *out += "\n";
     for (const auto& [name, library] : m["peers"].items())
       append(out, "%s: %s\n", name.c_str(), library.get<std::string>().c_str());
   }
-  *out += m["benchmark"] == "pack-ddt"
-              ? "\nratio: MPI / Tasuki without helper threads. memcpy: the same number of bytes. direct: "
-                "hand-written loops"
-                "\nthat do the same. ~: the rounds of a job differ by more than half.\n"
-              : "\nratio: plain MPI / Tasuki. memcpy: one process, the same number of bytes. direct: one "
-                "process, "
-                "hand-written"
-                "\nloops from send to receive layout. ~: the rounds of a job differ by more than half.\n";
+  *out += pack ? kPackLegend : kMessageLegend;
 }
 
 }  // namespace
@@ -181,6 +218,46 @@ std::string table(const json& m) {
   return out;
 }
 
+namespace {
+
+// Of the columns whose names begin with `prefix`.
+void append_comparison(std::string* out, const json& older, const json& newer, const std::string& prefix,
+                       const char* head) {
+  const char* const format = "%-18s %9s %10s %10s %8s %8s %8s\n";
+  append(out, format, head, "bytes", "old us", "new us", "Tasuki", "plain", "ratio");
+  std::vector<double> tasuki, plain, gain;
+  for (const char* part : {"rows", "contiguous"})
+    for (const json& b : newer[part]) {
+      const json* a = find_row(older, b);
+      if (a == nullptr) continue;
+      const json t = quotient(*a, b, prefix + "tasuki_us"), p = quotient(*a, b, prefix + "plain_us");
+      json g;  // of the ratios to plain MPI: what remains when the machine has become faster or slower
+      if (t.is_number() && p.is_number()) g = t.get<double>() / p.get<double>();
+      append(out, format, b["pattern"].get<std::string>().c_str(),
+             std::to_string(b["bytes"].get<long long>()).c_str(),
+             microseconds(member(*a, prefix + "tasuki_us")).c_str(),
+             microseconds(member(b, prefix + "tasuki_us")).c_str(), ratio(t).c_str(), ratio(p).c_str(),
+             ratio(g).c_str());
+      if (strcmp(part, "rows") != 0 || !g.is_number()) continue;
+      tasuki.push_back(t);
+      plain.push_back(p);
+      gain.push_back(g);
+    }
+  if (!gain.empty())
+    append(out, format, "geometric mean", "", "", "", ratio(geometric_mean(tasuki)).c_str(),
+           ratio(geometric_mean(plain)).c_str(), ratio(geometric_mean(gain)).c_str());
+  *out += "\n";
+}
+
+void append_unmatched(std::string* out, const json& rows, const json& other, const char* where) {
+  for (const json& r : rows)
+    if (find_row(other, r) == nullptr)
+      append(out, "only in %s: %s %lld\n", where, r["pattern"].get<std::string>().c_str(),
+             r["bytes"].get<long long>());
+}
+
+}  // namespace
+
 std::string comparison(const json& older, const json& newer) {
   std::string out;
   append(&out, "old: %s\nnew: %s\n\n", title(older).c_str(), title(newer).c_str());
@@ -188,41 +265,15 @@ std::string comparison(const json& older, const json& newer) {
     return out + memory_comparison(older, newer);
   if (older["benchmark"] == "coarray-programs" && newer["benchmark"] == "coarray-programs")
     return out + programs_comparison(older, newer);
-  const char* const format = "%-14s %9s %10s %10s %8s %8s %8s\n";
-  append(&out, format, "pattern", "bytes", "old us", "new us", "Tasuki", "plain", "ratio");
-  std::vector<double> tasuki, plain, gain;
-  std::string missing;
+  const bool touched = older.contains("geomean_touched") && newer.contains("geomean_touched");
+  if (touched) append_comparison(&out, older, newer, "touched_", "touched messages");
+  if (!touched || (member(older, "geomean").is_number() && member(newer, "geomean").is_number()))
+    append_comparison(&out, older, newer, "", touched ? "untouched messages" : "pattern");
+  out += "Tasuki, plain: old/new time, above 1 is faster now. ratio: Tasuki's gain against plain MPI's.\n";
   for (const char* part : {"rows", "contiguous"}) {
-    for (const json& b : newer[part]) {
-      const std::string name = b["pattern"].get<std::string>(),
-                        bytes = std::to_string(b["bytes"].get<long long>());
-      const json* a = find_row(older, b);
-      if (a == nullptr) {
-        append(&missing, "only in new: %s %s\n", name.c_str(), bytes.c_str());
-        continue;
-      }
-      const json t = quotient(*a, b, "tasuki_us"), p = quotient(*a, b, "plain_us");
-      json g;  // of the ratios to plain MPI: what remains when the machine has become faster or slower
-      if (t.is_number() && p.is_number()) g = t.get<double>() / p.get<double>();
-      append(&out, format, name.c_str(), bytes.c_str(), microseconds((*a)["tasuki_us"]).c_str(),
-             microseconds(b["tasuki_us"]).c_str(), ratio(t).c_str(), ratio(p).c_str(), ratio(g).c_str());
-      if (strcmp(part, "rows") != 0 || !g.is_number()) continue;
-      tasuki.push_back(t);
-      plain.push_back(p);
-      gain.push_back(g);
-    }
-    for (const json& a : older[part])
-      if (find_row(newer, a) == nullptr)
-        append(&missing, "only in old: %s %lld\n", a["pattern"].get<std::string>().c_str(),
-               a["bytes"].get<long long>());
+    append_unmatched(&out, newer[part], older, "new");
+    append_unmatched(&out, older[part], newer, "old");
   }
-  if (!gain.empty())
-    append(&out, format, "geometric mean", "", "", "", ratio(geometric_mean(tasuki)).c_str(),
-           ratio(geometric_mean(plain)).c_str(), ratio(geometric_mean(gain)).c_str());
-  append(
-      &out,
-      "\nTasuki, plain: old/new time, above 1 is faster now. ratio: Tasuki's gain against plain MPI's.\n%s",
-      missing.c_str());
   return out;
 }
 

@@ -30,7 +30,7 @@ void answer(const char* format, ...) {
   fflush(g_answer);  // when the driver is gone, the next read of a command says so
 }
 
-static int compare_doubles(const void* a, const void* b) {
+int compare_doubles(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }

@@ -13,6 +13,7 @@ int serve(int argc, char** argv, int most_ranks, int (*obey)(char* line), void (
 void answer(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 double now(void);  // seconds
+int compare_doubles(const void* a, const void* b);  // for qsort
 double quantile(const double* sorted, int n, double q);
 // The fields "median", "low", "high", "minimum" of `n` samples in microseconds, which it sorts.
 void time_fields(double* samples, int n, char* text, size_t bytes);

@@ -1,5 +1,5 @@
-// Making a row ready: arrays, datatypes, the map of elements, and what verification and --touch derive from
-// it.
+// Making a row ready: arrays, datatypes, the map of elements, and what verification and touching derive
+// from it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

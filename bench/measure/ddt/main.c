@@ -4,12 +4,13 @@
 //   list                                     the rows
 //   open <index>                             make a row ready
 //   verify <seed>                            one round trip of fresh data, every byte of the arenas checked
-//   time <seed> <touch> <warm> <n> <blocks>  fresh data, `warm` round trips, then `blocks` timed blocks of n
-//   round
-//                                            trips; what is checked then: all that was received, and around
-//                                            it
-//   limits <us>                              rank 0 alone: memcpy and the hand-written loops, for about that
-//                                            long
+//   time <seed> <touch> <warm> <n> <blocks>  fresh data, `warm` round trips, then `blocks` timed blocks of n round
+//                                            trips; what is checked then: all that was received, and around it.
+//                                            With <touch> 1 each rank writes what it sends and reads what it
+//                                            received; what that takes by itself is not in the times
+//   limits <us> <core>                       rank 0 alone: memcpy and the hand-written loops, and what the machine
+//                                            takes to bring the message from one core to `core` (crossing.h; not
+//                                            if there is no such core), for about that long
 //   pack <unpack> <warm> <n> <blocks>        rank 0 alone: MPI_Pack or, if <unpack> is 1, MPI_Unpack; every
 //                                            byte of the result checked
 //   hand <unpack> <us>                       rank 0 alone: memcpy and packing by hand, for about that long
@@ -25,11 +26,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crossing.h"
 #include "measure/common/rank.h"
 #include "packs.h"
 #include "verify.h"
 
-enum { kTag = 7, kMaxBlocks = 100000 };
+enum { kTag = 7, kMaxBlocks = 100000, kBlocksAlone = 7 };
+
+static const double kShortest = 1e-3;  // us, where noise leaves less than nothing of a message
 
 static struct instance g_row;
 static char* g_other_arena;  // rank 0: the destination of the hand-written loops, made when first needed
@@ -43,33 +47,44 @@ static void receive_message(void) {
            MPI_STATUS_IGNORE);
 }
 
-// What an application does to a halo between two exchanges, as far as the caches are concerned: it has
-// written the lines that it sends and reads the lines that it received. Values stay as they are.
-static void write_sent_lines(void) {
-  for (size_t i = 0; i < g_row.from_line_count; i++) {
-    volatile uint32_t* word = (volatile uint32_t*)(g_row.arena + g_row.from_lines[i]);
-    *word = *word;
-  }
+static void write_sent(void) {
+  write_sent_lines(&g_row, g_row.arena);
 }
-static void read_received_lines(void) {
-  for (size_t i = 0; i < g_row.to_line_count; i++)
-    (void)*(volatile uint32_t*)(g_row.arena + g_row.to_lines[i]);
+static void read_received(void) {
+  read_received_lines(&g_row, g_row.arena);
 }
 
 static void round_trips(long n, int touch) {
   for (long i = 0; i < n; i++) {
     if (g_rank == 0) {
-      if (touch) write_sent_lines();
+      if (touch) write_sent();
       send_message();
       receive_message();
-      if (touch) read_received_lines();
+      if (touch) read_received();
     } else {
       receive_message();
-      if (touch) read_received_lines();
-      if (touch) write_sent_lines();
+      if (touch) read_received();
+      if (touch) write_sent();
       send_message();
     }
   }
+}
+
+// Microseconds that a rank's own touching takes for each message.
+static double touching_alone(long n, int blocks) {
+  double* samples = checked_malloc((size_t)blocks * sizeof *samples);
+  for (int b = -1; b < blocks; b++) {
+    const double start = now();
+    for (long i = 0; i < n; i++) {
+      write_sent();
+      read_received();
+    }
+    if (b >= 0) samples[b] = (now() - start) / (double)n * 1e6;
+  }
+  qsort(samples, (size_t)blocks, sizeof *samples, compare_doubles);
+  const double us = quantile(samples, blocks, 0.5);
+  free(samples);
+  return us;
 }
 
 // ---- commands
@@ -157,8 +172,13 @@ static void time_row(uint32_t seed, int touch, long warm, long n, int blocks) {
     samples[b] = (now() - start) / (2.0 * (double)n) * 1e6;
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  char results[200];
-  time_fields(samples, blocks, results, sizeof results);
+  const double alone = touch ? touching_alone(n, kBlocksAlone) : 0;
+  if (touch)
+    for (int b = 0; b < blocks; b++)
+      samples[b] = samples[b] > alone + kShortest ? samples[b] - alone : kShortest;
+  char results[240];
+  time_fields(samples, blocks, results, sizeof results - 40);
+  if (touch) snprintf(results + strlen(results), 40, "\ttouching=%.9g", alone);
   free(samples);
   answer_check(0, results);
 }
@@ -171,7 +191,7 @@ static void copy_dense(char* to, const char* from) {
   __asm__ volatile("" : : "r"(to) : "memory");  // the copy is wanted though nobody reads it
 }
 
-static void measure_limits(double seconds) {
+static void measure_limits(double seconds, int core) {
   if (g_rank != 0) {
     answer("ok");
     return;
@@ -185,13 +205,18 @@ static void measure_limits(double seconds) {
   } else {
     memset(from, 1, bytes);
     memset(to, 2, bytes);
-    const double memcpy_us = time_copy(copy_dense, to, from, seconds / 2);
+    const double memcpy_us = time_copy(copy_dense, to, from, seconds / 3);
     fill_arena(&g_row, g_row.arena, 0, g_fill, 0);
     fill_arena(&g_row, g_other_arena, 1, g_fill, 0);
-    const double direct_us = time_copy(copy_direct, g_other_arena, g_row.arena, seconds / 2);
-    char text[300];
-    if (check_arena(&g_row, g_other_arena, 1, g_fill, 0, text, sizeof text))
-      answer("ok\tmemcpy=%.9g\tdirect=%.9g", memcpy_us, direct_us);
+    const double direct_us = time_copy(copy_direct, g_other_arena, g_row.arena, seconds / 3);
+    char text[300], limit[100] = "";
+    const int right = check_arena(&g_row, g_other_arena, 1, g_fill, 0, text, sizeof text);
+    struct crossing c;
+    if (measure_crossing(&g_row, (char*[2]){g_row.arena, g_other_arena}, core, seconds / 3, &c) == 0)
+      snprintf(limit, sizeof limit, "\tcrossing=%.9g\ttouching=%.9g",
+               c.in_place < c.packed ? c.in_place : c.packed, c.alone);
+    if (right)
+      answer("ok\tmemcpy=%.9g\tdirect=%.9g%s", memcpy_us, direct_us, limit);
     else
       answer("wrong\thand-written loops: %s", text);
   }
@@ -331,7 +356,7 @@ static void measure_hand(int unpack, double seconds) {
 // Carries out one command; returns 0 after "quit".
 static int obey(char* line) {
   unsigned seed;
-  int touch, blocks, index, unpack;
+  int touch, blocks, index, unpack, core;
   long warm, n;
   double us;
   const int is_open = g_row.pattern != NULL, two = is_open && g_ranks == 2;
@@ -349,8 +374,8 @@ static int obey(char* line) {
   } else if (two && sscanf(line, "time %u %d %ld %ld %d", &seed, &touch, &warm, &n, &blocks) == 5 && n > 0 &&
              blocks > 0 && blocks <= kMaxBlocks) {
     time_row(seed, touch, warm, n, blocks);
-  } else if (is_open && sscanf(line, "limits %lf", &us) == 1) {
-    measure_limits(us * 1e-6);
+  } else if (is_open && sscanf(line, "limits %lf %d", &us, &core) == 2) {
+    measure_limits(us * 1e-6, core);
   } else if (strcmp(line, "close") == 0) {
     close_row();
     answer("ok");

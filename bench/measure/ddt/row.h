@@ -75,7 +75,7 @@ struct instance {
   size_t mapped;
   int in_place;  // from and to are the same list: a rank sends back what it received
   int* list[2];  // index lists of the unstructured patterns
-  // The cache lines that one message reads and writes, as arena offsets, for --touch.
+  // The cache lines that one message reads and writes, as arena offsets.
   size_t *from_lines, *to_lines;
   size_t from_line_count, to_line_count;
   // The windows around the data: they are refilled and checked in every timed round; the whole arena is at
