@@ -65,6 +65,8 @@ const Layout* finish(Arena& arena, const Form& form, const Bounds& bounds, uint6
   l->extent = bounds.any ? wrapping_sub(bounds.upper, bounds.lower) : 0;
   l->origin = form.origin;
   l->root = form.node;
+  l->lines = static_cast<float>(touched(l->root, kLineBytes));
+  l->pages = static_cast<float>(touched(l->root, kPageBytes));
   l->owners = list;
   if (owners)
     for (uint64_t i = 0; i < child_count; i++)

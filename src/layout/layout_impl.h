@@ -64,6 +64,7 @@ struct Layout {
     root.kind = Kind::block;
     root.size = root.runs = root.leaves = root.shape = 1;
     root.end = root.max = 1;
+    lines = pages = 1;
   }
 
   mutable std::atomic<uint64_t> references{1};
@@ -72,6 +73,8 @@ struct Layout {
   int64_t lower_bound = 0;
   int64_t extent = 0;
   int64_t origin = 0;  // offset of the first packed byte
+  float lines = 0;     // that one element touches, on average over where it may begin: see footprint()
+  float pages = 0;
   Node root;
   Chunk* chunks = nullptr;
   const Layout** owners = nullptr;  // layouts that hold nodes which this one points into
@@ -116,6 +119,10 @@ inline uint64_t find_child(const Node& n, uint64_t from, uint64_t* start) {
 // other. The result points to `child` itself only when it did not merge: `child` must then outlive it. Sizes
 // are computed modulo 2^64; constructors check them first.
 Node repeat(uint64_t count, int64_t stride, const Node& child);
+
+// Pieces of `size` bytes (cache lines, pages) that a node touches.
+double touched(const Node& n, double size);
+inline constexpr double kLineBytes = 64, kPageBytes = 4096;
 
 // The two nodes consist of the same blocks, nested alike; only strides and offsets may differ. Compares a
 // 64-bit hash made at construction, so that a message between two layouts costs nothing for it.

@@ -212,19 +212,36 @@ bool Engine::may_exceed(const Endpoint* destination, uint64_t bytes, Held* held)
   return os::runs(destination->process);
 }
 
+void Engine::write_head(Ring& ring, uint32_t at, const Endpoint* destination, uint32_t context, int32_t tag,
+                        int32_t source_rank, uint32_t bytes) const {
+  RingHead& head = ring.slots[at % kRingSlots].head;
+  head.context = context;
+  head.tag = tag;
+  head.source_rank = source_rank;
+  head.bytes = bytes;
+  head.seen = self_->peer(destination->slot).ring.head.load(std::memory_order_acquire);
+}
+
+// What `sender` says of this task's ring to it: so this task need not fetch that line from its cache.
+void Engine::note_seen(Endpoint* e, int32_t sender, const RingHead& head) {
+  if (e != self_) return;
+  Ring* ring = ring_to(endpoint(sender));
+  PoolGuard guard(*this);
+  note_head(*ring, head.seen);
+}
+
 // Puts one message of `slots` slots into the ring to `destination`; `fill` writes it, given the ring and the
-// position. False, with nothing done: there is no credit.
-template <typename Fill>
-bool Engine::push(Endpoint* destination, uint32_t slots, Beyond beyond, Fill fill) {
+// position. False, with nothing done, if it may not: `may`, given the ring.
+template <typename May, typename Fill>
+bool Engine::push(Endpoint* destination, uint32_t slots, May may, Fill fill) {
   Ring* ring = ring_to(destination);
   if (__builtin_expect(ring->announced.load(std::memory_order_acquire) == 0, 0)) announce(destination, ring);
   for (;;) {
     {
       PoolGuard guard(*this);
-      if (beyond == Beyond::no && !has_credit(ring)) return false;
+      if (!may(ring)) return false;
       const uint32_t tail = ring->tail;
-      if (tail + slots - ring->seen_head > kRingSlots)
-        ring->seen_head = ring->head.load(std::memory_order_acquire);
+      if (tail + slots - ring->seen_head > kRingSlots) look_at_head(*ring);
       if (tail + slots - ring->seen_head <= kRingSlots) {
         fill(*ring, tail);
         ring->slots[tail % kRingSlots].sequence.store(lap_of(tail), std::memory_order_release);
@@ -243,18 +260,43 @@ bool Engine::push(Endpoint* destination, uint32_t slots, Beyond beyond, Fill fil
 
 bool Engine::push_inline(Endpoint* destination, uint32_t context, int32_t tag, int32_t source_rank,
                          const char* data, uint32_t bytes, Beyond beyond) {
-  const bool sent = push(destination, slots_for(bytes), beyond, [&](Ring& ring, uint32_t at) {
-    auto& head = ring.slots[at % kRingSlots].head;
-    head.context = context;
-    head.tag = tag;
-    head.source_rank = source_rank;
-    head.bytes = bytes;
+  const auto may = [&](Ring* ring) { return beyond == Beyond::yes || has_credit(ring); };
+  const bool sent = push(destination, slots_for(bytes), may, [&](Ring& ring, uint32_t at) {
+    write_head(ring, at, destination, context, tag, source_rank, bytes);
     write_inline(ring, at, data, bytes);
   });
   if (!sent) return false;
   count(stats_.sent);
   count(stats_.sent_bytes, bytes);
   count(stats_.inlined);
+  return true;
+}
+
+// Under the pool lock. A receiver that has much of this task's to receive gets no more that the credit does
+// not count: it would grow without end.
+bool Engine::may_use_parcel(Ring* ring) {
+  constexpr uint32_t kBetweenLooks = 32;  // parcels: each look fetches a line of the receiver's
+  if (ring->parcel_used != 0) look_at_head(*ring);
+  if (ring->parcel_used != 0 || !has_credit(ring)) return false;
+  return ring->parcels % kBetweenLooks != 0 || ring->kept.load(std::memory_order_relaxed) <= kCredit;
+}
+
+// False, with nothing done: the parcel is in use, or the receiver has too much to receive already.
+bool Engine::push_parcel(const Request* r) {
+  const uint32_t n = static_cast<uint32_t>(layout::bytes(r->region));
+  const auto may = [&](Ring* ring) { return may_use_parcel(ring); };
+  const bool sent = push(r->queue, 1, may, [&](Ring& ring, uint32_t at) {
+    fetch_parcel(n, [&](uint32_t i) { os::fetch_to_write(ring.parcel + i); });
+    write_head(ring, at, r->queue, r->context, r->tag, r->envelope.source_rank, kInParcel | n);
+    layout::pack(ring.parcel, r->region, 0, n);
+    ring.parcel_used = 1;
+    ring.parcel_at = at;
+    ring.parcels++;
+  });
+  if (!sent) return false;
+  count(stats_.sent);
+  count(stats_.sent_bytes, n);
+  count(stats_.buffered);
   return true;
 }
 
@@ -272,37 +314,63 @@ void Engine::send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t so
 }
 
 void Engine::send_cell(const Request* r, Cell* cell) {
-  push(r->queue, 1, Beyond::yes, [&](Ring& ring, uint32_t at) {
-    auto& head = ring.slots[at % kRingSlots].head;
-    head.context = r->context;
-    head.tag = r->tag;
-    head.source_rank = r->envelope.source_rank;
-    head.bytes = kInCell;
-    memcpy(head.data, &cell, sizeof cell);
+  const auto always = [](Ring*) { return true; };
+  push(r->queue, 1, always, [&](Ring& ring, uint32_t at) {
+    write_head(ring, at, r->queue, r->context, r->tag, r->envelope.source_rank, kInCell);
+    memcpy(ring.slots[at % kRingSlots].head.data, &cell, sizeof cell);
   });
   count(stats_.sent);
   count(stats_.sent_bytes, cell->envelope.bytes);
   count(stats_.buffered);
 }
 
-// Keeps an inline message for a later receive. Returns false, leaving it in the ring, if there is no memory.
-bool Engine::keep_inline(Endpoint* e, int32_t sender, uint32_t at) {
+// Where a cell is counted that this task keeps a message of another one in; nullptr: it is no such cell.
+std::atomic<uint64_t>* Engine::kept_of(const Cell* cell) const {
+  const int32_t sender = cell->envelope.source_slot;
+  return cell->owner == self_ && sender != self_->slot ? &self_->peer(sender).ring.kept : nullptr;
+}
+
+// Keeps a message that lies in the ring for a later receive. Returns false, leaving it there, if there is no
+// memory.
+bool Engine::keep(Endpoint* e, int32_t sender, uint32_t at) {
   const Ring& ring = e->peer(sender).ring;
-  const auto& head = ring.slots[at % kRingSlots].head;
-  Cell* cell = take_cell(head.bytes, e == self_ ? nullptr : &e->peer(sender).ring);
+  const RingHead& head = ring.slots[at % kRingSlots].head;
+  const uint32_t bytes = message_bytes(head);
+  Cell* cell = take_cell(bytes, e == self_ ? nullptr : &e->peer(sender).ring);
   if (cell == nullptr) return false;
   cell->charged = 0;
-  read_inline(ring, at, cell->data(), head.bytes);
+  if (is_in_parcel(head))
+    memcpy(cell->data(), parcel_of(ring, bytes), bytes);
+  else
+    read_inline(ring, at, cell->data(), bytes);
   Envelope& m = cell->envelope;
   m.context = head.context;
   m.tag = head.tag;
   m.source_slot = sender;
   m.source_rank = head.source_rank;
-  m.bytes = head.bytes;
+  m.bytes = bytes;
   m.sender = nullptr;
   m.cell = cell;
+  if (auto* kept = kept_of(cell); kept != nullptr) kept->fetch_add(bytes, std::memory_order_relaxed);
   append_unexpected(e, &m);
   return true;
+}
+
+// Gives the message at the head of a ring to its receive, and the slots back.
+void Engine::deliver(Request* r, Ring& ring, uint32_t at) {
+  const RingHead& head = ring.slots[at % kRingSlots].head;
+  const uint32_t after = at + slots_of(head);
+  if (head.bytes == kInCell) {
+    Cell* cell = cell_at(ring, at);
+    deliver_packed(r, cell->data(), head.source_rank, head.tag, cell->envelope.bytes);
+    return_cell(cell);
+  } else if (is_in_parcel(head)) {
+    const uint32_t bytes = message_bytes(head);
+    deliver_packed(r, parcel_of(ring, bytes), head.source_rank, head.tag, bytes);
+  } else {
+    deliver_inline(r, ring, at);
+  }
+  ring.head.store(after, std::memory_order_release);
 }
 
 // Moves everything in one ring to its receive or to the unexpected queue. Under the endpoint's lock.
@@ -310,26 +378,19 @@ void Engine::drain(Endpoint* e, int32_t sender) {
   Ring& ring = e->peer(sender).ring;
   uint32_t at = ring.head.load(std::memory_order_relaxed);
   while (ring.slots[at % kRingSlots].sequence.load(std::memory_order_acquire) == lap_of(at)) {
-    const auto& head = ring.slots[at % kRingSlots].head;
-    Request* r = take_posted(e, head.context, sender, head.tag);
-    if (head.bytes == kInCell) {
-      Cell* cell = cell_at(ring, at);
-      if (r != nullptr) {
-        deliver_packed(r, cell->data(), head.source_rank, head.tag, cell->envelope.bytes);
-        return_cell(cell);
-      } else {
-        append_unexpected(e, &cell->envelope);
-      }
-      at += 1;
+    const RingHead& head = ring.slots[at % kRingSlots].head;
+    const uint32_t after = at + slots_of(head);
+    note_seen(e, sender, head);
+    if (Request* r = take_posted(e, head.context, sender, head.tag); r != nullptr) {
+      deliver(r, ring, at);
     } else {
-      const uint32_t slots = slots_for(head.bytes);
-      if (r != nullptr)
-        deliver_inline(r, ring, at);
-      else if (!keep_inline(e, sender, at))
+      if (head.bytes == kInCell)
+        append_unexpected(e, &cell_at(ring, at)->envelope);
+      else if (!keep(e, sender, at))
         break;
-      at += slots;
+      ring.head.store(after, std::memory_order_release);
     }
-    ring.head.store(at, std::memory_order_release);
+    at = after;
   }
 }
 
@@ -387,6 +448,9 @@ bool Engine::start_send(Request* r, SendMode mode) {
       return true;
     }
     held = true;
+  } else if (may_buffer && n <= kParcelBytes && r->charged == 0 && push_parcel(r)) {
+    r->state.store(RequestState::done, std::memory_order_relaxed);
+    return true;
   }
   if (mode == SendMode::buffered ||
       (may_buffer && !held && (always || (n <= options_.transfer.from.buffer_up_to && buffer_at_once(r))))) {
@@ -525,6 +589,7 @@ bool Engine::buffer_queued_send(Request* r) {
 void Engine::consume(Request* r, Envelope* m) {
   if (m->cell != nullptr) {
     Cell* cell = m->cell;
+    if (auto* kept = kept_of(cell); kept != nullptr) kept->fetch_sub(m->bytes, std::memory_order_relaxed);
     deliver_packed(r, cell->data(), m->source_rank, m->tag, m->bytes);
     return_cell(cell);
     return;
@@ -616,18 +681,10 @@ bool Engine::try_receive(Request* r) {
     if (self_->posted_count == 0 && peer.unexpected.oldest == nullptr && slot_is_full(peer.ring)) {
       // The common case of a small message: straight from the ring to the user's buffer.
       const uint32_t at = peer.ring.head.load(std::memory_order_relaxed);
-      const auto& head = peer.ring.slots[at % kRingSlots].head;
+      const RingHead& head = peer.ring.slots[at % kRingSlots].head;
       if (head.context == r->context && (r->tag == kAnyTag || head.tag == r->tag)) {
-        if (head.bytes == kInCell) {
-          Cell* cell = cell_at(peer.ring, at);
-          peer.ring.head.store(at + 1, std::memory_order_release);
-          deliver_packed(r, cell->data(), head.source_rank, head.tag, cell->envelope.bytes);
-          return_cell(cell);
-        } else {
-          const uint32_t slots = slots_for(head.bytes);
-          deliver_inline(r, peer.ring, at);
-          peer.ring.head.store(at + slots, std::memory_order_release);
-        }
+        note_seen(self_, r->peer, head);
+        deliver(r, peer.ring, at);
         return true;
       }
     }

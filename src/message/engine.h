@@ -251,11 +251,18 @@ class Engine {
   };
   Ring* ring_to(Endpoint* destination) const { return &destination->peer(self_->slot).ring; }
   enum class Beyond : bool { no, yes };  // the credit
-  template <typename Fill>
-  bool push(Endpoint* destination, uint32_t slots, Beyond beyond, Fill fill);
+  template <typename May, typename Fill>
+  bool push(Endpoint* destination, uint32_t slots, May may, Fill fill);
   bool push_inline(Endpoint* destination, uint32_t context, int32_t tag, int32_t source_rank,
                    const char* data, uint32_t bytes, Beyond beyond);
+  bool push_parcel(const Request* r);
+  void write_head(Ring& ring, uint32_t at, const Endpoint* destination, uint32_t context, int32_t tag,
+                  int32_t source_rank, uint32_t bytes) const;
+  void note_seen(Endpoint* e, int32_t sender, const RingHead& head);
+  void deliver(Request* r, Ring& ring, uint32_t at);
   bool has_credit(Ring* ring);
+  bool may_use_parcel(Ring* ring);
+  std::atomic<uint64_t>* kept_of(const Cell* cell) const;
   bool credit_left(Endpoint* destination);
   bool is_late(Request* r) const;
   static void look_for_reserved(Request* r);
@@ -276,7 +283,7 @@ class Engine {
   bool buffer_queued_send(Request* r);
   void drain(Endpoint* e, int32_t sender);
   void drain_for(int32_t source);
-  bool keep_inline(Endpoint* e, int32_t sender, uint32_t at);
+  bool keep(Endpoint* e, int32_t sender, uint32_t at);
   bool try_receive(Request* r);
   void consume(Request* r, Envelope* m);
   void look_into_rings(int32_t source);

@@ -165,19 +165,43 @@ double TunePair::handshake_ns() const {
   return bench::median(blocks);
 }
 
+// Writing what is sent and reading what was received, by one thread alone.
+double TunePair::touching_us(const Pattern& pattern) const {
+  double us = 0;
+  on_both([&](int me) {
+    if (me != 0) return;
+    Buffer out(pattern), in(pattern);
+    us = time_ns([&] {
+           out.write();
+           in.read();
+         }) /
+         1e3;
+  });
+  return us;
+}
+
+// What it adds to a message copied directly that its buffers are touched: their lines come and go.
+double TunePair::crossing_us(const Pattern& pattern) {
+  return way_us(Way::direct, pattern, true) - way_us(Way::direct, pattern, false) - touching_us(pattern);
+}
+
 double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
-  const message::Protocol protocol = way == Way::alone    ? message::Protocol::eager
-                                     : way == Way::direct ? message::Protocol::direct
-                                                          : message::Protocol::pipelined;
+  message::TransferPolicy policy{};
+  policy.protocol = way == Way::alone    ? message::Protocol::automatic
+                    : way == Way::direct ? message::Protocol::direct
+                                         : message::Protocol::pipelined;
+  // Where the other side's help costs a millisecond the model has one side copy everything.
+  policy.costs.handshake = 1e6;
+  policy.from = message::thresholds(policy.costs);
+  policy.from.buffer_up_to = 0;
+  policy.claim_bytes = 64 << 10;
   Flag done;       // 1: rank 0 has had enough
   Flag displaced;  // rank 1, so often
   double us = 0;
   on_both([&](int me) {
     message::Engine& e = state_->engine[me];
     message::Engine::Options o{};
-    o.transfer.protocol = protocol;
-    o.transfer.claim_bytes = 64 << 10;
-    o.transfer.from.buffer_up_to = 0;
+    o.transfer = policy;
     o.wait = {2000, false, nullptr};
     e.set_options(o);
     Buffer out(pattern), in(pattern);
@@ -241,8 +265,9 @@ double TunePair::way_us(Way way, const Pattern& pattern, bool touch) {
 }
 
 message::Costs TunePair::costs(const std::function<void(const std::string&)>& progress) {
-  // Small and large, each run in a line of its own; and each on a page of its own.
-  constexpr Pattern kSmall = {2048, 8, 256}, kLarge = {8192, 8, 256}, kPages = {1024, 8, 4160};
+  // Small and large, each run in a line of its own; lines beside each other; each run on a page of its own.
+  constexpr Pattern kSmall = {2048, 8, 256}, kLarge = {8192, 8, 256};
+  constexpr Pattern kLines = {256, 256, 320}, kPages = {408, 40, 4168};
   message::Costs c{};
 
   progress("flags between cores " + std::to_string(core[0]) + " and " + std::to_string(core[1]));
@@ -262,33 +287,22 @@ message::Costs TunePair::costs(const std::function<void(const std::string&)>& pr
   });
 
   // In turns, so that a bad moment of the machine meets all of them.
-  struct Times {
-    Pattern pattern;
-    std::vector<double> direct{}, direct_touched{}, pipelined{}, pipelined_touched{};
-  } all[] = {{kSmall}, {kLarge}, {kPages}};
+  std::vector<double> lines, pages, small_us, large_us;
   for (int r = 1; r <= kRounds; r++) {
-    progress("messages with and without touched buffers, round " + std::to_string(r) + " of " +
+    progress("lines between cores, and messages, round " + std::to_string(r) + " of " +
              std::to_string(kRounds));
-    for (Times& t : all) {
-      t.direct.push_back(way_us(Way::direct, t.pattern, false));
-      t.direct_touched.push_back(way_us(Way::direct, t.pattern, true));
-      t.pipelined.push_back(way_us(Way::pipelined, t.pattern, false));
-      t.pipelined_touched.push_back(way_us(Way::pipelined, t.pattern, true));
-    }
+    lines.push_back(crossing_us(kLines));
+    pages.push_back(crossing_us(kPages));
+    small_us.push_back(way_us(Way::pipelined, kSmall, false));
+    large_us.push_back(way_us(Way::pipelined, kLarge, false));
   }
-  // What touching costs by itself is in both ways; what the direct way pays on top is the lines that come and
-  // go.
-  const auto crossing = [](const Times& t) {
-    return 1e3 / message::kThereAndBack *
-           (calm(t.direct_touched) - calm(t.direct) - calm(t.pipelined_touched) + calm(t.pipelined));
-  };
-  const auto footprint = [](const Times& t) { return Buffer(t.pattern).footprint(); };
-  const layout::Footprint far_apart = footprint(all[2]);
-  c.line = (crossing(all[0]) + crossing(all[1])) /
-           static_cast<double>(footprint(all[0]).lines + footprint(all[1]).lines);
-  c.page = (crossing(all[2]) - c.line * static_cast<double>(far_apart.lines)) /
-           static_cast<double>(far_apart.pages);
-  const double small = 1e3 * calm(all[0].pipelined), large = 1e3 * calm(all[1].pipelined);
+  const auto crossing = [](const std::vector<double>& us) { return 1e3 / message::kThereAndBack * calm(us); };
+  const layout::Footprint close = Buffer(kLines).footprint(), apart = Buffer(kPages).footprint();
+  c.line = crossing(lines) / static_cast<double>(close.lines);
+  // Where lines far apart cost no more than others, pages cost nothing.
+  c.page = std::max(0.0, (crossing(pages) - c.line * static_cast<double>(apart.lines)) /
+                             static_cast<double>(apart.pages));
+  const double small = 1e3 * calm(small_us), large = 1e3 * calm(large_us);
   const double loop = c.run + 8 * c.byte, runs = static_cast<double>(kLarge.runs - kSmall.runs);
   c.staged_byte = (large - small - runs * loop) / (8 * runs);
   c.unit = (small - static_cast<double>(kSmall.runs) * (loop + 8 * c.staged_byte) - c.handshake) / 8;

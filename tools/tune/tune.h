@@ -44,8 +44,8 @@ class TunePair {
   // constants are as the formulas give them: message::spoiled says whether the machine was too busy for them.
   message::Costs costs(const std::function<void(const std::string&)>& progress);
   // Microseconds of a message from one such pattern to another, half a round trip; `touch`: each side writes
-  // what it sends before and reads what it received after each message, and that is not part of the time of a
-  // way without messages, so it is in here.
+  // what it sends before and reads what it received after each message, and what that takes by itself is in
+  // here.
   double way_us(message::Way way, const Pattern& pattern, bool touch);
 
   const int core[2];
@@ -54,6 +54,8 @@ class TunePair {
   TunePair(int a, int b) : core{a, b} {}
   void on_both(const std::function<void(int)>& body) const;
   double handshake_ns() const;
+  double touching_us(const Pattern& pattern) const;
+  double crossing_us(const Pattern& pattern);
 
   struct State;
   State* state_ = nullptr;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 namespace tasuki::message {
@@ -16,7 +17,9 @@ using layout::Footprint;
 // claims, and tells the end.
 constexpr double kJoin = 4.5;
 // See move_message() in transfer.cpp.
-constexpr double kUnits = 8, kLargestUnit = 8192;
+constexpr double kUnits = 8, kSmallestUnit = 1024, kLargestUnit = 8192;
+// Ways whose times differ by less than the model is right about are alike.
+constexpr double kAlike = 1.15;
 
 double fetch(const Costs& c, const Footprint& f) {
   return static_cast<double>(f.lines) * c.line + static_cast<double>(f.pages) * c.page;
@@ -101,32 +104,35 @@ double time_of(Way way, const Costs& c, const Footprint& source, const Footprint
     case Way::pipelined:
       break;
   }
-  const double units = std::max(kUnits, n / kLargestUnit);
+  const double units = std::ceil(n / std::clamp(n / kUnits, kSmallestUnit, kLargestUnit));
   return std::max(loops(c, source), loops(c, destination)) + n * (c.byte + c.staged_byte) + c.handshake +
          units * c.unit;
 }
 
 Way cheapest(const Costs& c, const Footprint& source, const Footprint& destination) {
-  const auto weight = [&](Way way) {
-    // Touched counts twice: applications touch what they send, and there the wrong way is slower than plain
-    // MPI (WRF_x_sa 103 KB direct 0.70 of MPICH, through the buffer 1.7), elsewhere only less fast than it
-    // could be.
-    const double touched = time_of(way, c, source, destination, true);
-    return time_of(way, c, source, destination, false) * touched * touched;
-  };
-  const double alone = weight(Way::alone), direct = weight(Way::direct), pipelined = weight(Way::pipelined);
-  if (pipelined < direct && pipelined < alone) return Way::pipelined;
-  return direct < alone ? Way::direct : Way::alone;
+  static constexpr Way kWays[] = {Way::direct, Way::alone, Way::pipelined};
+  double touched[std::size(kWays)], least = HUGE_VAL;
+  for (size_t i = 0; i < std::size(kWays); i++) {
+    touched[i] = time_of(kWays[i], c, source, destination, true);
+    least = std::min(least, touched[i]);
+  }
+  Way best = kWays[0];
+  double untouched = HUGE_VAL;
+  for (size_t i = 0; i < std::size(kWays); i++) {
+    if (touched[i] > least * kAlike) continue;
+    const double time = time_of(kWays[i], c, source, destination, false);
+    if (time >= untouched) continue;
+    untouched = time;
+    best = kWays[i];
+  }
+  return best;
 }
 
 bool pack_at_source(const Costs& c, const Footprint& source) {
   const double n = static_cast<double>(source.bytes);
-  const double copy = loops(c, source) + n * c.byte;
-  const double fetched = copy + kThereAndBack * fetch(c, source);
-  const double packed = copy + n * c.staged_byte + 2 * c.handshake;
-  // What is as small as this has mostly just been written: touched counts twice (NAS_MG_x 2 KiB, SPECFEM3D_oc
-  // 2 KB).
-  return packed * packed * packed < copy * fetched * fetched;
+  const double fetched = kThereAndBack * fetch(c, source);
+  const double packed = n * c.staged_byte + 2 * c.handshake;
+  return packed < fetched;
 }
 
 }  // namespace tasuki::message

@@ -7,9 +7,8 @@
 //
 // A line that its owner has touched since the last message has to be fetched from that core's cache; one that
 // nobody has touched is still in the cache of the core that copied it last, because claims come from fixed
-// ends (job.h). Whether a program touches its buffers between messages the layer cannot know, and the best
-// way differs by that: a way's weight is the product of its times in both cases, the touched one squared, so
-// that what is chosen is never far from the better one in either.
+// ends (job.h). Programs touch what they send and what they receive: the way that is chosen is the one that
+// takes least then. Where two take the same by what the model knows, the better one for untouched buffers.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +18,9 @@
 
 namespace tasuki::message {
 
-// What moving costs, in nanoseconds. `tasuki tune` measures them. The built-in ones lie in the middle of what
-// was measured on a virtual machine whose two cores are now near each other and now far
-// (docs/performance.md); with them the choices are those that were best there, pattern by pattern.
+// What moving costs, in nanoseconds. `tasuki tune` measures them. The built-in ones fit the touched messages
+// of `tasuki bench ddt` by each way on a virtual machine, while its two cores were near each other; when they
+// are far all that crosses takes three times as long, which leaves most choices as they are.
 struct Costs {
   double line;         // a cache line of another core's, among many
   double page;         // a page that such lines lie on
@@ -31,7 +30,7 @@ struct Costs {
   double handshake;    // from a flag's store by one core to its sight by the other
   double unit;         // one unit of a pipelined transfer, besides its bytes
 };
-inline constexpr Costs kBuiltInCosts = {4, 5, 0.8, 0.02, 0.195, 100, 100};
+inline constexpr Costs kBuiltInCosts = {2.7, 1, 0.8, 0.02, 0.105, 100, 30};
 
 // The names of the constants, in the order of the structure: in files, in TASUKI_COSTS and in `tasuki tune`.
 inline constexpr const char* kCostNames[] = {"line",        "page",      "run", "byte",

@@ -1,7 +1,7 @@
 // Messages in the slots of a ring (shared.h): writing them, reading them.
 //
 // Performance budget: 8 bytes are one line written by the sender and read by the receiver; 480 bytes are
-// nine, all asked for at once.
+// nine, all asked for at once; what is in a parcel as many as it has, and one.
 #pragma once
 
 #include <algorithm>
@@ -55,6 +55,39 @@ inline void read_inline(const Ring& ring, uint32_t at, char* data, uint32_t byte
     copy_body(data + done, ring.slots[++at % kRingSlots].body, n);
     done += n;
   }
+}
+
+template <typename Fetch>
+void fetch_parcel(uint32_t bytes, Fetch fetch) {
+  for (uint32_t i = 0; i < bytes; i += kLine) fetch(i);
+}
+
+inline bool is_in_parcel(const RingHead& head) {
+  return head.bytes != kInCell && (head.bytes & kInParcel) != 0;
+}
+// Of a message that is not in a cell.
+inline uint32_t message_bytes(const RingHead& head) {
+  return head.bytes & ~kInParcel;
+}
+inline uint32_t slots_of(const RingHead& head) {
+  return head.bytes >= kInParcel ? 1 : slots_for(head.bytes);
+}
+
+// By the sender: the receiver has read as far as `head`, at least. What is not between what is known and what
+// was sent is old, by more positions than the counters have.
+inline void note_head(Ring& ring, uint32_t head) {
+  if (head - ring.seen_head > ring.tail - ring.seen_head) return;
+  ring.seen_head = head;
+  if (ring.parcel_used != 0 && static_cast<int32_t>(head - ring.parcel_at) > 0) ring.parcel_used = 0;
+}
+inline void look_at_head(Ring& ring) {
+  note_head(ring, ring.head.load(std::memory_order_acquire));
+}
+
+// The packed bytes of a parcel, on their way to this core.
+inline const char* parcel_of(const Ring& ring, uint32_t bytes) {
+  fetch_parcel(bytes, [&](uint32_t i) { __builtin_prefetch(ring.parcel + i); });
+  return ring.parcel;
 }
 
 inline Cell* cell_at(const Ring& ring, uint32_t at) {

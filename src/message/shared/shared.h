@@ -100,8 +100,13 @@ inline constexpr uint32_t kHeadBytes = 40;   // of a message in its first slot
 inline constexpr uint32_t kBodyBytes = 60;   // in each further slot
 inline constexpr uint32_t kInlineSlots = 8;  // the most that one message takes after its first
 inline constexpr uint32_t kInlineBytes = kHeadBytes + kInlineSlots * kBodyBytes;
-inline constexpr uint32_t kInCell =
-    1u << 31;  // RingSlot::bytes: `data` holds the address of a cell with the message
+// The most that the parcel of a ring holds. From there on the way to the receiver and back that a rendezvous
+// takes is less than what a second copy costs.
+inline constexpr uint32_t kParcelBytes = 8 << 10;
+// RingHead::bytes of a message that is not in slots: `data` holds the address of a cell with the message, or
+// the message is in the ring's parcel and the other bits are its length.
+inline constexpr uint32_t kInCell = 1u << 31;
+inline constexpr uint32_t kInParcel = 1u << 30;
 
 // The first bytes of a message in a ring.
 struct RingHead {
@@ -109,7 +114,7 @@ struct RingHead {
   int32_t tag;
   int32_t source_rank;
   uint32_t bytes;
-  uint32_t unused;
+  uint32_t seen;  // how far the sender has read the ring of the other direction: what is free there
   char data[kHeadBytes];  // or a Cell*
 };
 
@@ -139,13 +144,22 @@ struct Ring {
   alignas(kLine) uint32_t tail;
   uint32_t seen_head;
   std::atomic<uint32_t> announced;  // the receiver knows that this ring is in use
+  uint32_t parcel_used;             // a message is in the parcel, as far as `seen_head` tells; its head was
+  uint32_t parcel_at;               //   at this position: the parcel is free when the ring's head is beyond it
+  uint32_t parcels;                 // that were sent: `kept` is looked at now and then
   // Bytes of the sender's cells that hold messages to this receiver: what its credit is counted against
   // (engine.h).
   uint64_t outstanding;
   // Receiver's line; moved under the receiver's endpoint lock (by the receiver, or by the sender that finds
   // it full).
   alignas(kLine) std::atomic<uint32_t> head;
+  // Bytes that the receiver has moved out of the ring for later receives, into cells of its own: the sender's
+  // credit does not count them.
+  std::atomic<uint64_t> kept;
   RingSlot slots[kRingSlots];
+  // A message of more bytes than slots take, one at a time. Always the same lines: while they are in both
+  // caches, 4 KiB take half as long as through ever other slots or cells.
+  alignas(kLine) char parcel[kParcelBytes];
 };
 
 // ---- transfers
