@@ -35,6 +35,7 @@ import types
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "test", folder) for folder in ("", "task", "programs")]
+import checkouts  # noqa: E402  programs that are built
 import mpi_run  # noqa: E402  ending processes
 import real  # noqa: E402  programs on one host: what they are given, and what counts in their output
 import test_hosts  # noqa: E402  the hosts
@@ -254,57 +255,28 @@ def scalapack(program, data, folder=""):
 
 # --- programs that are built from checkouts
 
-def build(options, folder, commands, program):
-    """A copy of the checkout, built with the compilers of this MPI; the path of the program."""
-    if not options.sources or not os.path.isdir(os.path.join(options.sources, folder)):
-        raise real.Skip(f"no checkout {folder} in the folder of --sources")
-    copy = os.path.join(options.keep, "built", options.mpi, folder)
-    path = os.path.join(copy, program)
-    if os.path.exists(path):
-        return path
-    if not os.path.isdir(copy):
-        shutil.copytree(os.path.join(options.sources, folder), copy)
-    names = {tool: f"{tool}.{options.mpi}" for tool in ("mpicc", "mpicxx", "mpif90")}
-    with open(os.path.join(options.scratch, "build.log"), "w") as log:
-        for command in commands:
-            if subprocess.run(command.format(**names), shell=True, cwd=copy, stdout=log, stderr=log, check=False).returncode:
-                raise real.Skip(f"cannot be built: see {log.name}")
-    return path
-
-
-NPB_SETTINGS = ("MPIF77={mpif90} -fallow-argument-mismatch -fallow-invalid-boz -std=legacy\\nFLINK=$(MPIF77)\\n"
-                "FFLAGS=-O2\\nFLINKFLAGS=-O2\\nMPICC={mpicc}\\nCLINK=$(MPICC)\\nCFLAGS=-O2\\nCLINKFLAGS=-O2\\nCC=cc\\n"
-                "BINDIR=../bin\\nRAND=randi8\\n")
-
-
 def npb(kernel, kind="S"):
     def make(options):
-        folder = "NPB3.3-MPI"
-        path = build(options, "NAS-Parallel-Benchmark", [f"mkdir -p {folder}/bin",
-                                                         f"printf '{NPB_SETTINGS}' >{folder}/config/make.def",
-                                                         f"make -C {folder} {kernel} CLASS={kind} NPROCS={RANKS}"],
-                     f"{folder}/bin/{kernel}.{kind}.{RANKS}")
+        path = checkouts.npb(options, kernel, kind, RANKS)
         return case([path], 5, drop=r"(?i)time|mop/s|second|date|verification +=|version|-O2|\bMPI")
     return make
 
 
 def cloverleaf(options):
-    path = build(options, "CloverLeaf_MPI", ["make COMPILER=GNU MPI_COMPILER={mpif90} C_MPI_COMPILER={mpicc} FLAGS_GNU=-O2 CFLAGS_GNU=-O2 "
-                                             "OMP_GNU= OPTIONS=-fallow-argument-mismatch"], "clover_leaf")
+    path = checkouts.cloverleaf(options)
     text = read(os.path.join(options.sources, "CloverLeaf_MPI/InputDecks/clover_bm_short.in"), "none")
     text = re.sub("end_step=87", "end_step=30", re.sub("cells=960", "cells=96", text))
     return case([path], 20, {"clover.in": text}, keep=r"^ *(step:|Step)", drop="(?i)clock|per cell", files=["clover.out"])
 
 
 def comd(options):
-    path = build(options, "CoMD", ["cp src-mpi/Makefile.vanilla src-mpi/Makefile", "mkdir -p bin", "make -C src-mpi CC={mpicc}"],
-                 "bin/CoMD-mpi")
+    path = checkouts.comd(options)
     return case([path, "-i", "2", "-j", "2", "-k", "1", "-x", "16", "-y", "16", "-z", "8", "-N", "50"], 6,
                 keep=r"^ *\d+ +\d+\.\d+ |energy|Atom", drop="^$", words=r"^[^.]*$|^-?\d+\.\d{8,}$")
 
 
 def minimd(options):
-    path = build(options, "miniMD", ["make -C ref openmpi CC={mpicxx} LINK={mpicxx} AVX=no"], "ref/miniMD_openmpi")
+    path = checkouts.minimd(options)
     text = read(os.path.join(options.sources, "miniMD/ref/in.lj.miniMD"), "none")
     return case([path, "-i", "in.lj.miniMD", "-s", "8", "-n", "20", "-t", "1"], 3, {"in.lj.miniMD": text}, keep=r"^\d+ ",
                 words=r"^\d+$|e[+-]\d\d$")
@@ -341,14 +313,14 @@ SNAP_INPUT = """! For SNAP
 
 
 def snap(options):
-    path = build(options, "SNAP", ["make -C src FORTRAN={mpif90} OPENMP=no"], "src/gsnap")
+    path = checkouts.snap(options)
     # How long each part of the program took.
     parts = r"|^ *[A-Z][A-Za-z ]+ \d\.\d+E[+-]\d+$"
     return case([path, "given", "result"], 20, {"given": SNAP_INPUT}, drop=TIMES + parts, files=["result"])
 
 
 def hpcg(options):
-    path = build(options, "hpcg", ["mkdir -p built", "cd built && ../configure Linux_MPI && make CXX={mpicxx}"], "built/bin/xhpcg")
+    path = checkouts.hpcg(options)
     return case([path, "--nx=16", "--ny=16", "--nz=16", "--rt=0"], 20, drop=r"(?i)time|gflop|gb/s|bandwidth|rating|version|date|overhead",
                 files=["HPCG-Benchmark*.txt"])
 
@@ -379,7 +351,7 @@ def table():
     for name, program, data in (("pblas-d3", "dpb3tst", "PDBLAS3TST.dat"), ("pblas-z2", "zpb2tst", "PZBLAS2TST.dat")):
         rows[name] = (scalapack(program, data, "PBLAS/"), both, "scalapack-mpi-test")
     for kernel in ("cg", "mg", "lu", "ft", "is", "ep", "bt", "sp"):
-        rows["npb-" + kernel] = (npb(kernel), both, CHECKOUT + "NAS-Parallel-Benchmark")
+        rows["npb-" + kernel] = (npb(kernel), both, CHECKOUT + checkouts.NPB_CHECKOUT)
     for function, folder in ((cloverleaf, "CloverLeaf_MPI"), (comd, "CoMD"), (minimd, "miniMD"), (snap, "SNAP"), (hpcg, "hpcg")):
         rows[function.__name__] = (function, both, CHECKOUT + folder)
     return rows

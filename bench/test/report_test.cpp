@@ -52,16 +52,20 @@ std::string temporary_file(const std::string& text) {
 
 TEST(Report, TableHasEveryRowItsRatioAndTheMean) {
   const std::string text = table(make_measurement());
-  EXPECT_NE(text.find("WRF_x_vec        63168      72.0      24.0   3.00      18.0  0.75      24.0      12.0   "
-                      "2.00  yes"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("WRF_x_vec        63168      72.0      24.0   3.00      18.0  0.75      24.0      12.0   "
+                "2.00  yes"),
+      std::string::npos)
       << text;
-  EXPECT_NE(text.find("NAS_MG_x         32768      30.0      80.0   0.38      60.0  0.75      10.0      40.0   "
-                      "0.25"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("NAS_MG_x         32768      30.0      80.0   0.38      60.0  0.75      10.0      40.0   "
+                "0.25"),
+      std::string::npos)
       << text;
-  EXPECT_NE(text.find("geometric mean                               1.06            0.75                       0.71"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find(
+          "geometric mean                               1.06            0.75                       0.71"),
+      std::string::npos)
       << text;
   EXPECT_LT(text.find("geometric mean"), text.find("contiguous"));
 }
@@ -75,7 +79,8 @@ TEST(Report, ASmallRatioIsNotZero) {
 TEST(Report, WhatWasNotMeasuredIsADash) {
   json m = make_measurement();
   for (json& r : m["rows"])
-    for (const char* column : {"touched_plain_us", "touched_tasuki_us", "touched_ratio", "limit_us", "limit_ratio"})
+    for (const char* column :
+         {"touched_plain_us", "touched_tasuki_us", "touched_ratio", "limit_us", "limit_ratio"})
       r.erase(column);
   m.erase("geomean_touched");
   m.erase("geomean_limit");

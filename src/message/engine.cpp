@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include "message/shared/queues.h"
 #include "message/shared/ring.h"
@@ -56,10 +57,29 @@ void deliver_inline(Request* r, const Ring& ring, uint32_t at) {
 
 }  // namespace
 
+namespace {
+
+// Zeros, by a store for each 16 bytes: of a memset of some hundred bytes gcc makes `rep stos`, which takes 10
+// ns to begin, an eighth of a non-blocking message.
+template <size_t... I>
+void clear(char* memory, std::index_sequence<I...>) {
+  using Store [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = char;
+  ((*reinterpret_cast<Store*>(memory + I * sizeof(Store)) = Store{}), ...);
+}
+template <typename T>
+void clear(T* what) {
+  constexpr size_t kStores = sizeof(T) / 16, kRest = sizeof(T) % 16;
+  static_assert(std::is_trivially_destructible_v<T>);
+  char* memory = reinterpret_cast<char*>(what);
+  clear(memory, std::make_index_sequence<kStores>());
+  memset(memory + kStores * 16, 0, kRest);
+}
+
+}  // namespace
+
 void Request::reset() {
-  static_assert(std::is_trivially_destructible_v<Operation>);
-  new (static_cast<Operation*>(this)) Operation{};
-  memset(owners, 0, sizeof owners);
+  clear(static_cast<Operation*>(this));
+  clear(&owners);
   part[0] = part[1] = nullptr;
 }
 
@@ -300,11 +320,16 @@ bool Engine::push_parcel(const Request* r) {
   return true;
 }
 
+bool Engine::try_send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank,
+                             const char* data, uint32_t bytes) {
+  count_call();
+  return push_inline(endpoint(slot), context, tag, source_rank, data, bytes, Beyond::no);
+}
+
 void Engine::send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
                          uint32_t bytes) {
-  count_call();
+  if (__builtin_expect(try_send_inline(slot, context, tag, source_rank, data, bytes), 1)) return;
   Endpoint* e = endpoint(slot);
-  if (__builtin_expect(push_inline(e, context, tag, source_rank, data, bytes, Beyond::no), 1)) return;
   count(stats_.without_credit);
   Held held{};
   wait_for([&] {

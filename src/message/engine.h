@@ -104,6 +104,9 @@ class Engine {
   // Sends up to kInlineBytes dense bytes, without a request: at once, or when there is credit.
   void send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
                    uint32_t bytes);
+  // The same if it can be sent at once; false, with nothing done, if there is no credit.
+  bool try_send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
+                       uint32_t bytes);
 
   // Starts a receive: region, context, tag and peer are set. It may be done on return.
   void start_receive(Request* r);

@@ -300,8 +300,8 @@ message::Costs TunePair::costs(const std::function<void(const std::string&)>& pr
   const layout::Footprint close = Buffer(kLines).footprint(), apart = Buffer(kPages).footprint();
   c.line = crossing(lines) / static_cast<double>(close.lines);
   // Where lines far apart cost no more than others, pages cost nothing.
-  c.page = std::max(0.0, (crossing(pages) - c.line * static_cast<double>(apart.lines)) /
-                             static_cast<double>(apart.pages));
+  c.page = std::max(
+      0.0, (crossing(pages) - c.line * static_cast<double>(apart.lines)) / static_cast<double>(apart.pages));
   const double small = 1e3 * calm(small_us), large = 1e3 * calm(large_us);
   const double loop = c.run + 8 * c.byte, runs = static_cast<double>(kLarge.runs - kSmall.runs);
   c.staged_byte = (large - small - runs * loop) / (8 * runs);

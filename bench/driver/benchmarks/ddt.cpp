@@ -159,8 +159,7 @@ void Measurement::add_times(const Contest& contest, const std::string& prefix, j
   if (libraries > 1) {
     times["best_peer"] = best == 0 ? options_.mpi.name : jobs[best].name();
     for (size_t i = 0; i < libraries; i++)
-      times["peers_us"][i == 0 ? options_.mpi.name : jobs[i].name()] =
-          or_null(contest.contestant(i).medians);
+      times["peers_us"][i == 0 ? options_.mpi.name : jobs[i].name()] = or_null(contest.contestant(i).medians);
   }
   for (size_t i = libraries + 1; i < contest.size(); i++)
     times["helpers_us"][std::to_string(options_.helpers[i - libraries - 1])] =
@@ -178,7 +177,7 @@ void Measurement::add_times(const Contest& contest, const std::string& prefix, j
   for (const auto& [key, value] : times.items()) (*result)[prefix + key] = value;
 }
 
-// Where much is touched, more than a core's caches hold, two cores touch it faster than one: the difference may
+// Where much is touched, more than one core caches, two cores touch it faster than one: the difference may
 // then be nothing. The ratio is that of whole times, touching included, which are always well above nothing.
 void Measurement::add_limit(const Contestant& tasuki, json* result) const {
   if (crossing_us_.empty() || tasuki.medians.empty() || tasuki.touching.empty()) return;

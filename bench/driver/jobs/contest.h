@@ -16,10 +16,10 @@ namespace tasuki::bench {
 
 struct Contestant {
   Job* job;
-  double repetition_us = 0;       // by the last command's median
-  double wall_us = 0;             // a repetition of the last command on average, with all interruptions
-  std::vector<double> medians{};  // the answers' "median", one per round
-  std::vector<double> slowest{};  // of the answers that have it, "slowest": the median of the slowest rank
+  double repetition_us = 0;        // by the last command's median
+  double wall_us = 0;              // a repetition of the last command on average, with all interruptions
+  std::vector<double> medians{};   // the answers' "median", one per round
+  std::vector<double> slowest{};   // of the answers that have it, "slowest": the median of the slowest rank
   std::vector<double> touching{};  // of the answers that have it, "touching": what is not in the times
   double repetitions = 0;
 

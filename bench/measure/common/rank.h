@@ -12,7 +12,7 @@ extern FILE* g_answer;  // one line a command: "ok", "wrong" or "error", then ta
 int serve(int argc, char** argv, int most_ranks, int (*obey)(char* line), void (*end)(void));
 void answer(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-double now(void);  // seconds
+double now(void);                                   // seconds
 int compare_doubles(const void* a, const void* b);  // for qsort
 double quantile(const double* sorted, int n, double q);
 // The fields "median", "low", "high", "minimum" of `n` samples in microseconds, which it sorts.

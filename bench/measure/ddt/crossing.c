@@ -18,8 +18,7 @@ void write_sent_lines(const struct instance* in, char* arena) {
   }
 }
 void read_received_lines(const struct instance* in, const char* arena) {
-  for (size_t i = 0; i < in->to_line_count; i++)
-    (void)*(const volatile uint32_t*)(arena + in->to_lines[i]);
+  for (size_t i = 0; i < in->to_line_count; i++) (void)*(const volatile uint32_t*)(arena + in->to_lines[i]);
 }
 
 enum what { kInPlace, kPacked, kAlone, kQuit };

@@ -212,7 +212,7 @@ static void measure_limits(double seconds, int core) {
     char text[300], limit[100] = "";
     const int right = check_arena(&g_row, g_other_arena, 1, g_fill, 0, text, sizeof text);
     struct crossing c;
-    if (measure_crossing(&g_row, (char*[2]){g_row.arena, g_other_arena}, core, seconds / 3, &c) == 0)
+    if (measure_crossing(&g_row, (char* [2]){g_row.arena, g_other_arena}, core, seconds / 3, &c) == 0)
       snprintf(limit, sizeof limit, "\tcrossing=%.9g\ttouching=%.9g",
                c.in_place < c.packed ? c.in_place : c.packed, c.alone);
     if (right)

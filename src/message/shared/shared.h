@@ -114,7 +114,7 @@ struct RingHead {
   int32_t tag;
   int32_t source_rank;
   uint32_t bytes;
-  uint32_t seen;  // how far the sender has read the ring of the other direction: what is free there
+  uint32_t seen;          // how far the sender has read the ring of the other direction: what is free there
   char data[kHeadBytes];  // or a Cell*
 };
 
@@ -145,8 +145,8 @@ struct Ring {
   uint32_t seen_head;
   std::atomic<uint32_t> announced;  // the receiver knows that this ring is in use
   uint32_t parcel_used;             // a message is in the parcel, as far as `seen_head` tells; its head was
-  uint32_t parcel_at;               //   at this position: the parcel is free when the ring's head is beyond it
-  uint32_t parcels;                 // that were sent: `kept` is looked at now and then
+  uint32_t parcel_at;  //   at this position: the parcel is free when the ring's head is beyond it
+  uint32_t parcels;    // that were sent: `kept` is looked at now and then
   // Bytes of the sender's cells that hold messages to this receiver: what its credit is counted against
   // (engine.h).
   uint64_t outstanding;

@@ -143,13 +143,18 @@ TEST(Job, AFullBoardIsNoError) {
 }
 
 TEST(Helpers, ThreadsForCoresThatNoRankNeeds) {
-  EXPECT_EQ(spare_cores(2, 2, 2), 0u);
-  EXPECT_EQ(spare_cores(4, 2, 2), 0u);
-  EXPECT_EQ(spare_cores(1, 2, 2), 1u);
-  EXPECT_EQ(spare_cores(2, 16, 16), 7u);
-  EXPECT_EQ(spare_cores(2, 16, 4), 3u);  // bound to four cores
-  EXPECT_EQ(spare_cores(2, 16, 1), 0u);  // bound to one
-  EXPECT_EQ(spare_cores(3, 8, 8), 1u);
+  EXPECT_EQ(spare_cores(2, 2, 2, 1), 0u);
+  EXPECT_EQ(spare_cores(4, 2, 2, 1), 0u);
+  EXPECT_EQ(spare_cores(1, 2, 2, 1), 1u);
+  EXPECT_EQ(spare_cores(2, 16, 16, 1), 7u);
+  EXPECT_EQ(spare_cores(2, 16, 4, 1), 3u);  // bound to four cores
+  EXPECT_EQ(spare_cores(2, 16, 1, 1), 0u);  // bound to one
+  EXPECT_EQ(spare_cores(3, 8, 8, 1), 1u);
+  // Programs with threads of their own.
+  EXPECT_EQ(spare_cores(1, 2, 2, 2), 0u);
+  EXPECT_EQ(spare_cores(2, 16, 16, 4), 4u);
+  EXPECT_EQ(spare_cores(2, 16, 8, 8), 0u);
+  EXPECT_EQ(spare_cores(2, 16, 16, 64), 0u);
 }
 
 }  // namespace

@@ -86,7 +86,8 @@ TEST(Parcel, TypedOnBothSidesAndToOneself) {
   Request* r = irecv(w[0], region(to), 0, 5);
   finish(w[0], s);
   finish(w[0], r);
-  for (size_t i = 0; i < to.size(); i++) ASSERT_EQ(to[i], i % 104 < 40 && i < 99 * 104 + 40 ? from[i] : 0) << i;
+  for (size_t i = 0; i < to.size(); i++)
+    ASSERT_EQ(to[i], i % 104 < 40 && i < 99 * 104 + 40 ? from[i] : 0) << i;
   layout::release(rows);
 }
 

@@ -17,9 +17,9 @@ constexpr size_t kStack = 128 << 10;
 
 }  // namespace
 
-uint32_t spare_cores(uint32_t ranks, uint32_t cores, uint32_t cores_of_this_rank) {
-  if (ranks == 0 || ranks >= cores || cores_of_this_rank <= 1) return 0;
-  return std::min((cores - ranks) / ranks, cores_of_this_rank - 1);
+uint32_t spare_cores(uint32_t ranks, uint32_t cores, uint32_t cores_of_this_rank, uint32_t threads_each) {
+  if (ranks == 0 || cores / ranks <= threads_each || cores_of_this_rank <= threads_each) return 0;
+  return std::min(cores / ranks, cores_of_this_rank) - threads_each;
 }
 
 void HelperThreads::start(JobBoard* board, uint32_t count) {

@@ -12,9 +12,10 @@
 
 namespace tasuki::message {
 
-// How many threads a rank gets when the user does not say: none when every core has a rank, else its part of
-// the cores that are left, as far as its own affinity gives it more than one.
-uint32_t spare_cores(uint32_t ranks, uint32_t cores, uint32_t cores_of_this_rank);
+// How many threads a rank gets when the user does not say: none when every core has a thread of some rank
+// (each has `threads_each`), else its part of the cores that are left, as far as its own affinity gives it
+// more.
+uint32_t spare_cores(uint32_t ranks, uint32_t cores, uint32_t cores_of_this_rank, uint32_t threads_each);
 
 class HelperThreads {
  public:

@@ -8,6 +8,9 @@
 // handled here.
 #include "shim/calls/task_state.h"
 
+#include <dlfcn.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -173,10 +176,21 @@ Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
   return o;
 }
 
+// That compute at the same time: what the OpenMP library of the program says, or its variable, which other
+// libraries with threads follow, too.
+uint32_t threads_of_program() {
+  int (*of_openmp)() = nullptr;
+  *reinterpret_cast<void**>(&of_openmp) = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+  const char* text = getenv("OMP_NUM_THREADS");  // a list has the outermost level first
+  const long n = of_openmp != nullptr ? of_openmp() : text != nullptr ? strtol(text, nullptr, 10) : 1;
+  return static_cast<uint32_t>(std::clamp(n, 1L, 1L << 20));
+}
+
 uint32_t helper_count(const task::TaskSlot* slot) {
   const int64_t wanted = setting_count_or_auto("TASUKI_THREADS");
   if (wanted >= 0) return static_cast<uint32_t>(wanted);
-  return spare_cores(slot->space->job_task_count, slot->space->core_count, slot->core_count);
+  return spare_cores(slot->space->job_task_count, slot->space->core_count, slot->core_count,
+                     threads_of_program());
 }
 
 void activate(const task::TaskSlot* slot) {
@@ -212,6 +226,10 @@ void activate(const task::TaskSlot* slot) {
   p.requests.open(p.world_rank, p.threads);
   p.attached.set_threads(p.threads);
   p.engine.set_options(engine_options(slot, p.threads));
+  if (!p.requests.open_sent()) {
+    fprintf(stderr, "tasuki: rank %d: no memory for a request\n", p.world_rank);
+    abort();  // the other ranks count on this one
+  }
   int* upper_bound = nullptr;
   int found = 0;
   pmpi().Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &upper_bound, &found);

@@ -69,6 +69,15 @@ void Requests::open(int world_rank, bool threads) {
   threads_ = threads;
 }
 
+bool Requests::open_sent() {
+  sent_ = take();
+  if (sent_ == nullptr) return false;
+  sent_->kind = RequestKind::send;
+  sent_->state.store(RequestState::done, std::memory_order_relaxed);
+  handle_for(sent_);
+  return true;
+}
+
 Request* Requests::take() {
   if (!detached_.empty()) reap_detached();
   return engine_.take_request();
@@ -294,6 +303,7 @@ int Requests::peek(Request* r, MPI_Status* status) {
 }
 
 void Requests::discard(Request* r) {
+  if (r == sent_) return;
   for (Request* part : r->part)
     if (part != nullptr) discard(part);
   if (mine(r).user_type != 0) {
@@ -384,7 +394,7 @@ bool is_idle(const Request* r) {
 }  // namespace
 
 void Requests::free(Request* r) {
-  if (is_idle(r))
+  if (is_idle(r) || r == sent_)
     discard(r);
   else
     detach(r);

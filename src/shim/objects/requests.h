@@ -94,6 +94,8 @@ class Requests {
   Requests(Engine& engine, TypeTable& types, AttachedBuffers& attached)
       : engine_(engine), types_(types), attached_(attached) {}
   void open(int world_rank, bool threads);
+  // After open(), when there is an engine to take a request from; false: no memory.
+  bool open_sent();
   void set_carrier(Carrier* carrier) {
     carrier_ = carrier;
     twins_.set_carrier(carrier);
@@ -158,6 +160,9 @@ class Requests {
   // The valid MPI_Request that stands for a request: a complete generalized request of the library, made once
   // and used again.
   MPI_Request handle_for(Request* r);
+  // That of a send which was done when it started, one for all of them: as in the libraries, whose handles of
+  // such sends are not told apart either. Making a request for each was half the time of MPI_Isend.
+  MPI_Request handle_of_sent() { return handle_for(sent_); }
   // nullptr: the library's.
   Request* find(MPI_Request handle) { return by_handle_.find(key_of(handle)); }
 
@@ -173,6 +178,7 @@ class Requests {
   int launch_twin(Request* r, void* buf, MPI_Count count, MPI_Datatype type, int tag);
 
   Engine& engine_;
+  Request* sent_ = nullptr;  // handle_of_sent()
   Twins twins_{engine_};
   Channels channels_{engine_};
   TypeTable& types_;
