@@ -75,7 +75,7 @@ def cloverleaf(options):
 
 def comd(options):
     size = ["-x", "20", "-y", "20", "-z", "20", "-N", "100", "-i", str(options.ranks), "-j", "1", "-k", "1"]
-    return Program([checkouts.comd(options)] + size, {"us/atom": (r"Average all atom rate:\s+([\d.]+)", "time")},
+    return Program([checkouts.comd(options)] + size, {"us/atom": (r"Average all atom update rate:\s+([\d.]+)", "time")},
                    r"(?:Initial|Final) energy.*")
 
 

@@ -473,7 +473,7 @@ bool Engine::start_send(Request* r, SendMode mode) {
       return true;
     }
     held = true;
-  } else if (may_buffer && n <= kParcelBytes && r->charged == 0 && push_parcel(r)) {
+  } else if (may_buffer && n <= kParcelBytes && r->charged == 0 && !is_better_straight(r) && push_parcel(r)) {
     r->state.store(RequestState::done, std::memory_order_relaxed);
     return true;
   }
@@ -509,6 +509,14 @@ bool Engine::buffer_at_once(const Request* r) const {
   if (r->queue->waiting.load(std::memory_order_relaxed) == 0) return true;
   return layout::run_count(r->region.layout) > 1 &&
          pack_at_source(options_.transfer.costs, layout::footprint(r->region));
+}
+
+// A dense message of some size to a receiver that waits in a call of MPI: a second copy costs more than the way
+// to the receiver and back. 8000 B 0.8 us straight, 1.2 through the parcel; 4 KiB 0.65 and 0.58.
+bool Engine::is_better_straight(const Request* r) const {
+  constexpr uint64_t kDense = 4096;
+  return layout::bytes(r->region) > kDense && !options_.wait.oversubscribed &&
+         layout::run_count(r->region.layout) == 1 && r->queue->waiting.load(std::memory_order_relaxed) != 0;
 }
 
 // A send whose receive is reserved does not depend on the receive's owner, who may be in a call of the MPI

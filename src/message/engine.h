@@ -259,6 +259,7 @@ class Engine {
   bool push_inline(Endpoint* destination, uint32_t context, int32_t tag, int32_t source_rank,
                    const char* data, uint32_t bytes, Beyond beyond);
   bool push_parcel(const Request* r);
+  bool is_better_straight(const Request* r) const;
   void write_head(Ring& ring, uint32_t at, const Endpoint* destination, uint32_t context, int32_t tag,
                   int32_t source_rank, uint32_t bytes) const;
   void note_seen(Endpoint* e, int32_t sender, const RingHead& head);

@@ -122,7 +122,7 @@ def buffers():
             m = json.loads(pathlib.Path(folder, "a.json").read_text())
             row = m["contiguous"][0]
             check(row[there] > 0 and not_there not in row and m["settings"]["buffers"] == which, "another column", text, row)
-    text = ddt(*ONE, "--buffers", "some", code=105)
+    text = ddt(*ONE, "--buffers", "some", code=2)
     check("touched" in text and "untouched" in text, "what is accepted is not named", text)
 
 
