@@ -473,7 +473,8 @@ bool Engine::start_send(Request* r, SendMode mode) {
       return true;
     }
     held = true;
-  } else if (may_buffer && n <= kParcelBytes && r->charged == 0 && !is_better_straight(r) && push_parcel(r)) {
+  } else if (may_buffer && n <= kParcelBytes && r->charged == 0 && (always || !is_better_straight(r)) &&
+             push_parcel(r)) {
     r->state.store(RequestState::done, std::memory_order_relaxed);
     return true;
   }
@@ -515,8 +516,9 @@ bool Engine::buffer_at_once(const Request* r) const {
 // way to the receiver and back. 8000 B: 0.4 us straight, 1.2 through the parcel; 4 KiB, touched: 0.65, 0.58.
 bool Engine::is_better_straight(const Request* r) const {
   constexpr uint64_t kDense = 4096;
+  char* start = nullptr;
   return layout::bytes(r->region) > kDense && !options_.wait.oversubscribed &&
-         layout::run_count(r->region.layout) == 1 && r->queue->waiting.load(std::memory_order_relaxed) != 0;
+         r->queue->waiting.load(std::memory_order_relaxed) != 0 && layout::is_dense(r->region, &start);
 }
 
 // A send whose receive is reserved does not depend on the receive's owner, who may be in a call of the MPI

@@ -159,16 +159,20 @@ Resolved<Rest> send_small_first(const Side& out, const Side& in, MPI_Comm comm) 
   if (c == nullptr || out.peer < 0 || (in.peer < 0 && (in.peer != MPI_ANY_SOURCE || c->mixed)) ||
       is_elsewhere(c, out.peer) || is_elsewhere(c, in.peer))
     return Unresolved::pass();
-  const Resolved<Target> to = g_process.targets.to(out.buf, out.count, out.type, out.peer, out.tag, comm);
-  const Resolved<Target> from = g_process.targets.from(in.buf, in.count, in.type, in.peer, in.tag, comm);
-  return to.and_then(from, [&](const Target& t, const Target& f) -> Resolved<Rest> {
-    if (!goes_inline(t, out.count)) return Unresolved::pass();
-    Request* r = g_process.requests.make_receive(f, in.buf, in.count, in.tag);
+  const auto exchange = [&](const Target& t, const Target& f) -> Resolved<Rest> {
+    Request* r = g_process.requests.make_receive(f, in.buf, in.count, in.tag, Hold::no);
     if (r == nullptr) return Unresolved::failed(no_memory(f));
     if (try_inline(t, out.buf, out.count, out.tag)) return Rest{r, f.type};
     g_process.requests.discard(r);
     return Unresolved::pass();
-  });
+  };
+  const auto look_at_receive = [&](const Target& t) -> Resolved<Rest> {
+    if (!goes_inline(t, out.count)) return Unresolved::pass();
+    return g_process.targets.from(in.buf, in.count, in.type, in.peer, in.tag, comm)
+        .and_then([&](const Target& f) { return exchange(t, f); });
+  };
+  return g_process.targets.to(out.buf, out.count, out.type, out.peer, out.tag, comm)
+      .and_then(look_at_receive);
 }
 
 int finish_exchange(const Exchange& x, MPI_Status* status) {
@@ -437,7 +441,8 @@ int start(MPI_Request* request, Pass pass) {
   if (r == nullptr) return pass();
   if (r->kind == RequestKind::carried)
     return mine(r).persistent != 0 ? g_process.remote.start(r) : raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
-  if (!is_inactive(r)) return raise(mine(r).comm->comm, MPI_ERR_REQUEST);
+  if (!is_inactive(r))
+    return raise(mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_NULL, MPI_ERR_REQUEST);
   return g_process.requests.launch_persistent(r);
 }
 

@@ -176,21 +176,21 @@ Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
   return o;
 }
 
-// That compute at the same time: what the OpenMP library of the program says, or its variable, which other
-// libraries with threads follow, too.
-uint32_t threads_of_program() {
-  int (*of_openmp)() = nullptr;
-  *reinterpret_cast<void**>(&of_openmp) = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+// That compute at the same time: what the variable of OpenMP says, which other libraries with threads follow,
+// too; without it an OpenMP program takes all cores that it may use. The OpenMP library is not asked: LLVM's
+// would read its settings and bind the thread now, before the program has said what it wants.
+uint32_t threads_of_program(uint32_t cores) {
   const char* text = getenv("OMP_NUM_THREADS");  // a list has the outermost level first
-  const long n = of_openmp != nullptr ? of_openmp() : text != nullptr ? strtol(text, nullptr, 10) : 1;
-  return static_cast<uint32_t>(std::clamp(n, 1L, 1L << 20));
+  if (text != nullptr && *text != '\0')
+    return static_cast<uint32_t>(std::clamp(strtol(text, nullptr, 10), 1L, 1L << 20));
+  return dlsym(RTLD_DEFAULT, "omp_get_max_threads") != nullptr ? cores : 1;
 }
 
 uint32_t helper_count(const task::TaskSlot* slot) {
   const int64_t wanted = setting_count_or_auto("TASUKI_THREADS");
   if (wanted >= 0) return static_cast<uint32_t>(wanted);
   return spare_cores(slot->space->job_task_count, slot->space->core_count, slot->core_count,
-                     threads_of_program());
+                     threads_of_program(slot->core_count));
 }
 
 void activate(const task::TaskSlot* slot) {
