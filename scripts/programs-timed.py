@@ -5,8 +5,8 @@
                               [--sources DIRECTORY] [--keep DIRECTORY] [--json FILE]
     scripts/programs-timed.py --list
 
-A table in Markdown, one row for each figure: the medians of the rounds, how much faster the program is under Tasuki (of a time, the time
-saved; of a rate, the rate won), the lowest and highest gain of a round, and which share of the plain program's time its MPI library has,
+A table in Markdown, one row for each figure: the medians of the rounds, the gain (plain / Tasuki of a time, Tasuki / plain of a rate, less
+one; the median of the rounds' gains, and the lowest and highest one), and which share of the plain program's time its MPI library has,
 waiting included (one more plain run, interrupted every 2 ms: test/programs/mpi_share.c). A round in which the program's results differ, or
 in which Tasuki moved no message, is an error.
 
@@ -91,13 +91,11 @@ def hpcg(options):
                    {"GFLOP/s": (r"HPCG result is VALID with a GFLOP/s rating of=([\d.]+)", "rate")}, r"result is \w+", None, "HPCG-Benchmark*.txt")
 
 
+OPENMPI, BOTH = ("openmpi",), ("openmpi", "mpich")
 PROGRAMS = {
-    "lammps": (lammps, ("openmpi",)), "hpcc": (hpcc, ("openmpi",)),
-    "npb-mg": (npb("mg", "A"), ("openmpi", "mpich")), "npb-cg": (npb("cg", "A"), ("openmpi", "mpich")),
-    "npb-ft": (npb("ft", "W"), ("openmpi", "mpich")), "npb-lu": (npb("lu", "W"), ("openmpi", "mpich")),
-    "npb-is": (npb("is", "A"), ("openmpi", "mpich")),
-    "cloverleaf": (cloverleaf, ("openmpi", "mpich")), "comd": (comd, ("openmpi", "mpich")), "minimd": (minimd, ("openmpi", "mpich")),
-    "hpcg": (hpcg, ("openmpi", "mpich")),
+    "lammps": (lammps, OPENMPI), "hpcc": (hpcc, OPENMPI), "npb-mg": (npb("mg", "A"), BOTH), "npb-cg": (npb("cg", "A"), BOTH),
+    "npb-ft": (npb("ft", "W"), BOTH), "npb-lu": (npb("lu", "W"), BOTH), "npb-is": (npb("is", "A"), BOTH),
+    "cloverleaf": (cloverleaf, BOTH), "comd": (comd, BOTH), "minimd": (minimd, BOTH), "hpcg": (hpcg, BOTH),
 }
 
 
@@ -107,14 +105,14 @@ class Failed(Exception):
     pass
 
 
-def run(program, options, tasuki, more=None):
+def run(program, options, tasuki):
     """One run in a fresh folder; what it printed, and wrote to its file."""
     folder = tempfile.mkdtemp(dir=options.scratch)
     for name, text in program.files.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1", TASUKI_STATS="1",
-               TASUKI_REQUIRE="on", **(more or {}))
+               TASUKI_REQUIRE="on")
     oversubscribe = ["--oversubscribe"] if options.mpi == "openmpi" and options.ranks > len(os.sched_getaffinity(0)) else []
     command = [f"mpirun.{options.mpi}", *oversubscribe, "-n", str(options.ranks), *([options.tasuki, "run"] if tasuki else []), *program.command]
     done = subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -202,19 +200,25 @@ def parse():
     options = parser.parse_args()
     if options.rounds < 1 or options.ranks < 1:
         parser.error("--rounds and --ranks are at least 1")
+    # The programs run in folders of their own.
+    for path in ("tasuki", "sources", "keep"):
+        if getattr(options, path):
+            setattr(options, path, os.path.abspath(getattr(options, path)))
+    if options.keep:
+        os.makedirs(options.keep, exist_ok=True)
     return options
 
 
 def main():
     given = parse()
     if given.list:
-        for name, (make, mpis) in PROGRAMS.items():
+        for name, (_, mpis) in PROGRAMS.items():
             print(f"{name:12} {' '.join(mpis)}")
         return 0
     scratch = tempfile.mkdtemp(prefix="tasuki-timed-")
     rows, bad = [], 0
     try:
-        for mpi in ("openmpi", "mpich") if given.mpi == "both" else (given.mpi,):
+        for mpi in BOTH if given.mpi == "both" else (given.mpi,):
             options = types.SimpleNamespace(**{**vars(given), "mpi": mpi, "scratch": scratch, "keep": given.keep or scratch})
             for name in given.programs:
                 if mpi not in PROGRAMS[name][1]:

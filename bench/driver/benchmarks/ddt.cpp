@@ -109,7 +109,9 @@ Status Measurement::messages(double budget, bool touch, Contest* contest) {
     snprintf(text, sizeof text, "time %u %d %ld %ld %d", ++seed_, touch ? 1 : 0, r.warm, r.n, r.blocks);
     return std::string(text);
   };
-  const std::string limits = "limits " + std::to_string(limits_us) + " " + std::to_string(other_core());
+  // Untouched messages have no crossing.
+  const std::string core = std::to_string(touch ? other_core() : -1);
+  const std::string limits = "limits " + std::to_string(limits_us) + " " + core;
   const auto measure_limits = [&] {
     Answer answer;
     if (Status s = contest->ask(&jobs[0], limits, &answer); !s.ok()) return s;

@@ -11,17 +11,24 @@
 
 enum { kLine = 64, kMostBlocks = 100, kPolls = 20000 };
 
+static void read_lines(const char* arena, const size_t* lines, size_t count) {
+  for (size_t i = 0; i < count; i++) (void)*(const volatile uint32_t*)(arena + lines[i]);
+}
+
 void write_sent_lines(const struct instance* in, char* arena) {
   for (size_t i = 0; i < in->from_line_count; i++) {
     volatile uint32_t* word = (volatile uint32_t*)(arena + in->from_lines[i]);
     *word = *word;
   }
 }
+void read_sent_lines(const struct instance* in, const char* arena) {
+  read_lines(arena, in->from_lines, in->from_line_count);
+}
 void read_received_lines(const struct instance* in, const char* arena) {
-  for (size_t i = 0; i < in->to_line_count; i++) (void)*(const volatile uint32_t*)(arena + in->to_lines[i]);
+  read_lines(arena, in->to_lines, in->to_line_count);
 }
 
-enum what { kInPlace, kPacked, kAlone, kQuit };
+enum what { kInPlace, kPacked, kQuit };
 
 struct side {
   char* arena;
@@ -40,17 +47,21 @@ struct meeting {
   _Alignas(kLine) atomic_long there[2];
 };
 
+static void relax(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 static void wait_for(const atomic_long* flag, long value) {
   for (long polls = 0; atomic_load_explicit(flag, memory_order_acquire) < value; polls++) {
     if (polls < kPolls)
-      __builtin_ia32_pause();
+      relax();
     else
       sched_yield();  // the other thread does not run
   }
-}
-
-static void read_lines(const char* dense, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += kLine) (void)*(const volatile uint32_t*)(dense + i);
 }
 
 static void write_one(struct meeting* m, int me) {
@@ -58,24 +69,17 @@ static void write_one(struct meeting* m, int me) {
   if (m->what == kPacked) pack_by_hand(m->in, m->sides[me].dense, m->sides[me].arena);
 }
 static void read_one(struct meeting* m, int whose) {
-  const struct instance* in = m->in;
-  if (m->what == kPacked) {
-    read_lines(m->sides[whose].dense, in->elements * in->pattern->element);
+  if (m->what == kInPlace) {
+    read_sent_lines(m->in, m->sides[whose].arena);
   } else {
-    for (size_t i = 0; i < in->from_line_count; i++)
-      (void)*(const volatile uint32_t*)(m->sides[whose].arena + in->from_lines[i]);
+    const size_t bytes = m->in->elements * m->in->pattern->element;
+    for (size_t i = 0; i < bytes; i += kLine) (void)*(const volatile uint32_t*)(m->sides[whose].dense + i);
   }
 }
 
 // `sent`: messages of this direction until now.
 static void block(struct meeting* m, int me, long sent) {
   for (long i = 1; i <= m->trips; i++) {
-    if (m->what == kAlone) {
-      if (me != 0) return;
-      write_one(m, me);
-      read_one(m, me);
-      continue;
-    }
     if (me != 0) {
       wait_for(&m->there[0], sent + i);
       read_one(m, 0);
@@ -96,7 +100,7 @@ static void* other_thread(void* argument) {
     wait_for(&m->begun, turn);
     if (m->what == kQuit) return NULL;
     block(m, 1, sent);
-    if (m->what != kAlone) sent += m->trips;
+    sent += m->trips;
     atomic_store_explicit(&m->ended, turn, memory_order_release);
   }
 }
@@ -111,13 +115,13 @@ static double median_of(struct meeting* m, enum what what, double seconds, long*
     const double start = now();
     atomic_store_explicit(&m->begun, ++*turn, memory_order_release);
     block(m, 0, *sent);
-    if (what != kAlone) *sent += m->trips;
+    *sent += m->trips;
     const double once = (now() - start) / (double)m->trips;
     wait_for(&m->ended, *turn);
     if (warm)
       m->trips = once < 1e-4 ? (long)(1e-4 / (once + 1e-9)) + 1 : 1;
     else
-      samples[blocks++] = once * (what == kAlone ? 1e6 : 0.5e6);
+      samples[blocks++] = once * 0.5e6;
   }
   qsort(samples, (size_t)blocks, sizeof samples[0], compare_doubles);
   return quantile(samples, blocks, 0.5);
@@ -163,9 +167,8 @@ int measure_crossing(const struct instance* in, char* arenas[2], int core, doubl
   ready = ready && start_on(core, &other, &m) == 0;
   if (ready) {
     long turn = 0, sent = 0;
-    result->alone = median_of(&m, kAlone, seconds / 5, &turn, &sent);
-    result->in_place = median_of(&m, kInPlace, seconds * 2 / 5, &turn, &sent);
-    result->packed = median_of(&m, kPacked, seconds * 2 / 5, &turn, &sent);
+    result->in_place = median_of(&m, kInPlace, seconds / 2, &turn, &sent);
+    result->packed = median_of(&m, kPacked, seconds / 2, &turn, &sent);
     m.what = kQuit;
     atomic_store_explicit(&m.begun, turn + 1, memory_order_release);
     pthread_join(other, NULL);

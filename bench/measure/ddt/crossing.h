@@ -8,10 +8,11 @@
 // written the lines that it sends and reads the lines that it received. Values stay as they are.
 void write_sent_lines(const struct instance* in, char* arena);
 void read_received_lines(const struct instance* in, const char* arena);
+// The lines that are sent, where they are: what a receiver would do without a message.
+void read_sent_lines(const struct instance* in, const char* arena);
 
 // Half round trips in microseconds, medians, with the writing and reading.
 struct crossing {
-  double alone;     // by one thread: what the writing and reading take where the lines are at home
   double in_place;  // one thread writes the lines of the message, the other one reads them where they are
   double packed;    // the one writes them and packs them by hand, the other one reads the packed bytes
 };

@@ -4,13 +4,13 @@
 //   list                                     the rows
 //   open <index>                             make a row ready
 //   verify <seed>                            one round trip of fresh data, every byte of the arenas checked
-//   time <seed> <touch> <warm> <n> <blocks>  fresh data, `warm` round trips, then `blocks` timed blocks of n round
-//                                            trips; what is checked then: all that was received, and around it.
-//                                            With <touch> 1 each rank writes what it sends and reads what it
+//   time <seed> <touch> <warm> <n> <blocks>  fresh data, `warm` round trips, then `blocks` timed blocks of n
+//                                            round trips; what is checked then: all that was received, and
+//                                            around it. With <touch> 1 each rank writes what it sends and reads what it
 //                                            received; what that takes by itself is not in the times
-//   limits <us> <core>                       rank 0 alone: memcpy and the hand-written loops, and what the machine
-//                                            takes to bring the message from one core to `core` (crossing.h; not
-//                                            if there is no such core), for about that long
+//   limits <us> <core>                       rank 0 alone: memcpy and the hand-written loops, and what the
+//                                            machine takes to bring the message from one core to `core`
+//                                            (crossing.h; not if there is no such core), for about that long
 //   pack <unpack> <warm> <n> <blocks>        rank 0 alone: MPI_Pack or, if <unpack> is 1, MPI_Unpack; every
 //                                            byte of the result checked
 //   hand <unpack> <us>                       rank 0 alone: memcpy and packing by hand, for about that long
@@ -31,8 +31,9 @@
 #include "packs.h"
 #include "verify.h"
 
-enum { kTag = 7, kMaxBlocks = 100000, kBlocksAlone = 7 };
+enum { kTag = 7, kMaxBlocks = 100000 };
 
+static const double kSecondsAlone = 1e-3;
 static const double kShortest = 1e-3;  // us, where noise leaves less than nothing of a message
 
 static struct instance g_row;
@@ -70,21 +71,15 @@ static void round_trips(long n, int touch) {
   }
 }
 
-// Microseconds that a rank's own touching takes for each message.
-static double touching_alone(long n, int blocks) {
-  double* samples = checked_malloc((size_t)blocks * sizeof *samples);
-  for (int b = -1; b < blocks; b++) {
-    const double start = now();
-    for (long i = 0; i < n; i++) {
-      write_sent();
-      read_received();
-    }
-    if (b >= 0) samples[b] = (now() - start) / (double)n * 1e6;
-  }
-  qsort(samples, (size_t)blocks, sizeof *samples, compare_doubles);
-  const double us = quantile(samples, blocks, 0.5);
-  free(samples);
-  return us;
+// For time_copy(): touching by one rank, where the lines are at home.
+static void touch_alone(char* to, const char* from) {
+  (void)to, (void)from;
+  write_sent();
+  read_received();
+}
+static void touch_in_place(char* to, const char* from) {
+  write_sent_lines(&g_row, to);
+  read_sent_lines(&g_row, from);
 }
 
 // ---- commands
@@ -172,7 +167,7 @@ static void time_row(uint32_t seed, int touch, long warm, long n, int blocks) {
     samples[b] = (now() - start) / (2.0 * (double)n) * 1e6;
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  const double alone = touch ? touching_alone(n, kBlocksAlone) : 0;
+  const double alone = touch ? time_copy(touch_alone, NULL, NULL, kSecondsAlone) : 0;
   if (touch)
     for (int b = 0; b < blocks; b++)
       samples[b] = samples[b] > alone + kShortest ? samples[b] - alone : kShortest;
@@ -214,7 +209,8 @@ static void measure_limits(double seconds, int core) {
     struct crossing c;
     if (measure_crossing(&g_row, (char* [2]){g_row.arena, g_other_arena}, core, seconds / 3, &c) == 0)
       snprintf(limit, sizeof limit, "\tcrossing=%.9g\ttouching=%.9g",
-               c.in_place < c.packed ? c.in_place : c.packed, c.alone);
+               c.in_place < c.packed ? c.in_place : c.packed,
+               time_copy(touch_in_place, g_row.arena, g_row.arena, kSecondsAlone));
     if (right)
       answer("ok\tmemcpy=%.9g\tdirect=%.9g%s", memcpy_us, direct_us, limit);
     else

@@ -22,16 +22,31 @@ int complete_now(Request* r, MPI_Comm comm, MPI_Status* status) {
   return rc == MPI_SUCCESS ? rc : raise(blame, rc);
 }
 
-bool goes_inline(const Target& t, MPI_Count count) {
-  return t.type->dense && static_cast<uint64_t>(count) * t.type->size <= kInlineBytes &&
+// A receive that nobody has started, by a blocking call.
+int receive_now(Request* r, TypeInfo* type, MPI_Comm comm, MPI_Status* status) {
+  g_process.engine.receive(r);
+  g_process.requests.check_end(r, type);
+  return complete_now(r, comm, status);
+}
+
+bool goes_inline(const Target& t, MPI_Count count, SendMode mode) {
+  return (mode == SendMode::standard || mode == SendMode::ready) && t.type->dense &&
+         static_cast<uint64_t>(count) * t.type->size <= kInlineBytes &&
          g_process.engine.options().eager_bytes >= kInlineBytes;
+}
+
+// Of a message that goes inline.
+const char* inline_data(const Target& t, const void* buf) {
+  return static_cast<const char*>(buf) + t.type->offset;
+}
+uint32_t inline_bytes(const Target& t, MPI_Count count) {
+  return static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size);
 }
 
 // False, with nothing done: there is no credit.
 bool try_inline(const Target& t, const void* buf, MPI_Count count, int tag) {
-  return g_process.engine.try_send_inline(t.slot, t.comm->context, tag, t.comm->rank,
-                                          static_cast<const char*>(buf) + t.type->offset,
-                                          static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size));
+  return g_process.engine.try_send_inline(t.slot, t.comm->context, tag, t.comm->rank, inline_data(t, buf),
+                                          inline_bytes(t, count));
 }
 
 // The receive and the send of one combined call; either may be nullptr (MPI_PROC_NULL).
@@ -167,7 +182,7 @@ Resolved<Rest> send_small_first(const Side& out, const Side& in, MPI_Comm comm) 
     return Unresolved::pass();
   };
   const auto look_at_receive = [&](const Target& t) -> Resolved<Rest> {
-    if (!goes_inline(t, out.count)) return Unresolved::pass();
+    if (!goes_inline(t, out.count, SendMode::standard)) return Unresolved::pass();
     return g_process.targets.from(in.buf, in.count, in.type, in.peer, in.tag, comm)
         .and_then([&](const Target& f) { return exchange(t, f); });
   };
@@ -281,10 +296,9 @@ int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
     return g_process.remote.send(buf, count, type, dest, tag, comm, mode, pass);
   };
   return g_process.targets.to(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
-    if ((mode == SendMode::standard || mode == SendMode::ready) && goes_inline(t, count)) {
-      g_process.engine.send_inline(t.slot, t.comm->context, tag, t.comm->rank,
-                                   static_cast<const char*>(buf) + t.type->offset,
-                                   static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size));
+    if (goes_inline(t, count, mode)) {
+      g_process.engine.send_inline(t.slot, t.comm->context, tag, t.comm->rank, inline_data(t, buf),
+                                   inline_bytes(t, count));
       return MPI_SUCCESS;
     }
     Request* r = g_process.requests.make_send(t, buf, count, tag);
@@ -307,9 +321,7 @@ int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI
       const int rc = g_process.requests.launch_receive(r, buf, count, type, tag);
       return rc == MPI_SUCCESS ? complete_now(r, comm, status) : rc;
     }
-    g_process.engine.receive(r);
-    g_process.requests.check_end(r, t.type);
-    return complete_now(r, comm, status);
+    return receive_now(r, t.type, comm, status);
   });
 }
 
@@ -320,8 +332,7 @@ int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag
     return g_process.remote.isend(buf, count, type, dest, tag, comm, request, mode, pass);
   };
   return g_process.targets.to(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
-    if ((mode == SendMode::standard || mode == SendMode::ready) && goes_inline(t, count) &&
-        try_inline(t, buf, count, tag)) {
+    if (goes_inline(t, count, mode) && try_inline(t, buf, count, tag)) {
       *request = g_process.requests.handle_of_sent();
       return MPI_SUCCESS;
     }
@@ -363,9 +374,7 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, in
     });
   };
   return send_small_first(out, in, comm).answer(both_halves, [&](const Rest& rest) {
-    g_process.engine.receive(rest.receive);
-    g_process.requests.check_end(rest.receive, rest.type);
-    return complete_now(rest.receive, comm, status);
+    return receive_now(rest.receive, rest.type, comm, status);
   });
 }
 
