@@ -16,8 +16,12 @@ constexpr Setting kSettings[] = {
     {"TASUKI_LOG", SettingKind::choice, "warning", "error|warning|info|debug",
      "Which messages are written to stderr: those of this level and the more serious ones."},
     {"TASUKI_STATS", SettingKind::flag, "off", nullptr,
-     "on: each rank prints in MPI_Finalize how many messages Tasuki moved, and how; and at its end how often "
-     "it called mmap, munmap and mremap."},
+     "on: each rank prints in MPI_Finalize how many messages Tasuki moved, and how; and at its end how many "
+     "mappings it changed (mmap, munmap, mremap, mprotect) and how often it forked."},
+    {"TASUKI_KEEP", SettingKind::flag, "on", nullptr,
+     "off: what a rank unmaps is always unmapped at once. on: up to 8 MiB of private memory that it unmaps "
+     "stay "
+     "mapped, for its next mmap of that size; accesses to what it has unmapped may then not fault."},
     {"TASUKI_PROTOCOL", SettingKind::choice, "auto", "auto|eager|direct|pipelined",
      "How typed and large messages inside the node are copied; auto chooses by layout and size; eager: all "
      "through a buffer of the sender's, as far as its credit goes."},

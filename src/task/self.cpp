@@ -37,11 +37,11 @@ TaskSlot* self() {
   uintptr_t known = g_cache.slot.load(std::memory_order_relaxed);
   if (known == 0) {
     known = look_up();
+    g_cache.slot.store(known, std::memory_order_relaxed);  // first: madvise asks too (object/mapping.cpp)
     // Where the kernel cannot wipe the page, fork handlers do; a child made by a raw clone() would then take
     // itself for its parent.
     if (!os::wipe_on_fork(&g_cache, sizeof g_cache) && known != kNotATask)
       pthread_atfork(nullptr, nullptr, [] { g_cache.slot.store(0, std::memory_order_relaxed); });
-    g_cache.slot.store(known, std::memory_order_relaxed);
   }
   return known == kNotATask ? nullptr : reinterpret_cast<TaskSlot*>(known);
 }

@@ -16,7 +16,7 @@
 namespace tasuki::task {
 
 inline constexpr uint64_t kSpaceMagic = 0x31656361'70734b54;  // "TKspace1"
-inline constexpr uint32_t kSpaceVersion = 2;
+inline constexpr uint32_t kSpaceVersion = 3;
 inline constexpr unsigned long kAuxTask = 0x5441534b;  // type of the auxv entry; its value is a TaskSlot*
 
 struct Space;
@@ -55,6 +55,7 @@ struct Space {
   std::atomic<uint32_t> turn;
   int32_t keys[16];
   const RangeSet* before;
+  std::atomic<uint32_t> told;  // not 0: a task has said that sharing costs it much (object/statistics.cpp)
   // Root pointers of the layers above (index: Root), nullptr until the first task that needs one publishes it
   // by compare-and-swap. What they point to lives in mappings of its own and is never unmapped while a task
   // lives.

@@ -316,6 +316,15 @@ static int session(void) {
   return 0;
 }
 
+static int fork_often(int number) {
+  for (int i = 0; i < number; i++) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    if (child < 0 || waitpid(child, NULL, 0) != child) return 1;
+  }
+  return 0;
+}
+
 /* Calls of mmap and munmap: so many of each, and one of mremap. */
 static int map_often(int number) {
   enum { kBytes = 1 << 16 };
@@ -342,6 +351,7 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "lock") == 0) return lock_all();
   if (strcmp(mode, "break") == 0) return stopped_break();
   if (strcmp(mode, "map") == 0) return map_often(number);
+  if (strcmp(mode, "fork") == 0) return fork_often(number);
   if (strcmp(mode, "exit") == 0) return number;
   if (strcmp(mode, "fault") == 0) {
     *(volatile int*)(uintptr_t)(number + 5) = 1; /* 0x10 of 11 */

@@ -438,6 +438,34 @@ def scenario_mappings(b):
     equal(counted(100), ({}, ""), "nothing without the setting")
 
 
+def scenario_forks(b):
+    """A task that forks often is told, once, also if it has not asked for statistics."""
+    command = [b.program("task_probe"), "fork"]
+    few, many = b.run(2, [*command, "20"]), b.run(2, [*command, "1000"])
+    equal([few.returncode, many.returncode], [0, 0], few.stderr + many.stderr)
+    check("forks often" not in few.stderr, few.stderr)
+    equal(many.stderr.count("forks often"), 1, many.stderr)
+    asked = b.run(2, [*command, "50"], env=dict(b.env, TASUKI_STATS="1"))
+    equal(sorted(re.findall(r"mappings of rank (\d): .*; forks: (\d+)", asked.stderr)), [("0", "50"), ("1", "50")], asked.stderr)
+
+
+def scenario_keep(b):
+    """What a task unmaps may stay mapped for its next mmap: the program cannot tell."""
+    def kept(count, *arguments, **env):
+        result = b.run(count, [b.program("task_keep"), *arguments], env=dict(b.env, **env))
+        equal(result.returncode, 0, result.stdout + result.stderr)
+        return result.stdout
+
+    for seed in range(2):
+        equal(kept(3, "random", str(seed)), "random\n" * 3, f"seed {seed}")
+    if b.launcher == "none":
+        for env in {}, {"TASUKI_KEEP": "off"}:
+            equal(kept(1, "exact", **env), "exact\n", "a task alone")
+        equal(kept(1, "again"), "kept\n", "it is kept")
+        equal(kept(1, "again", TASUKI_KEEP="off"), "unmapped\n", "it is not kept")
+        equal(kept(1, "short"), "short\n", "given back when room is short")
+
+
 def scenario_sessions(b):
     """A session and a process group where the launcher gives a rank one, and so as many shares of a busy machine."""
     command = [b.program("task_probe"), "session"]

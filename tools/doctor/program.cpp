@@ -140,6 +140,17 @@ void examine_libraries(const task::Program& program, Report* report) {
   }
 }
 
+// What the program itself calls that takes longer in a shared address space. Its libraries call more.
+void examine_price(const task::Program& program, Report* report) {
+  std::string calls;
+  for (const char* name : {"fork", "mprotect", "madvise", "mremap"})
+    if (task::calls_function(program, name)) calls += (calls.empty() ? "" : ", ") + std::string(name);
+  if (calls.empty()) return;
+  report->push_back({kSection, "mappings", Verdict::note,
+                     "it calls " + calls + ": each call costs more the more ranks share an address space",
+                     "TASUKI_STATS=1 counts them, tasuki bench space measures what they cost here"});
+}
+
 }  // namespace
 
 void examine_program(const std::string& name, Report* report) {
@@ -180,6 +191,7 @@ void examine_program(const std::string& name, Report* report) {
     report->push_back(
         {kSection, "LD_PRELOAD", Verdict::note, std::string(setting) + " is loaded into it too", ""});
   examine_libraries(program, report);
+  examine_price(program, report);
 }
 
 }  // namespace tasuki::tool

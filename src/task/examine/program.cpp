@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "elf/linking.h"
 #include "os/files/descriptor.h"
 #include "os/process/executable.h"
 
@@ -163,6 +164,18 @@ bool examine(Program* p, std::string* interpreter, std::string* argument) {
 }
 
 }  // namespace
+
+bool calls_function(const Program& program, std::string_view name) {
+  os::Fd fd(open(program.canonical.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat st;
+  if (!fd.valid() || fstat(fd.get(), &st) != 0) return false;
+  const Result<elf::Linking> linking =
+      elf::read_linking({fd.get(), nullptr, static_cast<uint64_t>(st.st_size)}, program.image);
+  if (!linking.ok()) return false;
+  for (const elf::Symbol& symbol : linking.value().symbols)
+    if (!symbol.defined && symbol.name == name) return true;
+  return false;
+}
 
 bool can_preload(const std::string& loader) {
   os::Fd fd(open(loader.c_str(), O_RDONLY | O_CLOEXEC));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "elf/image.h"
@@ -25,6 +26,9 @@ struct Program {
 
 // `path_list`: value of PATH, nullptr if unset.
 Program find_program(const std::vector<std::string>& argv, const char* path_list);
+
+// Whether the program itself calls a function of a library by this name; false if its file cannot be read.
+bool calls_function(const Program& program, std::string_view name);
 
 // Whether this loader's C library takes what Tasuki preloads: a glibc not older than Tasuki's own.
 bool can_preload(const std::string& loader);

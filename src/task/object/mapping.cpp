@@ -5,8 +5,10 @@
 // or part of its program and libraries, or its stack. Otherwise the call fails with ENOMEM and the collision
 // is named.
 //
+// What a task unmaps is kept where that pays (kept.h).
+//
 // Not seen: system calls made without libc, mappings that libc or ld.so make for themselves (they never
-// replace what they have not mapped), shmat with SHM_REMAP.
+// replace what they have not mapped). Not refused: shmat with SHM_REMAP.
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
@@ -26,6 +28,7 @@
 #include "os/raw.h"
 #include "task/maps.h"
 #include "task/object/exports.h"
+#include "task/object/kept.h"
 #include "task/object/statistics.h"
 #include "task/ranges.h"
 #include "task/space.h"
@@ -164,11 +167,23 @@ void* map_fixed(MapFunction next, void* at, size_t length, int protection, int f
 
 void* map(MapFunction next, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
   if (self() == nullptr) return next(at, length, protection, flags, fd, offset);
-  tasuki::task::count_mapping();
-  const bool replaces = (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) == 0;
-  void* p = replaces ? map_fixed(next, at, length, protection, flags, fd, offset)
-                     : next(at, length, protection, flags, fd, offset);
-  if (p != MAP_FAILED) record(p, length);
+  const bool plain = at == nullptr && protection == (PROT_READ | PROT_WRITE) &&
+                     (flags & ~MAP_STACK) == (MAP_PRIVATE | MAP_ANONYMOUS) && offset == 0;
+  void* p = plain ? tasuki::task::take_kept(length) : nullptr;
+  if (p == nullptr) {
+    tasuki::task::count_mapping();
+    if (at != nullptr) tasuki::task::give_back(at, length);
+    const bool replaces = (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) == 0;
+    const auto map_it = [&] {
+      return replaces ? map_fixed(next, at, length, protection, flags, fd, offset)
+                      : next(at, length, protection, flags, fd, offset);
+    };
+    p = map_it();
+    if (p == MAP_FAILED && errno == ENOMEM && tasuki::task::give_all_back()) p = map_it();
+  }
+  if (p == MAP_FAILED) return p;
+  record(p, length);
+  if (plain) tasuki::task::note_plain(p, length);
   return p;
 }
 
@@ -186,8 +201,12 @@ TASUKI_HIDDEN_WRAPPER(void*, mmap64, void* at, size_t length, int protection, in
 TASUKI_HIDDEN_WRAPPER(int, munmap, void* at, size_t length) {
   // Forgotten first: once unmapped, the range may be another task's.
   const bool task = self() != nullptr;
-  if (task) tasuki::task::count_mapping();
   const bool recorded = task && forget(at, length);
+  if (recorded && tasuki::task::keep(at, length)) return 0;
+  if (task) {
+    tasuki::task::count_mapping();
+    tasuki::task::give_back(at, length);
+  }
   const int result = TASUKI_NEXT(int (*)(void*, size_t), "munmap")(at, length);
   if (result != 0 && recorded) record(at, length);
   return result;
@@ -196,7 +215,11 @@ TASUKI_HIDDEN_WRAPPER(int, munmap, void* at, size_t length) {
 // Locking fills what is mapped, and that is all tasks' memory, with stacks as large as their limit: only what
 // is touched is locked.
 TASUKI_WRAPPER(int, mlockall, int flags) {
-  if (self() != nullptr) flags |= MCL_ONFAULT;
+  if (self() != nullptr) {
+    flags |= MCL_ONFAULT;
+    tasuki::task::give_back(nullptr, SIZE_MAX);
+    if ((flags & MCL_FUTURE) != 0) tasuki::task::keep_no_more();
+  }
   return TASUKI_NEXT(int (*)(int), "mlockall")(flags);
 }
 
@@ -211,7 +234,9 @@ TASUKI_HIDDEN_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length,
   const RemapFunction next = TASUKI_NEXT(RemapFunction, "mremap");
   if (self() == nullptr) return next(at, old_length, length, flags, target);
   tasuki::task::count_mapping();
+  tasuki::task::give_back(at, old_length);
   if (target != nullptr) {
+    tasuki::task::give_back(target, length);
     // Take the target's place first: then nobody else can.
     const MapFunction map_next = TASUKI_NEXT(MapFunction, "mmap");
     if (map_fixed(map_next, target, length, PROT_NONE,
@@ -219,9 +244,11 @@ TASUKI_HIDDEN_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length,
       return MAP_FAILED;
     record(target, length);
   }
+  // As munmap does it.
+  const bool leaves = (flags & 4 /* MREMAP_DONTUNMAP */) == 0;
+  const bool recorded = leaves && forget(at, old_length);
   void* p = next(at, old_length, length, flags, target);
-  if (p == MAP_FAILED) return p;
-  if ((flags & 4 /* MREMAP_DONTUNMAP */) == 0) forget(at, old_length);
-  record(p, length);
+  if (p != MAP_FAILED) record(p, length);
+  if (p == MAP_FAILED && recorded) record(at, old_length);
   return p;
 }

@@ -1,8 +1,10 @@
-// TASUKI_STATS: how many mappings a task makes. Each takes the lock of the address space that all its tasks
-// share, and what is unmapped goes out of the TLBs of all their cores (`tasuki bench space` measures it).
+// How many mappings a task makes. Each takes the lock of the address space that all its tasks share, and
+// what is unmapped goes out of the TLBs of all their cores (`tasuki bench space` measures it). A task that
+// makes many is told; with TASUKI_STATS the numbers are printed.
 //
-// Seen are the calls that pass through this library's mmap, munmap and mremap. Not seen: what libc maps and
-// unmaps for itself (malloc, free, stacks of threads), mprotect, madvise, and system calls without libc.
+// Seen are the calls of this library's mmap, munmap, mremap and mprotect that reach the kernel (kept.h),
+// and forks. Not seen: what libc maps and unmaps for itself (malloc, free, stacks of threads), madvise, and
+// system calls without libc.
 #pragma once
 
 #include <atomic>
