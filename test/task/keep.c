@@ -1,18 +1,26 @@
 /* What a task unmaps may stay mapped for its next mmap: nothing of that may be seen.
    keep exact: one task alone, step by step. keep random SEED: threads that map, fill, change and unmap, each sure of
-   what it has. keep short: mappings until there is no room. keep again: prints whether
-   memory is kept. */
+   what it has. keep handlers: signal handlers that map, between. keep race: one thread lets memory go that is kept
+   while another one wants the place. keep short: mappings until there is no room. keep ended FILE: two tasks; what
+   one has kept is gone with it. keep again [AFTER]: prints whether memory is kept, after a call that forbids it. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,18 +129,37 @@ static int exact(void) {
       WANT(munmap(p, n) == 0);
     }
     unmapped(n);
-    /* What a pipe still reads from belongs to the pipe. */
-    int ends[2];
-    char from_pipe[kPage];
-    WANT(pipe(ends) == 0);
+    /* Grown into what was unmapped. */
+    char *one = map(n), *two = map(n);
+    char *low = one < two ? one : two, *high = one < two ? two : one;
+    memset(low, 1, n);
+    memset(high, 2, n);
+    if (low + n == high) {
+      WANT(munmap(high, n) == 0 && mremap(low, n, 2 * n, 0) == low && is_clear(high, n));
+      WANT(munmap(low, 2 * n) == 0);
+    } else {
+      WANT(munmap(low, n) == 0 && munmap(high, n) == 0);
+    }
+    /* Bound to a node: the next one is not. (Not everywhere may it be.) */
+    unsigned long nodes = 1;
+    int policy = 0;
     p = map(n);
-    memset(p, 9, n);
-    const struct iovec part = {p, kPage};
-    WANT(vmsplice(ends[1], &part, 1, 0) == kPage && munmap(p, n) == 0);
+    const long bound = syscall(SYS_mbind, p, n, 2 /* MPOL_BIND */, &nodes, 64, 0);
+    memset(p, 1, n);
+    WANT(munmap(p, n) == 0);
     p = map(n);
-    memset(p, 4, n);
-    WANT(read(ends[0], from_pipe, kPage) == kPage && from_pipe[0] == 9 && from_pipe[kPage - 1] == 9);
-    WANT(munmap(p, n) == 0 && close(ends[0]) == 0 && close(ends[1]) == 0);
+    WANT(bound != 0 ||
+         (syscall(SYS_get_mempolicy, &policy, NULL, 0, p, 2 /* MPOL_F_ADDR */) == 0 && policy == 0));
+    WANT(munmap(p, n) == 0);
+    /* Not aligned: an error, and nothing happens. */
+    p = map(n);
+    memset(p, 1, n);
+    WANT(munmap(p + 1, n - 1) == -1 && errno == EINVAL && p[0] == 1 && munmap(p, n) == 0);
+    /* What went well leaves errno and dlerror() as they are. */
+    WANT(dlopen("no such library", RTLD_NOW) == NULL);
+    errno = 77;
+    p = unmapped(n);
+    WANT(errno == 77 && dlerror() != NULL);
   }
   WANT(munmap((char*)(uintptr_t)kPage + 1, kPage) == -1 && errno == EINVAL);
   WANT(munmap(unmapped(kPage), 0) == -1 && errno == EINVAL);
@@ -227,11 +254,85 @@ static int random_steps(unsigned seed) {
   return 0;
 }
 
-/* What is kept is given back before a mapping fails. */
-static int until_no_room(void) {
-  enum { kMost = 4 << 20 };
-  unmapped(kMost);
-  unmapped(kMost - kPage);
+static volatile sig_atomic_t g_handled;
+
+/* Once: however long a handler takes, what it interrupts gets on. */
+static void interrupt_soon(void) {
+  const struct itimerval soon = {{0, 0}, {0, 50}};
+  setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+static void handler(int signal) {
+  (void)signal;
+  static char own[2 * kPage];
+  const int before = errno;
+  unsigned char there;
+  char* page = (char*)(((uintptr_t)own + kPage - 1) / kPage * kPage);
+  WANT(mincore(page, kPage, &there) == 0 && mprotect(page, kPage, PROT_READ | PROT_WRITE) == 0);
+  unmapped(kPage);
+  g_handled++;
+  interrupt_soon();
+  errno = before;
+}
+
+static int handlers(void) {
+  WANT(signal(SIGALRM, handler) != SIG_ERR);
+  interrupt_soon();
+  for (int i = 0; i < 1000 || g_handled < 2000; i++) {
+    unmapped(kPage);
+    unmapped((size_t)(1 + i % 9) * kPage);
+    if (i % 50 == 0) unmapped(1024 * kPage);
+  }
+  WANT(signal(SIGALRM, SIG_IGN) != SIG_ERR);
+  puts("handlers");
+  return 0;
+}
+
+/* What one thread unmaps makes room for it by unmapping what is kept longest, `wanted`, which the other one wants. */
+static pthread_barrier_t g_begin, g_end;
+static char* g_last;
+
+static void* lets_go(void* rounds) {
+  for (int i = 0; i < *(int*)rounds; i++) {
+    pthread_barrier_wait(&g_begin);
+    if (munmap(g_last, kPage) != 0) exit(1);
+    pthread_barrier_wait(&g_end);
+  }
+  return NULL;
+}
+
+static int race(void) {
+  enum { kKept = 32 };
+  int rounds = 1500;
+  const size_t n = 1024 * kPage;
+  pthread_t thread;
+  char* small[kKept];
+  pthread_barrier_init(&g_begin, NULL, 2);
+  pthread_barrier_init(&g_end, NULL, 2);
+  WANT(pthread_create(&thread, NULL, lets_go, &rounds) == 0);
+  for (int i = 0; i < rounds; i++) {
+    for (int k = 0; k < kKept; k++) memset(small[k] = map(kPage), 1, kPage);
+    g_last = small[kKept - 1];
+    char* wanted = unmapped(n);
+    for (int k = 0; k < kKept - 1; k++) WANT(munmap(small[k], kPage) == 0);
+    pthread_barrier_wait(&g_begin);
+    for (volatile int wait = rand() % 1500; wait > 0; wait--) continue;
+    const int how = i % 3 == 0 ? MAP_FIXED_NOREPLACE : MAP_FIXED;
+    if (i % 3 == 2)
+      WANT(madvise(wanted, n, MADV_NORMAL) == -1 && errno == ENOMEM);
+    else
+      WANT(mmap(wanted, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0) == wanted);
+    pthread_barrier_wait(&g_end);
+    unsigned char there[1024];
+    if (i % 3 != 2) WANT(mincore(wanted, n, there) == 0 && munmap(wanted, n) == 0);
+  }
+  pthread_join(thread, NULL);
+  puts("race");
+  return 0;
+}
+
+/* From here on the address space grows no more; the call is not seen. */
+static void fill(void) {
   struct rlimit limit;
   WANT(getrlimit(RLIMIT_AS, &limit) == 0);
   long size = 0;
@@ -239,11 +340,81 @@ static int until_no_room(void) {
   WANT(f != NULL && fscanf(f, "%ld", &size) == 1);
   fclose(f);
   limit.rlim_cur = (rlim_t)size * kPage + kPage;
-  WANT(setrlimit(RLIMIT_AS, &limit) == 0);
+  WANT(syscall(SYS_setrlimit, RLIMIT_AS, &limit) == 0);
+}
+
+static void leave_limit(void) {
+  struct rlimit limit;
+  WANT(getrlimit(RLIMIT_AS, &limit) == 0);
+  limit.rlim_cur = limit.rlim_max;
+  WANT(syscall(SYS_setrlimit, RLIMIT_AS, &limit) == 0);
+}
+
+/* What is kept is given back before a mapping fails. */
+static int until_no_room(void) {
+  enum { kMost = 4 << 20 };
+  char* grows = map(kMost);
+  memset(grows, 1, kMost);
+  unmapped(kMost);
+  unmapped(kMost - kPage);
+  fill();
+  errno = 77;
   char* p = map(kMost + kPage); /* of a size that is not kept */
-  WANT(is_clear(p, kMost + kPage));
+  WANT(is_clear(p, kMost + kPage) && errno == 77 && munmap(p, kMost + kPage) == 0);
+  leave_limit();
+  unmapped(kMost);
+  unmapped(kMost - kPage);
+  fill();
+  WANT(mremap(grows, kMost, 2 * kMost - kPage, MREMAP_MAYMOVE) != MAP_FAILED);
+  /* A program that limits itself has nothing kept that would count: malloc() asks the kernel itself. */
+  leave_limit();
+  unmapped(kMost);
+  unmapped(kMost - kPage);
+  struct rlimit limit;
+  WANT(getrlimit(RLIMIT_AS, &limit) == 0);
+  WANT(setrlimit(RLIMIT_AS, &limit) == 0);
+  fill();
+  WANT(malloc(kMost) == NULL);
   puts("short");
   return 0;
+}
+
+static int ended(const char* path) {
+  const size_t n = 1024 * kPage;
+  char text[100];
+  if (atoi(getenv("TASUKI_RANK")) == 1) {
+    char* p = unmapped(n);
+    unsigned char there[1024];
+    WANT(syscall(SYS_mincore, p, n, there) == 0); /* it is kept */
+    snprintf(text, sizeof text, "%s.new", path);
+    FILE* f = fopen(text, "w");
+    WANT(f != NULL && fprintf(f, "%lu %d\n", (unsigned long)p, (int)getpid()) > 0 && fclose(f) == 0);
+    WANT(rename(text, path) == 0);
+    return 0;
+  }
+  FILE* f;
+  while ((f = fopen(path, "r")) == NULL) usleep(1000);
+  unsigned long at = 0;
+  int process = 0;
+  WANT(fscanf(f, "%lu %d", &at, &process) == 2);
+  unsigned char there;
+  while (syscall(SYS_mincore, at, kPage, &there) == 0) usleep(1000);
+  puts("ended");
+  return 0;
+}
+
+/* After each of these nothing is kept. They fail, or do nothing. */
+static void forbid(const char* by) {
+  struct rlimit limit;
+  int ends[2];
+  WANT(getrlimit(RLIMIT_DATA, &limit) == 0 && pipe(ends) == 0);
+  if (strcmp(by, "setrlimit") == 0) WANT(setrlimit(RLIMIT_DATA, &limit) == 0);
+  if (strcmp(by, "prlimit") == 0) WANT(prlimit(0, RLIMIT_DATA, &limit, NULL) == 0);
+  if (strcmp(by, "getting") == 0) WANT(prlimit(0, RLIMIT_DATA, NULL, &limit) == 0);
+  if (strcmp(by, "vmsplice") == 0) WANT(vmsplice(ends[1], (void*)8, 1, 0) == -1 && errno == EFAULT);
+  if (strcmp(by, "ioctl") == 0) WANT(ioctl(ends[0], UFFDIO_REGISTER, NULL) == -1);
+  if (strcmp(by, "prctl") == 0) WANT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+  if (strcmp(by, "mlockall") == 0) WANT(mlockall(0) == -1);
 }
 
 /* Faults of mapping, filling and unmapping the same again and again. */
@@ -264,6 +435,12 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "exact") == 0) return exact();
   if (strcmp(mode, "random") == 0) return random_steps((unsigned)atoi(argv[2]));
   if (strcmp(mode, "short") == 0) return until_no_room();
-  if (strcmp(mode, "again") == 0) return again();
+  if (strcmp(mode, "handlers") == 0) return handlers();
+  if (strcmp(mode, "race") == 0) return race();
+  if (strcmp(mode, "ended") == 0) return ended(argv[2]);
+  if (strcmp(mode, "again") == 0) {
+    if (argc > 2) forbid(argv[2]);
+    return again();
+  }
   return 2;
 }

@@ -458,12 +458,19 @@ def scenario_keep(b):
 
     for seed in range(2):
         equal(kept(3, "random", str(seed)), "random\n" * 3, f"seed {seed}")
+    equal(kept(2, "handlers"), "handlers\n" * 2, "handlers that map")
     if b.launcher == "none":
         for env in {}, {"TASUKI_KEEP": "off"}:
             equal(kept(1, "exact", **env), "exact\n", "a task alone")
         equal(kept(1, "again"), "kept\n", "it is kept")
         equal(kept(1, "again", TASUKI_KEEP="off"), "unmapped\n", "it is not kept")
+        equal(kept(1, "again", "getting"), "kept\n", "a limit that is only asked for")
+        for call in "setrlimit", "prlimit", "vmsplice", "ioctl", "prctl", "mlockall":
+            equal(kept(1, "again", call), "unmapped\n", f"nothing is kept after {call}")
+        equal(kept(1, "race"), "race\n", "wanted while it is unmapped")
         equal(kept(1, "short"), "short\n", "given back when room is short")
+        with tempfile.TemporaryDirectory() as directory:
+            equal(kept(2, "ended", os.path.join(directory, "address")), "ended\n", "gone with its task")
 
 
 def scenario_sessions(b):

@@ -15,6 +15,7 @@
 #include <cstdlib>
 
 #include "task/object/exports.h"
+#include "task/object/kept.h"
 #include "task/space.h"
 
 namespace {
@@ -61,6 +62,11 @@ ssize_t copy_link(const char* target, char* buffer, size_t size) {
 char* copy_path(const char* target, char* resolved) {
   if (resolved == nullptr) return strdup(target);
   return strcpy(resolved, target);  // PATH_MAX bytes by contract; the target came from realpath
+}
+
+// This process may be about to leave the address space, and what it keeps there would stay.
+void leave() {
+  if (tasuki::task::self() != nullptr) tasuki::task::give_all_back();
 }
 
 bool takes_mode(int flags) {
@@ -201,19 +207,24 @@ TASUKI_WRAPPER(int, execle, const char* path, const char* first, ...) {
 }
 TASUKI_WRAPPER(int, execveat, int dir, const char* path, Strings argv, Strings env, int flags) {
   const auto next = TASUKI_NEXT(int (*)(int, const char*, Strings, Strings, int), "execveat");
+  leave();
   return next(dir, or_same(path), argv, env, flags);
 }
 
 TASUKI_WRAPPER(int, execve, const char* path, Strings argv, Strings env) {
+  leave();
   return TASUKI_NEXT(int (*)(const char*, Strings, Strings), "execve")(or_same(path), argv, env);
 }
 TASUKI_WRAPPER(int, execv, const char* path, Strings argv) {
+  leave();
   return TASUKI_NEXT(int (*)(const char*, Strings), "execv")(or_same(path), argv);
 }
 TASUKI_WRAPPER(int, execvp, const char* path, Strings argv) {
+  leave();
   return TASUKI_NEXT(int (*)(const char*, Strings), "execvp")(or_same(path), argv);
 }
 TASUKI_WRAPPER(int, execvpe, const char* path, Strings argv, Strings env) {
+  leave();
   return TASUKI_NEXT(int (*)(const char*, Strings, Strings), "execvpe")(or_same(path), argv, env);
 }
 

@@ -6,7 +6,7 @@
 // these functions with attributes that a definition in C++ could not repeat.
 #pragma once
 
-#include <dlfcn.h>
+#include <atomic>
 
 #define TASUKI_WRAPPER(result, name, ...)                                                             \
   extern "C" __attribute__((visibility("default"))) result tasuki_##name(__VA_ARGS__) __asm__(#name); \
@@ -21,9 +21,30 @@
   __asm__(".symver tasuki_" #name "," #name "@GLIBC_2.2.5");                           \
   extern "C" result tasuki_##name(__VA_ARGS__)
 
-// The next definition of `name` behind this object: libc's, or another preloaded library's.
-#define TASUKI_NEXT(type, name)                                               \
-  ([] {                                                                       \
-    static const auto found = reinterpret_cast<type>(dlsym(RTLD_NEXT, name)); \
-    return found;                                                             \
+namespace tasuki::task {
+
+// A function of libc's, or of another preloaded library, that stands behind this object. All are looked up
+// before the program begins (exports.cpp): dlsym() takes locks of the dynamic linker's and clears what
+// dlerror() would say. Thread-safe, also in signal handlers.
+class NextFunction {
+ public:
+  constexpr explicit NextFunction(const char* name) : name_(name) {}
+  void* get() {
+    void* const found = found_.load(std::memory_order_relaxed);
+    return found != nullptr ? found : find();
+  }
+  void* find();  // nullptr: there is none
+
+ private:
+  const char* name_;
+  std::atomic<void*> found_{nullptr};
+};
+
+}  // namespace tasuki::task
+
+// The next definition of `name` behind this object.
+#define TASUKI_NEXT(type, name)                                                                        \
+  ([] {                                                                                                \
+    __attribute__((section("tasuki_next"), used)) static constinit tasuki::task::NextFunction f(name); \
+    return reinterpret_cast<type>(f.get());                                                            \
   }())

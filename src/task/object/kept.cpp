@@ -1,14 +1,17 @@
 #include "task/object/kept.h"
 
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <atomic>
 
 #include "base/settings.h"
 #include "os/memory/mapping.h"
+#include "os/process/signals.h"
 #include "os/raw.h"
 #include "task/object/exports.h"
 #include "task/space.h"
@@ -26,11 +29,18 @@ constexpr size_t kLongest = size_t{4} << 20;
 // For each task, so that 128 tasks hold no more than 1 GiB.
 constexpr size_t kMost = size_t{8} << 20;
 
+// Of memory that was given out again so many pages are looked at.
+constexpr size_t kSamples = 16;
+
 struct Piece {
   uintptr_t begin = 0, end = 0;
-  unsigned node = 0;  // of kept memory: the NUMA node of the thread that unmapped it
+  unsigned node = 0;     // of kept memory: the NUMA node of the thread that unmapped it
+  bool cleared = false;  // of memory in use: it was kept before, so all of it is in memory in any case
+  long going = 0;        // of kept memory: the thread that is unmapping it
 
-  bool touches(uintptr_t from, uintptr_t to) const { return begin < to && from < end; }
+  size_t length() const { return end - begin; }
+  bool is(const Piece& other) const { return begin == other.begin && end == other.end; }
+  bool touches(const Piece& other) const { return begin < other.end && other.begin < end; }
 };
 
 // A few pieces, the oldest first.
@@ -44,10 +54,18 @@ struct Pieces {
     memmove(all + i, all + i + 1, (--count - i) * sizeof(Piece));
     return removed;
   }
+  // The first of which that is true; `count` if there is none.
+  template <typename Wanted>
+  size_t find(Wanted wanted) const {
+    size_t i = 0;
+    while (i < count && !wanted(all[i])) i++;
+    return i;
+  }
   bool full() const { return count == kCapacity; }
   void add(const Piece& p) { all[count++] = p; }
 };
 
+// Held by threads that block all signals.
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 constinit Pieces<256> g_plain;  // mapped by the program, as the kernel made it
 constinit Pieces<32> g_kept;
@@ -55,11 +73,18 @@ size_t g_held;               // bytes of g_kept
 std::atomic<size_t> g_some;  // pieces of both kinds: nearly always none at all
 std::atomic<int> g_on{-1};   // -1: not known yet
 
+bool unlimited(__rlimit_resource resource) {
+  rlimit limit;
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
 bool on() {
   int known = g_on.load(std::memory_order_relaxed);
   if (known < 0) {
     const tasuki::task::TaskSlot* slot = tasuki::task::self();
-    known = slot != nullptr && slot->key == 0 && tasuki::setting_flag("TASUKI_KEEP") ? 1 : 0;
+    const bool may = slot != nullptr && slot->key == 0 && tasuki::setting_flag("TASUKI_KEEP") &&
+                     unlimited(RLIMIT_AS) && unlimited(RLIMIT_DATA);
+    known = may ? 1 : 0;
     int unknown = -1;
     if (!g_on.compare_exchange_strong(unknown, known)) known = unknown;
   }
@@ -81,31 +106,85 @@ class Locked {
   Locked(const Locked&) = delete;
 };
 
-void unmap(const Piece& p) {
-  TASUKI_NEXT(int (*)(void*, size_t), "munmap")(reinterpret_cast<void*>(p.begin), p.end - p.begin);
+bool some() {
+  return g_some.load(std::memory_order_relaxed) != 0;
 }
 
-// The oldest kept piece that touches the range; an empty one if there is none.
-Piece take_kept_in(uintptr_t begin, uintptr_t end) {
-  const Locked lock;
-  for (size_t i = 0; i < g_kept.count; i++) {
-    if (!g_kept.all[i].touches(begin, end)) continue;
-    const Piece p = g_kept.remove(i);
-    g_held -= p.end - p.begin;
-    return p;
+Piece piece(const void* at, size_t length) {
+  const uintptr_t begin = page_floor(reinterpret_cast<uintptr_t>(at));
+  const uintptr_t last = reinterpret_cast<uintptr_t>(at) + length;
+  return {begin, last < begin || last > UINTPTR_MAX - kPageSize ? UINTPTR_MAX : page_ceil(last)};
+}
+
+void forget_plain(const Piece& where) {
+  for (size_t i = g_plain.count; i-- > 0;)
+    if (g_plain.all[i].touches(where)) g_plain.remove(i);
+}
+
+// Unmaps the oldest kept piece that touches the range; false if there is none. It stays in the table until it
+// is gone, so that other threads wait for that. A library that looks at what is unmapped (UCX) may come here
+// from that very munmap, and does not wait for itself. Signals are blocked.
+bool unmap_one(const Piece& where) {
+  const long me = raw_syscall(SYS_gettid);
+  for (;;) {
+    Piece p;
+    {
+      const Locked lock;
+      const size_t i = g_kept.find([&](const Piece& k) { return k.touches(where) && k.going != me; });
+      if (i == g_kept.count) return false;
+      if (g_kept.all[i].going == 0) {
+        g_kept.all[i].going = me;
+        p = g_kept.all[i];
+      }
+    }
+    if (p.going == 0) {
+      raw_syscall(SYS_sched_yield);
+      continue;
+    }
+    TASUKI_NEXT(int (*)(void*, size_t), "munmap")(reinterpret_cast<void*>(p.begin), p.length());
+    const Locked lock;
+    g_kept.remove(g_kept.find([&](const Piece& k) { return k.is(p); }));
+    g_held -= p.length();
+    return true;
   }
-  return {};
+}
+
+bool unmap_all_in(const Piece& where) {
+  const tasuki::os::SignalsBlocked quiet;
+  bool any = false;
+  while (unmap_one(where)) any = true;
+  return any;
 }
 
 // Whether all of it is in memory. What is not was never touched, and to clear it would be to touch it; or it
 // is in swap space.
-bool all_there(void* at, size_t length) {
+bool all_there(const Piece& p) {
   unsigned char there[kLongest / kPageSize];
-  const size_t pages = length / kPageSize;
-  if (raw_syscall(SYS_mincore, raw_arg(at), static_cast<long>(length), raw_arg(there)) != 0) return false;
-  for (size_t i = 0; i < pages; i++)
+  const long length = static_cast<long>(p.length());
+  if (raw_syscall(SYS_mincore, static_cast<long>(p.begin), length, raw_arg(there)) != 0) return false;
+  for (size_t i = 0; i < p.length() / kPageSize; i++)
     if ((there[i] & 1) == 0) return false;
   return true;
+}
+
+// Whether half of the pages or more, by a sample, have something in them. A program that touches little of
+// what it maps would pay for clearing all of it.
+bool used(const Piece& p) {
+  const size_t pages = p.length() / kPageSize, samples = pages < kSamples ? pages : kSamples;
+  size_t found = 0;
+  for (size_t i = 0; i < samples; i++) {
+    const char* page = reinterpret_cast<const char*>(p.begin + pages * i / samples * kPageSize);
+    if (page[0] != 0 || memcmp(page, page + 1, kPageSize - 1) != 0) found++;
+  }
+  return 2 * found >= samples;
+}
+
+// Whether memory comes from where it always comes from: of this thread, or of what it has mapped there.
+// (libnuma makes its system calls itself.) Where it cannot be asked, it cannot be set.
+bool default_policy(const void* at) {
+  int policy = MPOL_DEFAULT;
+  raw_syscall(SYS_get_mempolicy, raw_arg(&policy), 0, 0, raw_arg(at), at != nullptr ? MPOL_F_ADDR : 0);
+  return policy == MPOL_DEFAULT;
 }
 
 }  // namespace
@@ -113,83 +192,94 @@ bool all_there(void* at, size_t length) {
 namespace tasuki::task {
 
 void* take_kept(size_t length) {
-  if (g_some.load(std::memory_order_relaxed) == 0 || length == 0 || length > kLongest) return nullptr;
+  if (!some() || length == 0 || length > kLongest || !default_policy(nullptr)) return nullptr;
   length = page_ceil(length);
-  void* at = nullptr;
   const unsigned node = here();
+  Piece taken;
   {
     const Locked lock;
-    for (size_t i = g_kept.count; i-- > 0 && at == nullptr;) {
+    for (size_t i = g_kept.count; i-- > 0 && taken.end == 0;) {
       const Piece& p = g_kept.all[i];
-      if (p.end - p.begin != length || p.node != node) continue;
-      at = reinterpret_cast<void*>(g_kept.remove(i).begin);
-      g_held -= length;
+      if (p.length() == length && p.node == node && p.going == 0) taken = g_kept.remove(i);
     }
+    if (taken.end == 0) return nullptr;
+    g_held -= length;
+    taken.cleared = true;
+    if (g_plain.full()) g_plain.remove(0);
+    g_plain.add(taken);
   }
-  if (at != nullptr) memset(at, 0, length);
-  return at;
+  return memset(reinterpret_cast<void*>(taken.begin), 0, length);
 }
 
 void note_plain(const void* at, size_t length) {
+  note_other(at, length);
   if (length > kLongest || !on()) return;
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(at);
   const Locked lock;
   if (g_plain.full()) g_plain.remove(0);
-  g_plain.add({begin, page_ceil(begin + length), 0});
+  g_plain.add(piece(at, length));
 }
 
 bool keep(void* at, size_t length) {
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(at), end = page_ceil(begin + length);
-  if (g_some.load(std::memory_order_relaxed) == 0 || length == 0 || length > kLongest) return false;
+  if (!some() || length == 0 || length > kLongest) return false;
+  if (reinterpret_cast<uintptr_t>(at) % kPageSize != 0) return false;
+  Piece p = piece(at, length);
   {
     const Locked lock;
-    const Piece* const last = g_plain.all + g_plain.count;
-    const Piece* plain = g_plain.all;
-    while (plain != last && (plain->begin != begin || plain->end != end)) plain++;
-    if (plain == last) return false;
-    g_plain.remove(static_cast<size_t>(plain - g_plain.all));
+    const size_t i = g_plain.find([&](const Piece& plain) { return plain.is(p); });
+    if (i == g_plain.count) return false;
+    p = g_plain.remove(i);
   }
-  if (!on() || !all_there(at, end - begin)) return false;
+  if (!on() || !all_there(p) || !default_policy(nullptr) || !default_policy(at)) return false;
+  if (p.cleared && !used(p)) return false;
+  p.node = here();
   for (;;) {
-    Piece oldest;
     {
       const Locked lock;
-      if (!g_kept.full() && g_held + (end - begin) <= kMost) {
-        g_kept.add({begin, end, here()});
-        g_held += end - begin;
+      if (!on()) return false;
+      if (!g_kept.full() && g_held + p.length() <= kMost) {
+        g_kept.add(p);
+        g_held += p.length();
         return true;
       }
-      oldest = g_kept.remove(0);
-      g_held -= oldest.end - oldest.begin;
     }
-    unmap(oldest);
+    if (!unmap_one({0, UINTPTR_MAX})) return false;
   }
+}
+
+void note_other(const void* at, size_t length) {
+  if (!some()) return;
+  const os::SignalsBlocked quiet;
+  const Locked lock;
+  forget_plain(piece(at, length));
 }
 
 void give_back(const void* at, size_t length) {
-  if (g_some.load(std::memory_order_relaxed) == 0 || length == 0) return;
-  const uintptr_t begin = page_floor(reinterpret_cast<uintptr_t>(at));
-  const uintptr_t end = length > UINTPTR_MAX - kPageSize - begin ? UINTPTR_MAX : page_ceil(begin + length);
-  {
-    const Locked lock;
-    for (size_t i = g_plain.count; i-- > 0;)
-      if (g_plain.all[i].touches(begin, end)) g_plain.remove(i);
-  }
-  for (Piece p = take_kept_in(begin, end); p.end != 0; p = take_kept_in(begin, end)) unmap(p);
+  if (length == 0 || !some()) return;
+  note_other(at, length);
+  unmap_all_in(piece(at, length));
 }
 
 bool give_all_back() {
-  bool any = false;
-  for (Piece p = take_kept_in(0, UINTPTR_MAX); p.end != 0; p = take_kept_in(0, UINTPTR_MAX)) {
-    unmap(p);
-    any = true;
-  }
-  return any;
+  return some() && unmap_all_in({0, UINTPTR_MAX});
 }
 
 void keep_no_more() {
-  g_on.store(0, std::memory_order_relaxed);
+  {
+    const os::SignalsBlocked quiet;
+    const Locked lock;
+    g_on.store(0, std::memory_order_relaxed);
+    forget_plain({0, UINTPTR_MAX});
+  }
   give_all_back();
 }
 
 }  // namespace tasuki::task
+
+namespace {
+
+// Nobody else would: what a task has mapped stays until the last task of its space has ended.
+__attribute__((destructor)) void give_back_at_end() {
+  if (tasuki::task::self() != nullptr) tasuki::task::keep_no_more();
+}
+
+}  // namespace

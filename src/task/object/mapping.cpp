@@ -25,6 +25,7 @@
 
 #include "elf/loaded.h"
 #include "os/memory/mapping.h"
+#include "os/process/signals.h"
 #include "os/raw.h"
 #include "task/maps.h"
 #include "task/object/exports.h"
@@ -42,6 +43,7 @@ namespace {
 using tasuki::os::page_ceil;
 using tasuki::os::raw_arg;
 using tasuki::os::raw_syscall;
+using tasuki::os::SignalsBlocked;
 using tasuki::task::RangeSet;
 using tasuki::task::self;
 using tasuki::task::TaskSlot;
@@ -50,6 +52,7 @@ using MapFunction = void* (*)(void*, size_t, int, int, int, off_t);
 using RemapFunction = void* (*)(void*, size_t, size_t, int, ...);
 
 // What this task has mapped.
+// Taken by threads that block all signals: handlers may map, too.
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 constinit RangeSet g_own;
 
@@ -151,15 +154,18 @@ void report(const char* what, uintptr_t begin, uintptr_t end, uintptr_t foreign_
   if (n > 0) raw_syscall(SYS_write, 2, raw_arg(line), n);
 }
 
+// With MAP_FIXED, without MAP_FIXED_NOREPLACE.
 void* map_fixed(MapFunction next, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
-  void* p = next(at, length, protection, (flags & ~MAP_FIXED) | MAP_FIXED_NOREPLACE, fd, offset);
+  const auto map_it = [&](int how) {
+    return tasuki::task::with_room([&] { return next(at, length, protection, how, fd, offset); });
+  };
+  void* p = map_it((flags & ~MAP_FIXED) | MAP_FIXED_NOREPLACE);
   if (p == at) return p;
   if (p != MAP_FAILED) raw_syscall(SYS_munmap, raw_arg(p), static_cast<long>(length));  // kernel before 4.17
   if (p == MAP_FAILED && errno != EEXIST) return p;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(at), end = page_ceil(begin + length);
   uintptr_t foreign_begin, foreign_end;
-  if (may_replace(begin, end, &foreign_begin, &foreign_end))
-    return next(at, length, protection, flags, fd, offset);
+  if (may_replace(begin, end, &foreign_begin, &foreign_end)) return map_it(flags);
   report("mmap", begin, end, foreign_begin, foreign_end);
   errno = ENOMEM;
   return MAP_FAILED;
@@ -167,23 +173,20 @@ void* map_fixed(MapFunction next, void* at, size_t length, int protection, int f
 
 void* map(MapFunction next, void* at, size_t length, int protection, int flags, int fd, off_t offset) {
   if (self() == nullptr) return next(at, length, protection, flags, fd, offset);
+  const SignalsBlocked quiet;
   const bool plain = at == nullptr && protection == (PROT_READ | PROT_WRITE) &&
-                     (flags & ~MAP_STACK) == (MAP_PRIVATE | MAP_ANONYMOUS) && offset == 0;
+                     flags == (MAP_PRIVATE | MAP_ANONYMOUS) && offset == 0;
   void* p = plain ? tasuki::task::take_kept(length) : nullptr;
   if (p == nullptr) {
     tasuki::task::count_mapping();
     if (at != nullptr) tasuki::task::give_back(at, length);
     const bool replaces = (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) == 0;
-    const auto map_it = [&] {
-      return replaces ? map_fixed(next, at, length, protection, flags, fd, offset)
-                      : next(at, length, protection, flags, fd, offset);
-    };
-    p = map_it();
-    if (p == MAP_FAILED && errno == ENOMEM && tasuki::task::give_all_back()) p = map_it();
+    p = replaces ? map_fixed(next, at, length, protection, flags, fd, offset)
+                 : tasuki::task::with_room([&] { return next(at, length, protection, flags, fd, offset); });
+    if (p == MAP_FAILED) return p;
+    plain ? tasuki::task::note_plain(p, length) : tasuki::task::note_other(p, length);
   }
-  if (p == MAP_FAILED) return p;
   record(p, length);
-  if (plain) tasuki::task::note_plain(p, length);
   return p;
 }
 
@@ -199,15 +202,15 @@ TASUKI_HIDDEN_WRAPPER(void*, mmap64, void* at, size_t length, int protection, in
 }
 
 TASUKI_HIDDEN_WRAPPER(int, munmap, void* at, size_t length) {
+  const auto next = TASUKI_NEXT(int (*)(void*, size_t), "munmap");
+  if (self() == nullptr) return next(at, length);
+  const SignalsBlocked quiet;
   // Forgotten first: once unmapped, the range may be another task's.
-  const bool task = self() != nullptr;
-  const bool recorded = task && forget(at, length);
+  const bool recorded = forget(at, length);
   if (recorded && tasuki::task::keep(at, length)) return 0;
-  if (task) {
-    tasuki::task::count_mapping();
-    tasuki::task::give_back(at, length);
-  }
-  const int result = TASUKI_NEXT(int (*)(void*, size_t), "munmap")(at, length);
+  tasuki::task::count_mapping();
+  tasuki::task::give_back(at, length);
+  const int result = tasuki::task::with_room([&] { return next(at, length); });
   if (result != 0 && recorded) record(at, length);
   return result;
 }
@@ -217,8 +220,7 @@ TASUKI_HIDDEN_WRAPPER(int, munmap, void* at, size_t length) {
 TASUKI_WRAPPER(int, mlockall, int flags) {
   if (self() != nullptr) {
     flags |= MCL_ONFAULT;
-    tasuki::task::give_back(nullptr, SIZE_MAX);
-    if ((flags & MCL_FUTURE) != 0) tasuki::task::keep_no_more();
+    tasuki::task::keep_no_more();
   }
   return TASUKI_NEXT(int (*)(int), "mlockall")(flags);
 }
@@ -233,8 +235,10 @@ TASUKI_HIDDEN_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length,
   }
   const RemapFunction next = TASUKI_NEXT(RemapFunction, "mremap");
   if (self() == nullptr) return next(at, old_length, length, flags, target);
+  const SignalsBlocked quiet;
   tasuki::task::count_mapping();
-  tasuki::task::give_back(at, old_length);
+  // Also where it could grow in place.
+  tasuki::task::give_back(at, length > old_length ? length : old_length);
   if (target != nullptr) {
     tasuki::task::give_back(target, length);
     // Take the target's place first: then nobody else can.
@@ -247,8 +251,11 @@ TASUKI_HIDDEN_WRAPPER(void*, mremap, void* at, size_t old_length, size_t length,
   // As munmap does it.
   const bool leaves = (flags & 4 /* MREMAP_DONTUNMAP */) == 0;
   const bool recorded = leaves && forget(at, old_length);
-  void* p = next(at, old_length, length, flags, target);
-  if (p != MAP_FAILED) record(p, length);
+  void* p = tasuki::task::with_room([&] { return next(at, old_length, length, flags, target); });
+  if (p != MAP_FAILED) {
+    tasuki::task::note_other(p, length);
+    record(p, length);
+  }
   if (p == MAP_FAILED && recorded) record(at, old_length);
   return p;
 }
