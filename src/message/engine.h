@@ -265,7 +265,7 @@ class Engine {
   void note_seen(Endpoint* e, int32_t sender, const RingHead& head);
   void deliver(Request* r, Ring& ring, uint32_t at);
   bool has_credit(Ring* ring);
-  bool may_use_parcel(Ring* ring);
+  bool find_parcel(Ring* ring, uint32_t bytes, uint32_t* begin);
   std::atomic<uint64_t>* kept_of(const Cell* cell) const;
   bool credit_left(Endpoint* destination);
   bool is_late(Request* r) const;
@@ -285,9 +285,10 @@ class Engine {
   void settle();
   bool buffer_at_once(const Request* r) const;
   bool buffer_queued_send(Request* r);
-  void drain(Endpoint* e, int32_t sender);
+  bool drain(Endpoint* e, int32_t sender, Request* late = nullptr);
   void drain_for(int32_t source);
   bool keep(Endpoint* e, int32_t sender, uint32_t at);
+  bool look_for_message(Request* r, Envelope** m);
   bool try_receive(Request* r);
   void consume(Request* r, Envelope* m);
   void look_into_rings(int32_t source);

@@ -78,16 +78,47 @@ inline uint32_t slots_of(const RingHead& head) {
 inline void note_head(Ring& ring, uint32_t head) {
   if (head - ring.seen_head > ring.tail - ring.seen_head) return;
   ring.seen_head = head;
-  if (ring.parcel_used != 0 && static_cast<int32_t>(head - ring.parcel_at) > 0) ring.parcel_used = 0;
+  while (ring.parcel_count != 0 &&
+         static_cast<int32_t>(head - ring.parcels[ring.oldest_parcel % kParcels].at) > 0) {
+    ring.oldest_parcel++;
+    ring.parcel_count--;
+  }
 }
 inline void look_at_head(Ring& ring) {
   note_head(ring, ring.head.load(std::memory_order_acquire));
 }
 
-// The packed bytes of a parcel, on their way to this core.
-inline const char* parcel_of(const Ring& ring, uint32_t bytes) {
-  fetch_parcel(bytes, [&](uint32_t i) { __builtin_prefetch(ring.parcel + i); });
-  return ring.parcel;
+// By the sender: where a parcel of so many bytes has room, from the front on if there is no other, else
+// behind the newest one, around the end of the buffer. False: nowhere.
+inline bool find_place(const Ring& ring, uint32_t bytes, uint32_t* begin) {
+  *begin = 0;
+  if (ring.parcel_count == 0) return true;
+  if (ring.parcel_count == kParcels) return false;
+  const uint32_t used = ring.parcels[ring.oldest_parcel % kParcels].begin;
+  const uint32_t end = ring.parcels[(ring.oldest_parcel + ring.parcel_count - 1) % kParcels].end;
+  *begin = (end + kLine - 1) / kLine * kLine;
+  if (end <= used) return *begin + bytes <= used;
+  if (*begin + bytes <= kParcelRoom) return true;
+  *begin = 0;
+  return bytes <= used;
+}
+
+// Room for a parcel that is about to be sent, its lines on their way to this core.
+inline char* add_parcel(Ring& ring, uint32_t at, uint32_t begin, uint32_t bytes) {
+  ring.parcels[(ring.oldest_parcel + ring.parcel_count) % kParcels] = {at, begin, begin + bytes};
+  ring.parcel_count++;
+  ring.parcels_sent++;
+  memcpy(ring.slots[at % kRingSlots].head.data, &begin, sizeof begin);
+  fetch_parcel(bytes, [&](uint32_t i) { os::fetch_to_write(ring.packed + begin + i); });
+  return ring.packed + begin;
+}
+
+// The packed bytes of the parcel whose head is there, on their way to this core.
+inline const char* parcel_at(const Ring& ring, uint32_t at, uint32_t bytes) {
+  uint32_t begin;
+  memcpy(&begin, ring.slots[at % kRingSlots].head.data, sizeof begin);
+  fetch_parcel(bytes, [&](uint32_t i) { __builtin_prefetch(ring.packed + begin + i); });
+  return ring.packed + begin;
 }
 
 inline Cell* cell_at(const Ring& ring, uint32_t at) {

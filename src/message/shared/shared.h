@@ -100,11 +100,13 @@ inline constexpr uint32_t kHeadBytes = 40;   // of a message in its first slot
 inline constexpr uint32_t kBodyBytes = 60;   // in each further slot
 inline constexpr uint32_t kInlineSlots = 8;  // the most that one message takes after its first
 inline constexpr uint32_t kInlineBytes = kHeadBytes + kInlineSlots * kBodyBytes;
-// The most that the parcel of a ring holds. From there on the way to the receiver and back that a rendezvous
-// takes is less than what a second copy costs.
+// The longest parcel. From there on the way to the receiver and back that a rendezvous takes is less than
+// what a second copy costs.
 inline constexpr uint32_t kParcelBytes = 8 << 10;
+inline constexpr uint32_t kParcels = 16;  // the most of a ring at a time, and their bytes
+inline constexpr uint32_t kParcelRoom = 2 * kParcelBytes;
 // RingHead::bytes of a message that is not in slots: `data` holds the address of a cell with the message, or
-// the message is in the ring's parcel and the other bits are its length.
+// the message is a parcel, whose place `data` holds, and the other bits are its length.
 inline constexpr uint32_t kInCell = 1u << 31;
 inline constexpr uint32_t kInParcel = 1u << 30;
 
@@ -115,7 +117,7 @@ struct RingHead {
   int32_t source_rank;
   uint32_t bytes;
   uint32_t seen;          // how far the sender has read the ring of the other direction: what is free there
-  char data[kHeadBytes];  // or a Cell*
+  char data[kHeadBytes];  // or a Cell*, or Parcel::begin
 };
 
 // One cache line, written by the sender, only read by the receiver: one line transfer carries a small
@@ -138,18 +140,25 @@ inline uint32_t slots_for(uint32_t inline_bytes) {
   return inline_bytes <= kHeadBytes ? 1 : 1 + (inline_bytes - kHeadBytes + kBodyBytes - 1) / kBodyBytes;
 }
 
+// A message of more bytes than slots take, packed: [begin, end) of Ring::packed. Its head is at this position
+// of the ring: it is received when the ring's head is beyond.
+struct Parcel {
+  uint32_t at, begin, end;
+};
+
 struct Ring {
   // Sender's line. `tail` and `seen_head` are the sender's; guarded by its process lock when it has several
   // threads.
   alignas(kLine) uint32_t tail;
   uint32_t seen_head;
   std::atomic<uint32_t> announced;  // the receiver knows that this ring is in use
-  uint32_t parcel_used;             // a message is in the parcel, as far as `seen_head` tells; its head was
-  uint32_t parcel_at;  //   at this position: the parcel is free when the ring's head is beyond it
-  uint32_t parcels;    // that were sent: `kept` is looked at now and then
+  uint32_t oldest_parcel;           // parcels that are in use, as far as `seen_head` tells: from
+  uint32_t parcel_count;            //   parcels[oldest_parcel % kParcels] on, so many
+  uint32_t parcels_sent;            // `kept` is looked at now and then
   // Bytes of the sender's cells that hold messages to this receiver: what its credit is counted against
   // (engine.h).
   uint64_t outstanding;
+  Parcel parcels[kParcels];
   // Receiver's line; moved under the receiver's endpoint lock (by the receiver, or by the sender that finds
   // it full).
   alignas(kLine) std::atomic<uint32_t> head;
@@ -157,9 +166,9 @@ struct Ring {
   // credit does not count them.
   std::atomic<uint64_t> kept;
   RingSlot slots[kRingSlots];
-  // A message of more bytes than slots take, one at a time. Always the same lines: while they are in both
-  // caches, 4 KiB take half as long as through ever other slots or cells.
-  alignas(kLine) char parcel[kParcelBytes];
+  // The first parcel is at the front whenever no other is in use. Always the same lines: while they are in
+  // both caches, 4 KiB take half as long as through ever other slots or cells.
+  alignas(kLine) char packed[kParcelRoom];
 };
 
 // ---- transfers

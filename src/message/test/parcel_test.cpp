@@ -62,6 +62,48 @@ TEST(Parcel, IsNotUsedAgainBeforeItIsReceived) {
   }
 }
 
+// Behind one another, then around the end of the buffer; what has no room goes into cells.
+TEST(Parcel, SeveralAreUnderWay) {
+  World w(2);
+  constexpr size_t kLong = 4096;
+  constexpr unsigned kFit = kParcelRoom / kLong;
+  std::vector<std::vector<char>> messages;
+  unsigned received = 0;
+  const auto send_one = [&](size_t size) {
+    messages.push_back(pattern(size, static_cast<unsigned>(messages.size())));
+    Request* r = send(w[0], messages.back(), 1, 4);
+    EXPECT_EQ(r->state.load(), RequestState::done);
+    finish(w[0], r);
+  };
+  const auto receive_one = [&] {
+    expect_receive(w[1], 0, 4, messages[received]);
+    received++;
+  };
+  for (unsigned i = 0; i < kFit; i++) send_one(kLong);
+  for (int i = 0; i < 3; i++) receive_one();
+  // What is left is in the last quarter: one more at the front, and another behind it.
+  send_one(kLong - 100);
+  send_one(700);
+  EXPECT_EQ(w[0].cell_bytes(), 0u);
+  while (received < messages.size()) receive_one();
+  for (unsigned i = 0; i < 2 * kFit; i++) send_one(kLong);
+  EXPECT_GT(w[0].cell_bytes(), 0u);
+  while (received < messages.size()) receive_one();
+}
+
+TEST(Parcel, ManyOfAllSizesAreUnderWay) {
+  World w(2);
+  std::mt19937 random(5);
+  std::vector<std::vector<char>> messages;
+  size_t received = 0;
+  for (unsigned i = 0; i < 4000; i++) {
+    messages.push_back(pattern(kInlineBytes + 1 + random() % (kParcelBytes - kInlineBytes), i));
+    finish(w[0], send(w[0], messages.back(), 1, 4));
+    while (messages.size() - received > random() % 20) expect_receive(w[1], 0, 4, messages[received++]);
+  }
+  while (received < messages.size()) expect_receive(w[1], 0, 4, messages[received++]);
+}
+
 // The first one waits for its receive while others use the parcel.
 TEST(Parcel, IsEmptiedForAMessageThatNobodyExpects) {
   World w(2);

@@ -238,6 +238,7 @@ void activate(const task::TaskSlot* slot) {
   pmpi().Comm_set_errhandler(p.quiet_comm, MPI_ERRORS_RETURN);
   p.messages.open(p.quiet_comm, p.threads);
   p.never_done = generalized_request();
+  Users::set_threads(p.threads);
   p.types.open(p.threads);
   p.windows.open(p.threads);
   // Receives on mixed communicators depend on MPI_Cancel (twins.h). If several threads call it, plain Open

@@ -52,7 +52,7 @@ void CommTable::close() {
 }
 
 void CommTable::release(CommInfo* c) {
-  if (c->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (!c->users.remove()) return;
   free_topology(c->topology);
   free(c->slots);
   free(c);
@@ -85,7 +85,7 @@ CommInfo* CommTable::remember(MPI_Comm comm, const Agreed& agreed, int rank, boo
   c->mixed = std::find(slots, slots + peer_count, kElsewhere) != slots + peer_count;
   c->probed_source = kNobody;
   c->from_any = 0;
-  c->users.store(1, std::memory_order_relaxed);
+  c->users.set(1);
   if (map_.insert(key_of(comm), c)) return c;
   free(c);
   return nullptr;

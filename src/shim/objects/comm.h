@@ -13,6 +13,7 @@
 
 #include "message/collectives/barrier.h"
 #include "shim/objects/handle_map.h"
+#include "shim/objects/users.h"
 
 namespace tasuki::shim {
 
@@ -47,8 +48,8 @@ struct CommInfo {
   Barrier* barrier;    // nullptr: barriers are the library's
   Topology* topology;  // topology.h: nullptr until it is known, and where it is the library's affair
   bool topology_known;
-  uint64_t attached_bytes;      // MPI_Comm_attach_buffer
-  std::atomic<uint32_t> users;  // operations in progress, plus one while the communicator exists
+  uint64_t attached_bytes;  // MPI_Comm_attach_buffer
+  Users users;              // operations in progress, plus one while the communicator exists
 };
 
 class CommTable {
@@ -74,7 +75,7 @@ class CommTable {
   // By rank in MPI_COMM_WORLD; kElsewhere.
   const int* world_slots() const { return slot_of_world_rank_; }
 
-  static void retain(CommInfo* c) { c->users.fetch_add(1, std::memory_order_relaxed); }
+  static void retain(CommInfo* c) { c->users.add(); }
   static void release(CommInfo* c);
 
  private:

@@ -17,7 +17,7 @@ void TypeTable::close() {
 }
 
 void TypeTable::release(TypeInfo* t) {
-  if (t->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (!t->users.remove()) return;
   layout::release(t->layout);
   delete t->elements.load(std::memory_order_relaxed);
   free(t);
@@ -81,7 +81,7 @@ TypeInfo* TypeTable::learn(MPI_Datatype type) {
   t->offset = t->size == 0 ? 0 : layout::true_lower_bound(l);
   t->predefined = predefined;
   t->opaque = opaque;
-  t->users.store(1, std::memory_order_relaxed);
+  t->users.set(1);
   // Several threads may meet the type for the first time at once: one of them makes it known, complete.
   TypeInfo* first = map_.find_or_insert(key_of(type), t);
   if (first != t) {

@@ -9,6 +9,7 @@
 #include "layout/byte_order.h"
 #include "layout/layout.h"
 #include "shim/objects/handle_map.h"
+#include "shim/objects/users.h"
 #include "shim/resolved.h"
 
 namespace tasuki::shim {
@@ -23,7 +24,7 @@ struct TypeInfo {
   std::atomic<uint8_t> number;  // of updates.h; 0: not asked for yet
   bool opaque;                  // not decodable: the library packs and unpacks it
   std::atomic<bool> committed;  // the library accepted it in a message; MPI_Pack asks for less
-  std::atomic<uint32_t> users;  // operations in progress, plus one while the type exists
+  Users users;                  // operations in progress, plus one while the type exists
   // The MPI_Datatype that predefined_type_of() says; 0: not asked for yet.
   std::atomic<uintptr_t> element;
   // What "external32" needs to know; nullptr: not asked for yet; no runs: the library packs it.
@@ -54,7 +55,7 @@ class TypeTable {
   // Remembers a type that the library has just used successfully.
   void remember(MPI_Datatype type) { learn(type); }
 
-  static void retain(TypeInfo* t) { t->users.fetch_add(1, std::memory_order_relaxed); }
+  static void retain(TypeInfo* t) { t->users.add(); }
   static void release(TypeInfo* t);
 
  private:

@@ -163,6 +163,7 @@ class Requests {
   // That of a send which was done when it started, one for all of them: as in the libraries, whose handles of
   // such sends are not told apart either. Making a request for each was half the time of MPI_Isend.
   MPI_Request handle_of_sent() { return handle_for(sent_); }
+  bool is_of_sent(const Request* r) const { return r == sent_; }
   // nullptr: the library's.
   Request* find(MPI_Request handle) { return by_handle_.find(key_of(handle)); }
 
