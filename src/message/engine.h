@@ -35,7 +35,9 @@ constexpr uint32_t collective(uint32_t context) {
 }
 inline constexpr int32_t kBroadcastData = 0;
 inline constexpr int32_t kBroadcastAddress = 1;
-inline constexpr int32_t kPart = 2;  // windows/window.h
+inline constexpr int32_t kPart = 2;          // windows/window.h
+inline constexpr int32_t kPieceData = 3;     // collectives/exchange.h
+inline constexpr int32_t kPieceMeeting = 4;  //   "
 
 // The context of partitioned communication, which meets only itself.
 constexpr uint32_t partitioned(uint32_t context) {

@@ -97,20 +97,115 @@ bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, M
   return true;
 }
 
-bool scatter(Meeting& m, int root, const Pieces& send, const layout::Region& receive, bool own,
-             Moved* moved) {
+namespace {
+
+bool meet_and_scatter(Meeting& m, int root, const Pieces& send, const layout::Region& receive, Moved* moved) {
   if (!m.open()) return false;
   if (m.rank() == root)
     offer(m, send, m.count());
   else
     m.fill_in(0);
   m.meet();
-  if (m.rank() != root)
-    get(m, root, m.rank(), true, receive, moved);
-  else if (own)
-    copy(m.engine(), receive, send.of(root), moved);
+  if (m.rank() != root) get(m, root, m.rank(), true, receive, moved);
   m.leave();
   return true;
+}
+
+// Messages to the others. Up to so many bytes, in slots or a parcel of the ring, they need not wait for them.
+constexpr uint64_t kMessageBytes = kParcelBytes;
+
+bool fit_into_messages(const Meeting& m, const Pieces& p) {
+  for (int i = 1; i < m.count(); i++)
+    if (layout::bytes(p.of((m.rank() + i) % m.count())) > kMessageBytes) return false;
+  return true;
+}
+
+bool try_inline(const Meeting& m, uint32_t context, int to, const layout::Region& piece) {
+  char* start = nullptr;
+  const uint64_t n = layout::bytes(piece);
+  return n <= kInlineBytes && layout::is_dense(piece, &start) &&
+         m.engine().try_send_inline(m.slots()[to], collective(context), kPieceData, m.rank(), start,
+                                    static_cast<uint32_t>(n));
+}
+
+Request* start_piece(const Meeting& m, uint32_t context, int to, const layout::Region& piece) {
+  Request* r = m.engine().take_request();
+  if (r == nullptr) return nullptr;
+  r->region = piece;
+  r->context = collective(context);
+  r->tag = kPieceData;
+  r->peer = m.slots()[to];
+  r->envelope.source_rank = m.rank();
+  if (m.engine().start_send(r, SendMode::standard)) return r;
+  m.engine().give_request(r);
+  return nullptr;
+}
+
+bool send_pieces(const Meeting& m, uint32_t context, const Pieces& p) {
+  Request* sent = nullptr;  // those that are not done yet
+  bool all = true;
+  for (int i = 1; i < m.count() && all; i++) {
+    const int to = (m.rank() + i) % m.count();
+    if (try_inline(m, context, to, p.of(to))) continue;
+    Request* r = start_piece(m, context, to, p.of(to));
+    all = r != nullptr;
+    if (all && r->state.load(std::memory_order_acquire) == RequestState::done) {
+      m.engine().give_request(r);
+    } else if (all) {
+      r->next = sent;
+      sent = r;
+    }
+  }
+  while (sent != nullptr) {
+    Request* r = sent;
+    sent = r->next;
+    m.engine().wait(r);
+    m.engine().give_request(r);
+  }
+  return all;
+}
+
+void call_to_meet(const Meeting& m, uint32_t context) {
+  for (int i = 1; i < m.count(); i++)
+    m.engine().send_inline(m.slots()[(m.rank() + i) % m.count()], collective(context), kPieceMeeting,
+                           m.rank(), nullptr, 0);
+}
+
+// *meets: there is no piece, but a meeting.
+bool receive_piece(const Meeting& m, uint32_t context, int root, const layout::Region& into, bool* meets,
+                   Moved* moved) {
+  Request* r = m.engine().take_request();
+  if (r == nullptr) return false;
+  r->region = into;
+  r->context = collective(context);
+  r->tag = kAnyTag;
+  r->peer = m.slots()[root];
+  m.engine().receive(r);
+  *meets = r->status_tag == kPieceMeeting;
+  moved->bytes += r->status_bytes;
+  moved->too_long = moved->too_long || r->truncated != 0;
+  m.engine().give_request(r);
+  return true;
+}
+
+}  // namespace
+
+bool scatter(Meeting& m, uint32_t context, int root, const Pieces& send, const layout::Region& receive,
+             bool own, Moved* moved) {
+  if (m.rank() != root) {
+    bool meets = false;
+    if (!receive_piece(m, context, root, receive, &meets, moved)) return false;
+    return !meets || meet_and_scatter(m, root, send, receive, moved);
+  }
+  bool good;
+  if (fit_into_messages(m, send)) {
+    good = send_pieces(m, context, send);
+  } else {
+    call_to_meet(m, context);
+    good = meet_and_scatter(m, root, send, receive, moved);
+  }
+  if (own) copy(m.engine(), receive, send.of(root), moved);
+  return good;
 }
 
 bool gather(Meeting& m, int root, const layout::Region& send, const Pieces& receive, bool own, Moved* moved) {

@@ -27,8 +27,11 @@ struct Moved {
 bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, Moved* moved);
 
 // The root's pieces go to the others (scatter). Only the root's `send` and the others' `receive` are used;
-// `own`: at the root, receive gets its piece.
-bool scatter(Meeting& m, int root, const Pieces& send, const layout::Region& receive, bool own, Moved* moved);
+// `own`: at the root, receive gets its piece. Small pieces are messages in the collective context, which the
+// root sends without waiting for anybody; of larger ones such a message says that all meet. Only the root
+// needs to know which of both it is.
+bool scatter(Meeting& m, uint32_t context, int root, const Pieces& send, const layout::Region& receive,
+             bool own, Moved* moved);
 
 // The others' pieces go to the root (gather): only the others' `send`, the root's `receive`; `own` as above.
 bool gather(Meeting& m, int root, const layout::Region& send, const Pieces& receive, bool own, Moved* moved);

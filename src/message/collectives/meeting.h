@@ -45,6 +45,7 @@ class Meeting {
   bool open();
   int rank() const { return rank_; }
   int count() const { return count_; }
+  const int* slots() const { return slots_; }
   Engine& engine() const { return engine_; }
 
   // This task's post: bytes, or an address.

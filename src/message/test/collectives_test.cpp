@@ -318,7 +318,7 @@ TEST(Exchange, ScattersAndGathers) {
     Members members(tasks, space.oversubscribed);
     members.run([&](int rank, auto meet) {
       int round = 0;
-      for (const size_t n : {size_t{1}, size_t{100}, size_t{5000}}) {
+      for (const size_t n : {size_t{1}, size_t{100}, size_t{1000}, size_t{5000}}) {
         for (const int root : {0, tasks - 1}) {
           round++;
           const size_t mine = n * static_cast<size_t>(rank + 1);
@@ -330,7 +330,8 @@ TEST(Exchange, ScattersAndGathers) {
           std::vector<char> got(mine, 'x');
           Moved moved;
           meet([&](Meeting& m) {
-            ASSERT_TRUE(scatter(m, root, {regions.data(), 1}, message::bytes_of(got), true, &moved));
+            ASSERT_TRUE(
+                scatter(m, kContext, root, {regions.data(), 1}, message::bytes_of(got), true, &moved));
           });
           ASSERT_EQ(got, piece(root, rank, mine, round));
           for (std::vector<char>& v : all) std::fill(v.begin(), v.end(), 'y');

@@ -226,7 +226,7 @@ int get(CommInfo* c, int root, const Target& into, void* recvbuf, MPI_Count coun
   Buffer receive(Use::receive, 1);
   receive.add(into, recvbuf, count);
   const int rc = carry_out(c, [&](Meeting& m, Moved* moved) {
-    return scatter(m, root, {nullptr, 0}, receive[0], false, moved);
+    return scatter(m, c->context, root, {nullptr, 0}, receive[0], false, moved);
   });
   receive.finish();
   return rc;
@@ -243,7 +243,7 @@ int gather_here(CommInfo* c, const Buffer& own, Buffer& receive, bool in_place) 
 
 int scatter_here(CommInfo* c, const Buffer& send, Buffer& own, bool in_place) {
   const int rc = carry_out(c, [&](Meeting& m, Moved* moved) {
-    return scatter(m, c->rank, send.pieces(), own[0], !in_place, moved);
+    return scatter(m, c->context, c->rank, send.pieces(), own[0], !in_place, moved);
   });
   own.finish();
   return rc;

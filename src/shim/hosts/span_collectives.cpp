@@ -101,7 +101,8 @@ class Host {
     }
     Meeting m = meeting();
     Moved moved;
-    if (!scatter(m, kLeader, {parts.data(), 1}, dense(into, gets ? bytes : 0), true, &moved)) no_memory(s_);
+    const layout::Region piece = dense(into, gets ? bytes : 0);
+    if (!scatter(m, s_.local.context, kLeader, {parts.data(), 1}, piece, true, &moved)) no_memory(s_);
     return rc == MPI_SUCCESS && gets && moved.bytes != bytes ? MPI_ERR_OTHER : rc;
   }
   static constexpr int kAll = -1;
