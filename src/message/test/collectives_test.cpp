@@ -348,6 +348,38 @@ TEST(Exchange, ScattersAndGathers) {
   }
 }
 
+// Whether pieces are messages only the root knows, by what it has: the others may have more room, or less.
+TEST(Exchange, ScattersToOtherSizes) {
+  constexpr size_t kShort = 100, kMiddle = 5000, kLong = 20000;
+  for (const Space& space : kSpaces) {
+    const int tasks = space.tasks;
+    Members members(tasks, space.oversubscribed);
+    members.run([&](int rank, auto meet) {
+      int round = 0;
+      for (const size_t n : {kShort, kMiddle, kLong}) {
+        for (const size_t room : {kShort, kMiddle, kLong}) {
+          round++;
+          std::vector<std::vector<char>> all;
+          std::vector<layout::Region> regions;
+          for (int other = 0; rank == 0 && other < tasks; other++) all.push_back(piece(0, other, n, round));
+          for (std::vector<char>& v : all) regions.push_back(message::bytes_of(v));
+          std::vector<char> got(room, 'x'), expected = piece(0, rank, n, round);
+          expected.resize(room, 'x');
+          Moved moved;
+          meet([&](Meeting& m) {
+            ASSERT_TRUE(
+                scatter(m, kContext, 0, {regions.data(), 1}, message::bytes_of(got), rank != 0, &moved));
+          });
+          if (rank == 0) continue;
+          ASSERT_EQ(got, expected);
+          ASSERT_EQ(moved.too_long, n > room);
+          ASSERT_EQ(moved.bytes, std::min(n, room));
+        }
+      }
+    });
+  }
+}
+
 // A barrier that served two tasks serves three, the third of which has used it less.
 TEST(Meeting, GoesOnWithOtherTasks) {
   for (const bool oversubscribed : {false, true}) {
