@@ -35,6 +35,7 @@ static void start_what_is_not_persistent(int next, int before) {
   error = MPI_Startall(kMany, sends);
   MPI_Error_class(error, &class);
   CHECK_EQ(class, MPI_ERR_REQUEST);
+  CHECK(MPI_Waitall(-3, sends + 3, MPI_STATUSES_IGNORE) != MPI_SUCCESS);
   MPI_Waitall(kMany, sends, MPI_STATUSES_IGNORE);
   receive(before, 1);
 }

@@ -132,6 +132,8 @@ bool Broadcaster::receive(const Group& group, int root, const layout::Region& de
     layout::unpack(destination, 0, std::min(*bytes, room), message);
     return true;
   }
+  // What is left of another operation, in which this task failed.
+  if (kind != kBroadcastAddress) return false;
   Broadcast* b;
   memcpy(&b, message, sizeof b);
   *bytes = b->bytes;

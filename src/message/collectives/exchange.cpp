@@ -181,11 +181,12 @@ bool receive_piece(const Meeting& m, uint32_t context, int root, const layout::R
   r->tag = kAnyTag;
   r->peer = m.slots()[root];
   m.engine().receive(r);
-  *meets = r->status_tag == kPieceMeeting;
+  const int32_t kind = r->status_tag;
+  *meets = kind == kPieceMeeting;
   moved->bytes += r->status_bytes;
   moved->too_long = moved->too_long || r->truncated != 0;
   m.engine().give_request(r);
-  return true;
+  return kind == kPieceData || kind == kPieceMeeting;  // not what is left of another operation
 }
 
 }  // namespace

@@ -267,7 +267,7 @@ int retire_some(int count, MPI_Request requests[], MPI_Status statuses[], Split&
 // Completes those in front that are ours and have gone well, up to the first that has not. Returns how many.
 // A list of small messages needs nothing else: each request is looked up once.
 int retire_front(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if (requests == nullptr) return 0;
+  if (requests == nullptr || count <= 0) return 0;
   for (int i = 0; i < count; i++) {
     Request* r = own(requests[i]);
     MPI_Status* status = at(statuses, i);

@@ -10,6 +10,7 @@
 #include <sys/shm.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -30,8 +31,10 @@ Function given_back(const void* at, size_t length, Function next) {
   return next;
 }
 
+// Not what a child of vfork says of itself.
 void keep_no_more() {
-  if (self() != nullptr) tasuki::task::keep_no_more();
+  const tasuki::task::TaskSlot* slot = self();
+  if (slot != nullptr && slot->pid.load(std::memory_order_relaxed) == getpid()) tasuki::task::keep_no_more();
 }
 
 void keep_no_more_under(int resource) {

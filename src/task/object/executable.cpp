@@ -64,9 +64,11 @@ char* copy_path(const char* target, char* resolved) {
   return strcpy(resolved, target);  // PATH_MAX bytes by contract; the target came from realpath
 }
 
-// This process may be about to leave the address space, and what it keeps there would stay.
+// This process may be about to leave the address space, and what it keeps there would stay. (What a child of
+// vfork leaves goes on.)
 void leave() {
-  if (tasuki::task::self() != nullptr) tasuki::task::give_all_back();
+  const TaskSlot* slot = tasuki::task::self();
+  if (slot != nullptr && slot->pid.load(std::memory_order_relaxed) == getpid()) tasuki::task::give_all_back();
 }
 
 bool takes_mode(int flags) {
@@ -209,6 +211,11 @@ TASUKI_WRAPPER(int, execveat, int dir, const char* path, Strings argv, Strings e
   const auto next = TASUKI_NEXT(int (*)(int, const char*, Strings, Strings, int), "execveat");
   leave();
   return next(dir, or_same(path), argv, env, flags);
+}
+
+TASUKI_WRAPPER(int, fexecve, int program, Strings argv, Strings env) {
+  leave();
+  return TASUKI_NEXT(int (*)(int, Strings, Strings), "fexecve")(program, argv, env);
 }
 
 TASUKI_WRAPPER(int, execve, const char* path, Strings argv, Strings env) {

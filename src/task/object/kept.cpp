@@ -121,16 +121,22 @@ void forget_plain(const Piece& where) {
     if (g_plain.all[i].touches(where)) g_plain.remove(i);
 }
 
-// Unmaps the oldest kept piece that touches the range; false if there is none. It stays in the table until it
-// is gone, so that other threads wait for that. A library that looks at what is unmapped (UCX) may come here
-// from that very munmap, and does not wait for itself. Signals are blocked.
-bool unmap_one(const Piece& where) {
+// What to do about pieces that another thread is unmapping.
+enum class Going : bool { skip, wait_for };
+
+// Unmaps the oldest kept piece that touches the range; false if there is none, or the kernel cannot (it has
+// no room to cut a mapping in two). The piece stays in the table until it is gone, so that threads that need
+// its place wait for that. A library that looks at what is unmapped (UCX) may come here from that very
+// munmap: it does not wait for itself. Signals are blocked.
+bool unmap_one(const Piece& where, Going going) {
   const long me = raw_syscall(SYS_gettid);
   for (;;) {
     Piece p;
     {
       const Locked lock;
-      const size_t i = g_kept.find([&](const Piece& k) { return k.touches(where) && k.going != me; });
+      const size_t i = g_kept.find([&](const Piece& k) {
+        return k.touches(where) && (k.going == 0 || (going == Going::wait_for && k.going != me));
+      });
       if (i == g_kept.count) return false;
       if (g_kept.all[i].going == 0) {
         g_kept.all[i].going = me;
@@ -141,9 +147,13 @@ bool unmap_one(const Piece& where) {
       raw_syscall(SYS_sched_yield);
       continue;
     }
-    TASUKI_NEXT(int (*)(void*, size_t), "munmap")(reinterpret_cast<void*>(p.begin), p.length());
+    const auto next = TASUKI_NEXT(int (*)(void*, size_t), "munmap");
+    const bool gone = next(reinterpret_cast<void*>(p.begin), p.length()) == 0;
     const Locked lock;
-    g_kept.remove(g_kept.find([&](const Piece& k) { return k.is(p); }));
+    const size_t i = g_kept.find([&](const Piece& k) { return k.is(p) && k.going == me; });
+    g_kept.all[i].going = 0;
+    if (!gone) return false;
+    g_kept.remove(i);
     g_held -= p.length();
     return true;
   }
@@ -152,7 +162,7 @@ bool unmap_one(const Piece& where) {
 bool unmap_all_in(const Piece& where) {
   const tasuki::os::SignalsBlocked quiet;
   bool any = false;
-  while (unmap_one(where)) any = true;
+  while (unmap_one(where, Going::wait_for)) any = true;
   return any;
 }
 
@@ -229,7 +239,10 @@ bool keep(void* at, size_t length) {
     if (i == g_plain.count) return false;
     p = g_plain.remove(i);
   }
-  if (!on() || !all_there(p) || !default_policy(nullptr) || !default_policy(at)) return false;
+  const void* const last = reinterpret_cast<const void*>(p.end - kPageSize);
+  if (!on() || !all_there(p) || !default_policy(nullptr)) return false;
+  // Of memory in one piece: a part in the middle that is bound alone is not seen.
+  if (!default_policy(at) || !default_policy(last)) return false;
   if (p.cleared && !used(p)) return false;
   p.node = here();
   for (;;) {
@@ -242,7 +255,7 @@ bool keep(void* at, size_t length) {
         return true;
       }
     }
-    if (!unmap_one({0, UINTPTR_MAX})) return false;
+    if (!unmap_one({0, UINTPTR_MAX}, Going::skip)) return false;
   }
 }
 
