@@ -39,20 +39,13 @@ Broadcast* Broadcaster::take() {
   return b;
 }
 
-void Broadcaster::tell(const Group& group, int32_t kind, const char* data, uint32_t bytes) {
-  for (int i = 1; i < group.count; i++) {
-    const int to = (group.rank + i) % group.count;
-    engine_->send_inline(group.slots[to], collective(group.context), kind, group.rank, data, bytes);
-  }
-}
-
 bool Broadcaster::send(const Group& group, const layout::Region& source) {
   const uint64_t n = layout::bytes(source);
   if (n <= kInlineBytes) {
     char packed[kInlineBytes];
     char* start = nullptr;
     if (!layout::is_dense(source, &start)) layout::pack(start = packed, source, 0, n);
-    tell(group, kBroadcastData, start, static_cast<uint32_t>(n));
+    tell_others(*engine_, group, kBroadcastData, start, static_cast<uint32_t>(n));
     return true;
   }
   Broadcast* b = take();
@@ -75,7 +68,7 @@ void Broadcaster::publish(const Group& group, Broadcast* b, const layout::Region
   b->readers.store(static_cast<uint32_t>(group.count), std::memory_order_release);
   char address[sizeof b];
   memcpy(address, &b, sizeof b);
-  tell(group, kBroadcastAddress, address, sizeof b);
+  tell_others(*engine_, group, kBroadcastAddress, address, sizeof b);
 }
 
 Broadcast* Broadcaster::open(const Group& group, const layout::Region& source, uint64_t ready) {
@@ -115,25 +108,17 @@ bool Broadcaster::copy_as_it_comes(const Broadcast& b, const layout::Region& des
 }
 
 bool Broadcaster::receive(const Group& group, int root, const layout::Region& destination, uint64_t* bytes) {
-  Request* r = engine_->take_request();
-  if (r == nullptr) return false;
   char message[kInlineBytes];
-  r->region = {message, sizeof message, layout::byte_layout()};
-  r->context = collective(group.context);
-  r->tag = kAnyTag;
-  r->peer = group.slots[root];
-  engine_->receive(r);
-  const int32_t kind = r->status_tag;
-  *bytes = r->status_bytes;
-  engine_->give_request(r);
-
+  Told told;
+  if (!hear(*engine_, group, root, {message, sizeof message, layout::byte_layout()}, &told)) return false;
+  *bytes = told.bytes;
   const uint64_t room = layout::bytes(destination);
-  if (kind == kBroadcastData) {
+  if (told.kind == kBroadcastData) {
     layout::unpack(destination, 0, std::min(*bytes, room), message);
     return true;
   }
   // What is left of another operation, in which this task failed.
-  if (kind != kBroadcastAddress) return false;
+  if (told.kind != kBroadcastAddress) return false;
   Broadcast* b;
   memcpy(&b, message, sizeof b);
   *bytes = b->bytes;

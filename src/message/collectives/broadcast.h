@@ -10,7 +10,7 @@
 // broadcast takes place here.
 #pragma once
 
-#include "message/engine.h"
+#include "message/collectives/tell.h"
 
 namespace tasuki::message {
 
@@ -37,12 +37,7 @@ struct alignas(kLine) Broadcast {
 // MPI demands of collective calls on one communicator.
 class Broadcaster {
  public:
-  struct Group {
-    uint32_t context;  // of the communicator
-    int rank;          // of this task
-    int count;
-    const int* slots;  // by rank
-  };
+  using Group = Member;
 
   explicit constexpr Broadcaster(Engine& engine) : engine_(&engine) {}
   Broadcaster(const Broadcaster&) = delete;
@@ -67,7 +62,6 @@ class Broadcaster {
   Broadcast* take_free();
   bool copy_as_it_comes(const Broadcast& b, const layout::Region& destination, uint64_t n);
   void publish(const Group& group, Broadcast* b, const layout::Region& source, uint64_t ready);
-  void tell(const Group& group, int32_t kind, const char* data, uint32_t bytes);
 
   Engine* engine_;
   SpinLock lock_;  // pool_, count_

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "message/collectives/tell.h"
+
 namespace tasuki::message {
 namespace {
 
@@ -165,44 +167,24 @@ bool send_pieces(const Meeting& m, uint32_t context, const Pieces& p) {
   return all;
 }
 
-void call_to_meet(const Meeting& m, uint32_t context) {
-  for (int i = 1; i < m.count(); i++)
-    m.engine().send_inline(m.slots()[(m.rank() + i) % m.count()], collective(context), kPieceMeeting,
-                           m.rank(), nullptr, 0);
-}
-
-// *meets: there is no piece, but a meeting.
-bool receive_piece(const Meeting& m, uint32_t context, int root, const layout::Region& into, bool* meets,
-                   Moved* moved) {
-  Request* r = m.engine().take_request();
-  if (r == nullptr) return false;
-  r->region = into;
-  r->context = collective(context);
-  r->tag = kAnyTag;
-  r->peer = m.slots()[root];
-  m.engine().receive(r);
-  const int32_t kind = r->status_tag;
-  *meets = kind == kPieceMeeting;
-  moved->bytes += r->status_bytes;
-  moved->too_long = moved->too_long || r->truncated != 0;
-  m.engine().give_request(r);
-  return kind == kPieceData || kind == kPieceMeeting;  // not what is left of another operation
-}
-
 }  // namespace
 
 bool scatter(Meeting& m, uint32_t context, int root, const Pieces& send, const layout::Region& receive,
              bool own, Moved* moved) {
+  const Member me{context, m.rank(), m.count(), m.slots()};
   if (m.rank() != root) {
-    bool meets = false;
-    if (!receive_piece(m, context, root, receive, &meets, moved)) return false;
-    return !meets || meet_and_scatter(m, root, send, receive, moved);
+    Told told;
+    if (!hear(m.engine(), me, root, receive, &told)) return false;
+    moved->bytes += told.bytes;
+    moved->too_long = moved->too_long || told.too_long;
+    if (told.kind == kPieceMeeting) return meet_and_scatter(m, root, send, receive, moved);
+    return told.kind == kPieceData;  // not what is left of another operation
   }
   bool good;
   if (fit_into_messages(m, send)) {
     good = send_pieces(m, context, send);
   } else {
-    call_to_meet(m, context);
+    tell_others(m.engine(), me, kPieceMeeting, nullptr, 0);
     good = meet_and_scatter(m, root, send, receive, moved);
   }
   if (own) copy(m.engine(), receive, send.of(root), moved);

@@ -62,7 +62,11 @@ struct Pieces {
     return i;
   }
   bool full() const { return count == kCapacity; }
-  void add(const Piece& p) { all[count++] = p; }
+  // In place of the oldest, if there is no room.
+  void add(const Piece& p) {
+    if (full()) remove(0);
+    all[count++] = p;
+  }
 };
 
 // Held by threads that block all signals.
@@ -159,8 +163,8 @@ bool unmap_one(const Piece& where, Going going) {
   }
 }
 
+// Signals are blocked.
 bool unmap_all_in(const Piece& where) {
-  const tasuki::os::SignalsBlocked quiet;
   bool any = false;
   while (unmap_one(where, Going::wait_for)) any = true;
   return any;
@@ -215,18 +219,17 @@ void* take_kept(size_t length) {
     if (taken.end == 0) return nullptr;
     g_held -= length;
     taken.cleared = true;
-    if (g_plain.full()) g_plain.remove(0);
     g_plain.add(taken);
   }
   return memset(reinterpret_cast<void*>(taken.begin), 0, length);
 }
 
 void note_plain(const void* at, size_t length) {
-  note_other(at, length);
-  if (length > kLongest || !on()) return;
+  if (length > kLongest || !on()) return note_other(at, length);
+  const Piece p = piece(at, length);
   const Locked lock;
-  if (g_plain.full()) g_plain.remove(0);
-  g_plain.add(piece(at, length));
+  forget_plain(p);
+  g_plain.add(p);
 }
 
 bool keep(void* at, size_t length) {
@@ -268,22 +271,29 @@ void note_other(const void* at, size_t length) {
 
 void give_back(const void* at, size_t length) {
   if (length == 0 || !some()) return;
-  note_other(at, length);
-  unmap_all_in(piece(at, length));
+  const Piece where = piece(at, length);
+  const os::SignalsBlocked quiet;
+  {
+    const Locked lock;
+    forget_plain(where);
+  }
+  unmap_all_in(where);
 }
 
 bool give_all_back() {
-  return some() && unmap_all_in({0, UINTPTR_MAX});
+  if (!some()) return false;
+  const os::SignalsBlocked quiet;
+  return unmap_all_in({0, UINTPTR_MAX});
 }
 
 void keep_no_more() {
+  const os::SignalsBlocked quiet;
   {
-    const os::SignalsBlocked quiet;
     const Locked lock;
     g_on.store(0, std::memory_order_relaxed);
     forget_plain({0, UINTPTR_MAX});
   }
-  give_all_back();
+  unmap_all_in({0, UINTPTR_MAX});
 }
 
 }  // namespace tasuki::task

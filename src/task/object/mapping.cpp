@@ -51,8 +51,7 @@ using tasuki::task::TaskSlot;
 using MapFunction = void* (*)(void*, size_t, int, int, int, off_t);
 using RemapFunction = void* (*)(void*, size_t, size_t, int, ...);
 
-// What this task has mapped.
-// Taken by threads that block all signals: handlers may map, too.
+// What this task has mapped; the lock is taken by threads that block all signals, as handlers may map, too.
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 constinit RangeSet g_own;
 
