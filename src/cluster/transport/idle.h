@@ -8,6 +8,7 @@
 
 #include "os/clock.h"
 #include "os/process/cpu.h"
+#include "os/process/yielding.h"
 
 namespace tasuki::cluster {
 
@@ -36,12 +37,16 @@ class Idle {
   void active() {
     polls_ = 0;
     asleep_ = false;
+    yielding_ = {};
   }
 
   // After a poll that found nothing.
   void wait() {
     if (polls_++ == 0) active_ = os::monotonic_ns();
-    if (!spare_ || polls_ % 64 == 0) os::cpu_yield();
+    if (!spare_)
+      os::cpu_yield();
+    else if (polls_ % 64 == 0)
+      yielding_.turn();
     os::cpu_relax();
     // With a core of its own a server stays awake over the pauses of a program that swaps now and then;
     // without one it leaves after the time of a few messages.
@@ -62,6 +67,7 @@ class Idle {
  private:
   static constexpr int64_t kAwakeSpare = 50'000'000, kAwakeCrowded = 1'000'000, kLongestSleep = 20'000'000;
   bool spare_, asleep_ = false;
+  os::Yielding yielding_;
   int64_t active_;
   uint64_t polls_ = 0;
 };

@@ -37,21 +37,25 @@ Waiting::~Waiting() {
   patience_.what_ = around_;
 }
 
-void Waiter::turn() {
-  if (++turns_ < polls_) return os::cpu_relax();
-  os::cpu_yield();
+void Waiter::turn_without_pause() {
+  if (++turns_ <= patience_.polls()) return;
+  if (patience_.crowded())
+    os::cpu_yield();
+  else
+    yielding_.turn();
   watch_.turn();
 }
 
+void Waiter::turn() {
+  os::cpu_relax();
+  turn_without_pause();
+}
+
 void wait_for(MPI_Request* request, Patience* patience, MPI_Status* status) {
-  unsigned turns = 0;
-  Watch watch(patience);
-  for (int done = 0;;) {
+  Waiter waiter(patience);
+  for (int done = 0;; waiter.turn_without_pause()) {
     PMPI_Test(request, &done, status);
     if (done != 0) return;
-    if (++turns <= patience->polls()) continue;
-    os::cpu_yield();  // the test itself pauses long enough
-    watch.turn();
   }
 }
 

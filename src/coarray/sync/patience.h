@@ -16,6 +16,7 @@
 #include "coarray/local/fail.h"
 #include "coarray/local/phase.h"
 #include "coarray/sync/stations.h"
+#include "os/process/yielding.h"
 
 namespace tasuki::coarray {
 
@@ -26,13 +27,14 @@ class Patience {
   Patience(const Phase* phase, Stations* stations) : phase_(*phase), stations_(*stations) {}
   // `crowded`: there are more images than cores, and who waits gives way soon.
   void start(bool crowded, int first_image) {
-    polls_ = crowded ? 20 : 1000;
+    crowded_ = crowded;
     first_image_ = first_image;
   }
   void stop() { reader_.stop(); }
 
   // Turns of a loop that waits before it gives way to others.
-  unsigned polls() const { return polls_; }
+  unsigned polls() const { return crowded_ ? 20 : 1000; }
+  bool crowded() const { return crowded_; }
 
   // Of a wait that goes on: called now and then. Of the program's own thread only.
   // `began`: when it has been called first (os::monotonic_ns), 0: not yet; `number`: of the wait; 0: not yet
@@ -50,7 +52,7 @@ class Patience {
   const Phase& phase_;
   Stations& stations_;
   const Waiting* what_ = nullptr;
-  unsigned polls_ = 1000;
+  bool crowded_ = false;
   int first_image_ = 1;
   int64_t seconds_ = -1;  // 0: never
   uint64_t waits_ = 0;
@@ -105,12 +107,15 @@ class Watch {
 // A turn of a loop that waits for others.
 class Waiter {
  public:
-  explicit Waiter(Patience* patience) : polls_(patience->polls()), watch_(patience) {}
+  explicit Waiter(Patience* patience) : patience_(*patience), watch_(patience) {}
   void turn();
+  // The same where each turn takes as long as a pause anyway.
+  void turn_without_pause();
 
  private:
-  const unsigned polls_;
+  const Patience& patience_;
   unsigned turns_ = 0;
+  os::Yielding yielding_;
   Watch watch_;
 };
 

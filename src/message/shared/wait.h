@@ -12,6 +12,7 @@
 #include "os/process/cpu.h"
 #include "os/process/futex.h"
 #include "os/process/membarrier.h"
+#include "os/process/yielding.h"
 
 namespace tasuki::message {
 
@@ -48,13 +49,14 @@ void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) 
     if (i % kIdleEvery == 0 && policy.idle != nullptr) policy.idle();
   }
   if (!policy.oversubscribed) {
+    os::Yielding yielding;
     for (uint32_t i = 1;; i++) {
       if (done()) return;
       os::cpu_relax();
       if (i % kHelpEvery == 0) help();
       if (i % kIdleEvery != 0) continue;
       if (policy.idle != nullptr) policy.idle();
-      os::cpu_yield();
+      yielding.turn();
     }
   }
   for (uint32_t yields = kYields;; yields = kYieldsAgain) {

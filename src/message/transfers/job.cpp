@@ -6,8 +6,8 @@
 #include "message/transfers/sums.h"
 #include "message/transfers/transfer.h"
 #include "os/memory/keys.h"
-#include "os/process/cpu.h"
 #include "os/process/futex.h"
+#include "os/process/yielding.h"
 
 namespace tasuki::message {
 namespace {
@@ -137,9 +137,10 @@ void copy_shared(JobBoard& board, const layout::Region& destination, const layou
     job.pending.fetch_sub(c.count, std::memory_order_relaxed);
   }
   withdraw(board, job);
+  os::Yielding yielding;
   for (uint32_t polls = 1; job.pending.load(std::memory_order_acquire) != 1; polls++) {
     if (polls % 64 == 0)
-      os::cpu_yield();
+      yielding.turn();
     else
       os::cpu_relax();
   }

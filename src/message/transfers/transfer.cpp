@@ -4,6 +4,7 @@
 
 #include "message/shared/wait.h"
 #include "os/memory/keys.h"
+#include "os/process/yielding.h"
 
 namespace tasuki::message {
 namespace {
@@ -126,6 +127,7 @@ void unpack_side(Transfer& t, Finished finished, uint64_t* copied, uint64_t* cla
   Staging& s = *t.staging;
   uint32_t unpacked = s.unpacked.load(std::memory_order_relaxed);
   uint32_t polls = 0;
+  os::Yielding yielding;
   Claim c;
   for (;;) {
     // In this order: when the transfer is not finished now, the buffer was still its own when it was looked
@@ -151,7 +153,7 @@ void unpack_side(Transfer& t, Finished finished, uint64_t* copied, uint64_t* cla
     }
     polls = 0;
     if (!claim(t, End::front, 1, &c)) {
-      os::cpu_yield();  // the rest is in the hands of a packing side that does not run
+      yielding.turn();  // the rest is in the hands of a packing side that does not run
       continue;
     }
     ++*claims;

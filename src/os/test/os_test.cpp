@@ -17,6 +17,7 @@
 #include "os/process/cpu.h"
 #include "os/process/futex.h"
 #include "os/process/process.h"
+#include "os/process/yielding.h"
 #include "os/raw.h"
 
 namespace tasuki::os {
@@ -33,6 +34,30 @@ TEST(Futex, WakesAWaiterAndReportsTimeouts) {
   });
   while (word.load() == 0) EXPECT_TRUE(futex_wait(&word, 0));
   waker.join();
+}
+
+TEST(Yielding, PollsForAboutAsLongAsAYieldTakes) {
+  const auto after = &Yielding::patience_after;
+  EXPECT_EQ(after(0, 300), 150);
+  EXPECT_EQ(after(150, 2'000'000), 1'000'000) << "somebody computes on the core";
+  EXPECT_EQ(after(0, int64_t{1} << 40), 4'000'000) << "the process was stopped";
+  // Half of the yields beside a busy loop return at once.
+  EXPECT_GE(after(1'000'000, 300), 800'000);
+  int64_t patience = 1'000'000;
+  for (int i = 0; i < 100; i++) patience = after(patience, 300);
+  EXPECT_EQ(patience, 150) << "it is gone";
+}
+
+// Each is away for as long as the other one polls and works.
+TEST(Yielding, TwoOnOneCoreDoNotKeepEachOtherPolling) {
+  constexpr int64_t kWork = 10'000;
+  int64_t one = 4'000'000, other = 4'000'000;
+  for (int i = 0; i < 100; i++) {
+    one = Yielding::patience_after(one, other + kWork);
+    other = Yielding::patience_after(other, one + kWork);
+  }
+  EXPECT_LE(one, kWork);
+  EXPECT_LE(other, kWork);
 }
 
 TEST(Deadline, SaysWhatIsLeft) {
