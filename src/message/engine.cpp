@@ -793,6 +793,7 @@ bool Engine::poll(Request* r, bool stay) {
     if (done) r->state.store(RequestState::done, std::memory_order_relaxed);
     return done;
   }
+  if (r->kind == RequestKind::group) return poll_group(r, stay);
   switch (r->state.load(std::memory_order_acquire)) {
     case RequestState::done:
       return true;
@@ -811,6 +812,24 @@ bool Engine::poll(Request* r, bool stay) {
       break;
   }
   return r->state.load(std::memory_order_acquire) == RequestState::done;
+}
+
+// Its messages end in any order; those that have are gone.
+bool Engine::poll_group(Request* group, bool stay) {
+  if (group->state.load(std::memory_order_relaxed) == RequestState::done) return true;
+  for (Request** at = &group->part[0]; *at != nullptr;) {
+    Request* const part = *at;
+    if (!poll(part, stay)) {
+      at = &part->next;
+      continue;
+    }
+    *at = part->next;
+    if (part->truncated != 0) group->truncated = 1;
+    give_request(part);
+  }
+  if (group->part[0] != nullptr) return false;
+  group->state.store(RequestState::done, std::memory_order_relaxed);
+  return true;
 }
 
 // Counts a look for the receive of a queued send. Where ranks outnumber cores a look comes with a yield,

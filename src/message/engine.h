@@ -43,6 +43,10 @@ inline constexpr int32_t kPieceMeeting = 4;  //   "
 constexpr uint32_t partitioned(uint32_t context) {
   return context | 1u << 30;
 }
+// That of non-blocking collective operations.
+constexpr uint32_t nonblocking(uint32_t context) {
+  return context | 1u << 29;
+}
 
 struct Stats {
   uint64_t sent, sent_bytes;               // messages issued through the layer
@@ -271,6 +275,7 @@ class Engine {
   std::atomic<uint64_t>* kept_of(const Cell* cell) const;
   bool credit_left(Endpoint* destination);
   bool is_late(Request* r) const;
+  bool poll_group(Request* group, bool stay);
   static void look_for_reserved(Request* r);
   static bool is_expected(const Request* r);
   static Buffering buffering_for_reserved(const Request* r) {

@@ -34,6 +34,16 @@ inline bool on() {
   return __builtin_expect(g_on, 1);
 }
 
+// When a collective call returns: with the operation done, or at once, with a request for it.
+struct When {
+  bool later;
+  MPI_Request* request;
+};
+inline constexpr When kNow{false, nullptr};
+inline When later(MPI_Request* request) {
+  return {true, request};
+}
+
 namespace delegate {
 
 // ---- environment (called regardless of on())
@@ -118,46 +128,46 @@ int comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count bytes, Pass pass);
 int comm_detach_buffer(MPI_Comm comm, Pass pass);
 
 // ---- collectives
-int barrier(MPI_Comm comm, Pass pass);
-int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass);
+int barrier(MPI_Comm comm, When when, Pass pass);
+int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, When when, Pass pass);
 // Arrays of counts and displacements: of int, or, if `large`, of MPI_Count and MPI_Aint.
 int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass);
+              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass);
 int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, MPI_Comm comm,
-               Pass pass);
+               When when, Pass pass);
 int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-             MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass);
+             MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass);
 int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, MPI_Datatype sendtype,
               void* recvbuf, const void* recvcounts, const void* rdispls, bool large, MPI_Datatype recvtype,
-              MPI_Comm comm, Pass pass);
+              MPI_Comm comm, When when, Pass pass);
 int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
               const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts, const void* rdispls,
-              bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, Pass pass);
+              bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, When when, Pass pass);
 int neighbor_allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass);
+                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass);
 int neighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                         const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype,
-                        MPI_Comm comm, Pass pass);
+                        MPI_Comm comm, When when, Pass pass);
 int neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass);
+                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass);
 int neighbor_alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls,
                        MPI_Datatype sendtype, void* recvbuf, const void* recvcounts, const void* rdispls,
-                       bool large, MPI_Datatype recvtype, MPI_Comm comm, Pass pass);
+                       bool large, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass);
 int neighbor_alltoallw(const void* sendbuf, const void* sendcounts, const MPI_Aint sdispls[],
                        const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts,
                        const MPI_Aint rdispls[], bool large, const MPI_Datatype recvtypes[], MPI_Comm comm,
-                       Pass pass);
+                       When when, Pass pass);
 int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-           MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass);
+           MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, When when, Pass pass);
 int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
             const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, int root,
-            MPI_Comm comm, Pass pass);
+            MPI_Comm comm, When when, Pass pass);
 int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass);
+            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, When when, Pass pass);
 int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bool large,
              MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
-             MPI_Comm comm, Pass pass);
+             MPI_Comm comm, When when, Pass pass);
 int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm, Pass pass);
 int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,

@@ -288,6 +288,103 @@ static void collective(void) {
   CHECK(memcmp(a, filled(1, 70), sizeof a) == 0);
 }
 
+#ifdef LARGE
+typedef MPI_Aint Displacement;
+#else
+typedef int Displacement;
+#endif
+
+/* Of each rank: the numbers 2r, 2r + 1 for rank r. */
+static int collected(const int* in, int stride, int own) {
+  for (int r = 0; r < 2; r++)
+    for (int i = 0; i < 2; i++)
+      if (in[stride * r + i] != 1000 * (r + 1) + (own ? 2 * g_rank : 0) + i) return 0;
+  return 1;
+}
+
+static void wait_for(MPI_Request* request) {
+  F(Wait)(request, MPI_STATUS_IGNORE);
+  CHECK(*request == MPI_REQUEST_NULL);
+}
+
+static void nonblocking_collective(void) {
+  const int mine[4] = {1000 * (g_rank + 1), 1000 * (g_rank + 1) + 1, 1000 * (g_rank + 1) + 2,
+                       1000 * (g_rank + 1) + 3};
+  const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+  const Count two[2] = {2, 2};
+  const Displacement at[2] = {0, 2}, wide[2] = {0, 3};
+  const Displacement bytes[2] = {0, 2 * sizeof(int)}, wide_bytes[2] = {0, 3 * sizeof(int)};
+  const MPI_Aint from[2] = {0, 2 * sizeof(int)}, to[2] = {0, 3 * sizeof(int)};
+  int in[6], a[N];
+  MPI_Request request;
+  MPI_Comm ring;
+  memcpy(a, filled(g_rank, 71), sizeof a);
+  F(Ibarrier)(MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  C(Ibcast)(a, N, MPI_INT, 1, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(memcmp(a, filled(1, 71), sizeof a) == 0);
+#define CLEAR() memset(in, 0, sizeof in)
+  CLEAR();
+  C(Iallgather)(mine, 2, MPI_INT, in, 2, MPI_INT, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(collected(in, 2, 0));
+  CLEAR();
+  C(Iallgatherv)(mine, 2, MPI_INT, in, two, wide, MPI_INT, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(collected(in, 3, 0));
+  CLEAR();
+  C(Ialltoall)(mine, 2, MPI_INT, in, 2, MPI_INT, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(collected(in, 2, 1));
+  CLEAR();
+  C(Ialltoallv)(mine, two, at, MPI_INT, in, two, wide, MPI_INT, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(collected(in, 3, 1));
+  CLEAR();
+  C(Ialltoallw)(mine, two, bytes, types, in, two, wide_bytes, types, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(collected(in, 3, 1));
+  CLEAR();
+  C(Igather)(mine, 2, MPI_INT, in, 2, MPI_INT, 1, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(g_rank == 0 || collected(in, 2, 0));
+  CLEAR();
+  C(Igatherv)(mine, 2, MPI_INT, in, two, wide, MPI_INT, 1, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(g_rank == 0 || collected(in, 3, 0));
+  C(Iscatter)(mine, 2, MPI_INT, in, 2, MPI_INT, 1, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(in[0] == 2000 + 2 * g_rank && in[1] == in[0] + 1);
+  C(Iscatterv)(mine, two, at, MPI_INT, in + 2, 2, MPI_INT, 1, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(in[2] == 2000 + 2 * g_rank && in[3] == in[2] + 1);
+  /* Each has itself and the other one as neighbours. */
+  F(Dist_graph_create_adjacent)
+  (MPI_COMM_WORLD, 2, (int[]){0, 1}, (int[]){1, 1}, 2, (int[]){0, 1}, (int[]){1, 1}, MPI_INFO_NULL, 0, &ring);
+  CLEAR();
+  C(Ineighbor_allgather)(mine, 2, MPI_INT, in, 2, MPI_INT, ring, &request);
+  wait_for(&request);
+  CHECK(collected(in, 2, 0));
+  CLEAR();
+  C(Ineighbor_allgatherv)(mine, 2, MPI_INT, in, two, wide, MPI_INT, ring, &request);
+  wait_for(&request);
+  CHECK(collected(in, 3, 0));
+  CLEAR();
+  C(Ineighbor_alltoall)(mine, 2, MPI_INT, in, 2, MPI_INT, ring, &request);
+  wait_for(&request);
+  CHECK(collected(in, 2, 1));
+  CLEAR();
+  C(Ineighbor_alltoallv)(mine, two, at, MPI_INT, in, two, wide, MPI_INT, ring, &request);
+  wait_for(&request);
+  CHECK(collected(in, 3, 1));
+  CLEAR();
+  C(Ineighbor_alltoallw)(mine, two, from, types, in, two, to, types, ring, &request);
+  wait_for(&request);
+  CHECK(collected(in, 3, 1));
+  F(Comm_free)(&ring);
+}
+
 /* Both ranks exchange on the communicator, which holds both, and free it. */
 static void use(MPI_Comm* comm, int line) {
   int me, size, in = -1, out;
@@ -426,6 +523,7 @@ int main(int argc, char** argv) {
   packing();
   external();
   collective();
+  nonblocking_collective();
   communicators();
   one_sided();
   F(Finalize)();

@@ -44,6 +44,11 @@ typedef int (*Imrecv)(void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Request*
 typedef int (*Bcast)(void*, MPI_Count, MPI_Datatype, int, MPI_Comm);
 typedef int (*Collect)(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, MPI_Comm);
 typedef int (*CollectAt)(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm);
+typedef int (*Ibcast)(void*, MPI_Count, MPI_Datatype, int, MPI_Comm, MPI_Request*);
+typedef int (*Icollect)(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, MPI_Comm,
+                        MPI_Request*);
+typedef int (*IcollectAt)(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm,
+                          MPI_Request*);
 typedef int (*Sendrecv)(const void*, MPI_Count, MPI_Datatype, int, int, void*, MPI_Count, MPI_Datatype, int,
                         int, MPI_Comm, MPI_Status*);
 typedef int (*Isendrecv)(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int,
@@ -123,6 +128,56 @@ static int call_one_sided(const char* name) {
 }
 
 // Returns whether it knows how.
+// The collective functions that move data, blocking or not (MPI_I...). What comes: two numbers of each rank, or of a neighbour.
+static int call_collective(const char* name) {
+  const int later = name[4] == 'I';
+  const char* kind = name + (later ? 5 : 4);
+  const int alltoall = strstr(kind, "lltoall_c") != NULL, first = alltoall ? 2 * rank : 0, two = 2, ends = 0;
+  if (strcmp(kind + 1, "llgather_c") == 0 || strcmp(kind + 1, "lltoall_c") == 0) {
+    if (later)
+      CHECK_EQ(CALL(Icollect)(numbers, 2, MPI_INT, in, 2, MPI_INT, comm, &request[0]), MPI_SUCCESS);
+    else
+      CHECK_EQ(CALL(Collect)(numbers, 2, MPI_INT, in, 2, MPI_INT, comm), MPI_SUCCESS);
+    if (later) MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+    for (int i = 0; i < 4; i++) CHECK_EQ(in[i], 1000 * (i / 2) + first + i % 2);
+  } else if (starts_with(kind + 1, "eighbor_all") && (alltoall || strstr(kind, "_allgather_c"))) {
+    // In a row of two each has one neighbour: rank 0 behind it, rank 1 before it.
+    MPI_Comm row;
+    MPI_Cart_create(comm, 1, &two, &ends, 0, &row);
+    if (later)
+      CHECK_EQ(CALL(Icollect)(numbers, 2, MPI_INT, in, 2, MPI_INT, row, &request[0]), MPI_SUCCESS);
+    else
+      CHECK_EQ(CALL(Collect)(numbers, 2, MPI_INT, in, 2, MPI_INT, row), MPI_SUCCESS);
+    if (later) MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+    for (int i = 0; i < 4; i++) CHECK_EQ(in[i], i / 2 == other ? 1000 * other + first + i % 2 : -1);
+    MPI_Comm_free(&row);
+  } else if (strcmp(kind + 1, "ather_c") == 0 || strcmp(kind + 1, "catter_c") == 0) {
+    const int gathers = kind[1] == 'a';
+    if (later)
+      CHECK_EQ(CALL(IcollectAt)(numbers, 2, MPI_INT, in, 2, MPI_INT, 1, comm, &request[0]), MPI_SUCCESS);
+    else
+      CHECK_EQ(CALL(CollectAt)(numbers, 2, MPI_INT, in, 2, MPI_INT, 1, comm), MPI_SUCCESS);
+    if (later) MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+    for (int i = 0; i < 4; i++) {
+      if (gathers)
+        CHECK_EQ(in[i], rank == 1 ? 1000 * (i / 2) + i % 2 : -1);
+      else
+        CHECK_EQ(in[i], i < 2 ? 1000 + 2 * rank + i : -1);
+    }
+  } else if (strcmp(kind + 1, "cast_c") == 0) {
+    if (rank == 1) memcpy(in, numbers, sizeof in);
+    if (later)
+      CHECK_EQ(CALL(Ibcast)(in, four, MPI_INT, 1, comm, &request[0]), MPI_SUCCESS);
+    else
+      CHECK_EQ(CALL(Bcast)(in, four, MPI_INT, 1, comm), MPI_SUCCESS);
+    if (later) MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+    arrived(1);
+  } else {
+    return call_one_sided(name);
+  }
+  return 1;
+}
+
 static int call(const char* name) {
   fresh();
   if (starts_with(name, "MPI_Ibsend") || starts_with(name, "MPI_Isend_c") ||
@@ -177,29 +232,6 @@ static int call(const char* name) {
       received();
     }
     MPI_Wait(&request[1], MPI_STATUS_IGNORE);
-  } else if (strcmp(name, "MPI_Allgather_c") == 0 || strcmp(name, "MPI_Alltoall_c") == 0) {
-    // Two numbers of each rank; of the others' first, or of what they have for this one.
-    const int first = strcmp(name, "MPI_Allgather_c") == 0 ? 0 : 2 * rank;
-    CHECK_EQ(CALL(Collect)(numbers, 2, MPI_INT, in, 2, MPI_INT, comm), MPI_SUCCESS);
-    for (int i = 0; i < 4; i++) CHECK_EQ(in[i], 1000 * (i / 2) + first + i % 2);
-  } else if (strcmp(name, "MPI_Neighbor_allgather_c") == 0 || strcmp(name, "MPI_Neighbor_alltoall_c") == 0) {
-    // In a row of two each has one neighbour: rank 0 behind it, rank 1 before it.
-    const int first = strcmp(name, "MPI_Neighbor_allgather_c") == 0 ? 0 : 2 * rank, two = 2, ends = 0;
-    MPI_Comm row;
-    MPI_Cart_create(comm, 1, &two, &ends, 0, &row);
-    CHECK_EQ(CALL(Collect)(numbers, 2, MPI_INT, in, 2, MPI_INT, row), MPI_SUCCESS);
-    for (int i = 0; i < 4; i++) CHECK_EQ(in[i], i / 2 == other ? 1000 * other + first + i % 2 : -1);
-    MPI_Comm_free(&row);
-  } else if (strcmp(name, "MPI_Gather_c") == 0) {
-    CHECK_EQ(CALL(CollectAt)(numbers, 2, MPI_INT, in, 2, MPI_INT, 1, comm), MPI_SUCCESS);
-    for (int i = 0; i < 4; i++) CHECK_EQ(in[i], rank == 1 ? 1000 * (i / 2) + i % 2 : -1);
-  } else if (strcmp(name, "MPI_Scatter_c") == 0) {
-    CHECK_EQ(CALL(CollectAt)(numbers, 2, MPI_INT, in, 2, MPI_INT, 1, comm), MPI_SUCCESS);
-    for (int i = 0; i < 4; i++) CHECK_EQ(in[i], i < 2 ? 1000 + 2 * rank + i : -1);
-  } else if (strcmp(name, "MPI_Bcast_c") == 0) {
-    if (rank == 1) memcpy(in, numbers, sizeof in);
-    CHECK_EQ(CALL(Bcast)(in, four, MPI_INT, 1, comm), MPI_SUCCESS);
-    arrived(1);
   } else if (strcmp(name, "MPI_Sendrecv_c") == 0) {
     CHECK_EQ(CALL(Sendrecv)(numbers, four, MPI_INT, other, 5, in, four, MPI_INT, other, 5, comm, &status),
              MPI_SUCCESS);
@@ -270,7 +302,7 @@ static int call(const char* name) {
     CHECK_EQ(at, sizeof more);
     MPI_Buffer_attach(old, size);
   } else {
-    return call_one_sided(name);
+    return call_collective(name);
   }
   return 1;
 }

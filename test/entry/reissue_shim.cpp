@@ -30,6 +30,10 @@ void called(const char* name, SendMode mode) {
   called((std::string(name) + "/" + kModes[static_cast<int>(mode)]).c_str());
 }
 
+void called(const char* name, When when) {
+  called(((when.later ? "i" : "") + std::string(name)).c_str());
+}
+
 bool fits(MPI_Count count) {
   return count <= INT_MAX;
 }
@@ -326,14 +330,16 @@ int buffer_detach(void* buffer_address, void* bytes_address, bool large, Pass) {
   return error;
 }
 
-int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass) {
-  called("bcast");
+int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, When when, Pass pass) {
+  called("bcast", when);
   if (!fits(count)) return pass();
+  if (when.later) return pmpi().Ibcast(buffer, narrow(count), type, root, comm, when.request);
   return pmpi().Bcast(buffer, narrow(count), type, root, comm);
 }
 
-int barrier(MPI_Comm comm, Pass) {
-  called("barrier");
+int barrier(MPI_Comm comm, When when, Pass) {
+  called("barrier", when);
+  if (when.later) return pmpi().Ibarrier(comm, when.request);
   return pmpi().Barrier(comm);
 }
 
@@ -373,92 +379,125 @@ int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype typ
 }
 
 int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
-  called("allgather");
+              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
+  called("allgather", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.later)
+    return pmpi().Iallgather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, comm,
+                             when.request);
   return pmpi().Allgather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, comm);
 }
 
 int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-             MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
-  called("alltoall");
+             MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
+  called("alltoall", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.later)
+    return pmpi().Ialltoall(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, comm,
+                            when.request);
   return pmpi().Alltoall(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, comm);
 }
 
 int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-           MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass) {
-  called("gather");
+           MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, When when, Pass pass) {
+  called("gather", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.later)
+    return pmpi().Igather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, root,
+                          comm, when.request);
   return pmpi().Gather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, root,
                        comm);
 }
 
 int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass) {
-  called("scatter");
+            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, When when, Pass pass) {
+  called("scatter", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.later)
+    return pmpi().Iscatter(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, root,
+                           comm, when.request);
   return pmpi().Scatter(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, root,
                         comm);
 }
 
 int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, MPI_Comm comm,
-               Pass pass) {
-  called("allgatherv");
+               When when, Pass pass) {
+  called("allgatherv", when);
   if (large) return pass();
+  if (when.later)
+    return pmpi().Iallgatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts), ints(displs),
+                              recvtype, comm, when.request);
   return pmpi().Allgatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts), ints(displs),
                            recvtype, comm);
 }
 
 int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, MPI_Datatype sendtype,
               void* recvbuf, const void* recvcounts, const void* rdispls, bool large, MPI_Datatype recvtype,
-              MPI_Comm comm, Pass pass) {
-  called("alltoallv");
+              MPI_Comm comm, When when, Pass pass) {
+  called("alltoallv", when);
   if (large) return pass();
+  if (when.later)
+    return pmpi().Ialltoallv(sendbuf, ints(sendcounts), ints(sdispls), sendtype, recvbuf, ints(recvcounts),
+                             ints(rdispls), recvtype, comm, when.request);
   return pmpi().Alltoallv(sendbuf, ints(sendcounts), ints(sdispls), sendtype, recvbuf, ints(recvcounts),
                           ints(rdispls), recvtype, comm);
 }
 
 int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
               const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts, const void* rdispls,
-              bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, Pass pass) {
-  called("alltoallw");
+              bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, When when, Pass pass) {
+  called("alltoallw", when);
   if (large) return pass();
+  if (when.later)
+    return pmpi().Ialltoallw(sendbuf, ints(sendcounts), ints(sdispls), sendtypes, recvbuf, ints(recvcounts),
+                             ints(rdispls), recvtypes, comm, when.request);
   return pmpi().Alltoallw(sendbuf, ints(sendcounts), ints(sdispls), sendtypes, recvbuf, ints(recvcounts),
                           ints(rdispls), recvtypes, comm);
 }
 
 int neighbor_allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
-  called("neighbor_allgather");
+                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
+  called("neighbor_allgather", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.later)
+    return pmpi().Ineighbor_allgather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount),
+                                      recvtype, comm, when.request);
   return pmpi().Neighbor_allgather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype,
                                    comm);
 }
 
 int neighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                         const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype,
-                        MPI_Comm comm, Pass pass) {
-  called("neighbor_allgatherv");
+                        MPI_Comm comm, When when, Pass pass) {
+  called("neighbor_allgatherv", when);
   if (large) return pass();
+  if (when.later)
+    return pmpi().Ineighbor_allgatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts),
+                                       ints(displs), recvtype, comm, when.request);
   return pmpi().Neighbor_allgatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts),
                                     ints(displs), recvtype, comm);
 }
 
 int neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
-  called("neighbor_alltoall");
+                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
+  called("neighbor_alltoall", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.later)
+    return pmpi().Ineighbor_alltoall(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount),
+                                     recvtype, comm, when.request);
   return pmpi().Neighbor_alltoall(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype,
                                   comm);
 }
 
 int neighbor_alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls,
                        MPI_Datatype sendtype, void* recvbuf, const void* recvcounts, const void* rdispls,
-                       bool large, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
-  called("neighbor_alltoallv");
+                       bool large, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
+  called("neighbor_alltoallv", when);
   if (large) return pass();
+  if (when.later)
+    return pmpi().Ineighbor_alltoallv(sendbuf, ints(sendcounts), ints(sdispls), sendtype, recvbuf,
+                                      ints(recvcounts), ints(rdispls), recvtype, comm, when.request);
   return pmpi().Neighbor_alltoallv(sendbuf, ints(sendcounts), ints(sdispls), sendtype, recvbuf,
                                    ints(recvcounts), ints(rdispls), recvtype, comm);
 }
@@ -466,27 +505,36 @@ int neighbor_alltoallv(const void* sendbuf, const void* sendcounts, const void* 
 int neighbor_alltoallw(const void* sendbuf, const void* sendcounts, const MPI_Aint sdispls[],
                        const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts,
                        const MPI_Aint rdispls[], bool large, const MPI_Datatype recvtypes[], MPI_Comm comm,
-                       Pass pass) {
-  called("neighbor_alltoallw");
+                       When when, Pass pass) {
+  called("neighbor_alltoallw", when);
   if (large) return pass();
+  if (when.later)
+    return pmpi().Ineighbor_alltoallw(sendbuf, ints(sendcounts), sdispls, sendtypes, recvbuf,
+                                      ints(recvcounts), rdispls, recvtypes, comm, when.request);
   return pmpi().Neighbor_alltoallw(sendbuf, ints(sendcounts), sdispls, sendtypes, recvbuf, ints(recvcounts),
                                    rdispls, recvtypes, comm);
 }
 
 int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
             const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, int root,
-            MPI_Comm comm, Pass pass) {
-  called("gatherv");
+            MPI_Comm comm, When when, Pass pass) {
+  called("gatherv", when);
   if (large) return pass();
+  if (when.later)
+    return pmpi().Igatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts), ints(displs),
+                           recvtype, root, comm, when.request);
   return pmpi().Gatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts), ints(displs),
                         recvtype, root, comm);
 }
 
 int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bool large,
              MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
-             MPI_Comm comm, Pass pass) {
-  called("scatterv");
+             MPI_Comm comm, When when, Pass pass) {
+  called("scatterv", when);
   if (large) return pass();
+  if (when.later)
+    return pmpi().Iscatterv(sendbuf, ints(sendcounts), ints(displs), sendtype, recvbuf, narrow(recvcount),
+                            recvtype, root, comm, when.request);
   return pmpi().Scatterv(sendbuf, ints(sendcounts), ints(displs), sendtype, recvbuf, narrow(recvcount),
                          recvtype, root, comm);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "message/collectives/parts.h"
 #include "message/collectives/tell.h"
 
 namespace tasuki::message {
@@ -116,55 +117,18 @@ bool meet_and_scatter(Meeting& m, int root, const Pieces& send, const layout::Re
 // Messages to the others. Up to so many bytes, in slots or a parcel of the ring, they need not wait for them.
 constexpr uint64_t kMessageBytes = kParcelBytes;
 
-bool fit_into_messages(const Meeting& m, const Pieces& p) {
-  for (int i = 1; i < m.count(); i++)
-    if (layout::bytes(p.of((m.rank() + i) % m.count())) > kMessageBytes) return false;
+bool fit_into_messages(const Member& me, const Pieces& p) {
+  return for_others(me, [&](int to) { return layout::bytes(p.of(to)) <= kMessageBytes; });
+}
+
+bool send_pieces(const Meeting& m, const Member& me, const Pieces& p) {
+  Parts parts(m.engine(), me, collective(me.context), kPieceData);
+  Request* rest = nullptr;
+  if (!for_others(me, [&](int to) { return parts.give(to, p.of(to)); }) || !parts.rest(&rest)) return false;
+  if (rest == nullptr) return true;
+  m.engine().wait(rest);
+  m.engine().give_request(rest);
   return true;
-}
-
-bool try_inline(const Meeting& m, uint32_t context, int to, const layout::Region& piece) {
-  char* start = nullptr;
-  const uint64_t n = layout::bytes(piece);
-  return n <= kInlineBytes && layout::is_dense(piece, &start) &&
-         m.engine().try_send_inline(m.slots()[to], collective(context), kPieceData, m.rank(), start,
-                                    static_cast<uint32_t>(n));
-}
-
-Request* start_piece(const Meeting& m, uint32_t context, int to, const layout::Region& piece) {
-  Request* r = m.engine().take_request();
-  if (r == nullptr) return nullptr;
-  r->region = piece;
-  r->context = collective(context);
-  r->tag = kPieceData;
-  r->peer = m.slots()[to];
-  r->envelope.source_rank = m.rank();
-  if (m.engine().start_send(r, SendMode::standard)) return r;
-  m.engine().give_request(r);
-  return nullptr;
-}
-
-bool send_pieces(const Meeting& m, uint32_t context, const Pieces& p) {
-  Request* sent = nullptr;  // those that are not done yet
-  bool all = true;
-  for (int i = 1; i < m.count() && all; i++) {
-    const int to = (m.rank() + i) % m.count();
-    if (try_inline(m, context, to, p.of(to))) continue;
-    Request* r = start_piece(m, context, to, p.of(to));
-    all = r != nullptr;
-    if (all && r->state.load(std::memory_order_acquire) == RequestState::done) {
-      m.engine().give_request(r);
-    } else if (all) {
-      r->next = sent;
-      sent = r;
-    }
-  }
-  while (sent != nullptr) {
-    Request* r = sent;
-    sent = r->next;
-    m.engine().wait(r);
-    m.engine().give_request(r);
-  }
-  return all;
 }
 
 }  // namespace
@@ -181,8 +145,8 @@ bool scatter(Meeting& m, uint32_t context, int root, const Pieces& send, const l
     return told.kind == kPieceData;  // not what is left of another operation
   }
   bool good;
-  if (fit_into_messages(m, send)) {
-    good = send_pieces(m, context, send);
+  if (fit_into_messages(me, send)) {
+    good = send_pieces(m, me, send);
   } else {
     tell_others(m.engine(), me, kPieceMeeting, nullptr, 0);
     good = meet_and_scatter(m, root, send, receive, moved);

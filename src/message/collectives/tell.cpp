@@ -3,10 +3,10 @@
 namespace tasuki::message {
 
 void tell_others(Engine& engine, const Member& me, int32_t kind, const char* data, uint32_t bytes) {
-  for (int i = 1; i < me.count; i++) {
-    const int to = (me.rank + i) % me.count;
+  for_others(me, [&](int to) {
     engine.send_inline(me.slots[to], collective(me.context), kind, me.rank, data, bytes);
-  }
+    return true;
+  });
 }
 
 bool hear(Engine& engine, const Member& me, int from, const layout::Region& into, Told* told) {

@@ -15,6 +15,15 @@ struct Member {
   const int* slots;  // by rank
 };
 
+// The others, each task beginning with the one behind it: not all with the same. Ends with the first for
+// which what(rank) is false, and returns that.
+template <typename What>
+bool for_others(const Member& me, What what) {
+  for (int i = 1; i < me.count; i++)
+    if (!what((me.rank + i) % me.count)) return false;
+  return true;
+}
+
 // To all others: up to kInlineBytes. `kind` is the tag (engine.h).
 void tell_others(Engine& engine, const Member& me, int32_t kind, const char* data, uint32_t bytes);
 

@@ -244,6 +244,7 @@ enum class RequestKind : uint8_t {
   send,
   receive,
   pair,     // MPI_Isendrecv, complete when its two parts are
+  group,    // a collective operation, complete when its messages are: collectives/parts.h
   carried,  // the MPI library moves it as packed bytes: remote.h
 };
 
@@ -303,9 +304,9 @@ struct alignas(kLine) Request : Operation {
   // in a new request.
   static constexpr size_t kOwnersBytes = 96;
   alignas(8) unsigned char owners[kOwnersBytes];
-  Request* part[2];   // of a pair: the receive, the send
+  Request* part[2];   // of a pair: the receive, the send; of a group: the first that is not done, by `next`
   Transfer transfer;  // when this request was the first to arrive
-  Request* next;      // in the pool, or among the detached ones
+  Request* next;      // in the pool, in a group, or among the detached ones
   uintptr_t handle;   // the MPI_Request that stands for it, for life; 0 if it has none yet
 
   // Back to zero, but for owner, next and handle; `transfer` is written before it is read.

@@ -3,7 +3,7 @@
 // holds. How a rank's own datatype is built plays no part: what cannot be decoded is packed and unpacked by
 // the library.
 #include "generated/pmpi.h"
-#include "shim/calls/task_state.h"
+#include "shim/calls/collective_buffers.h"
 
 namespace tasuki::shim::delegate {
 namespace {
@@ -64,9 +64,40 @@ int span_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_C
   });
 }
 
+// A non-blocking one to or from so many: all its messages are the root's, and each barrier has one for each
+// pair of ranks. The libraries' trees are better for more.
+constexpr int kMostAtOnce = 16;
+
+CommInfo* place_at_once(MPI_Comm comm, When when) {
+  CommInfo* c = meeting_place(comm, when);
+  return c == nullptr || c->peer_count < 2 || c->peer_count > kMostAtOnce ? nullptr : c;
+}
+
+int begin_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, When when,
+                Pass pass) {
+  CommInfo* c = place_at_once(comm, when);
+  if (c == nullptr || root < 0 || root >= c->peer_count || count <= 0 || buffer == MPI_IN_PLACE)
+    return pass();
+  return target(buffer, count, type, comm).answer(pass, [&](const Target& t) {
+    if (t.type->size == 0) return pass();
+    CollectiveCall call(c, when, 1, 1);
+    CollectiveBuffer& used = receives(c, root) ? call.receive() : call.send();
+    used.add(t, buffer, count);
+    return call.begin_only([&](message::Parts& parts) { return begin_broadcast(parts, root, used[0]); });
+  });
+}
+
+int begin_barrier(MPI_Comm comm, When when, Pass pass) {
+  CommInfo* c = place_at_once(comm, when);
+  if (c == nullptr) return pass();
+  CollectiveCall call(c, when, 0, 0);
+  return call.begin_only([](message::Parts& parts) { return message::begin_barrier(parts); });
+}
+
 }  // namespace
 
-int barrier(MPI_Comm comm, Pass pass) {
+int barrier(MPI_Comm comm, When when, Pass pass) {
+  if (when.later) return begin_barrier(comm, when, pass);
   CommInfo* c = g_process.comms.find(comm);
   if (c == nullptr || c->barrier == nullptr) return pass();
   g_process.engine.stats().barriers++;
@@ -74,7 +105,8 @@ int barrier(MPI_Comm comm, Pass pass) {
   return MPI_SUCCESS;
 }
 
-int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Pass pass) {
+int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, When when, Pass pass) {
+  if (when.later) return begin_bcast(buffer, count, type, root, comm, when, pass);
   CommInfo* c = g_process.comms.find(comm);
   if ((c == nullptr || c->mixed) && g_process.spans.on())
     return span_bcast(buffer, count, type, root, comm, pass);

@@ -1,6 +1,7 @@
 #include "shim/calls/collective_buffers.h"
 
 #include <cstdlib>
+#include <new>
 
 #include "generated/pmpi.h"
 #include "shim/entry/stand_in.h"
@@ -29,6 +30,29 @@ int64_t extent_of(const Target& t) {
 
 void no_memory_to_meet(const CommInfo* c) {
   abort_without_memory("a collective operation", c->peer_count);
+}
+
+CollectiveCall::CollectiveCall(CommInfo* c, When when, int out, int in) : comm_(c), when_(when) {
+  if (when.later)
+    buffers_ = new (std::nothrow) CollectiveBuffers(out, in);
+  else
+    buffers_ = &here_.emplace(out, in);
+  if (buffers_ == nullptr) no_memory_to_meet(c);
+}
+
+int CollectiveCall::hand_over(message::Parts& parts) {
+  Process& p = g_process;
+  p.engine.count(p.engine.stats().collectives);
+  Request* rest = nullptr;
+  if (!parts.rest(&rest)) no_memory_to_meet(comm_);
+  if (rest == nullptr) {
+    buffers_->arrived();
+    *when_.request = p.requests.handle_of_sent();
+    return MPI_SUCCESS;
+  }
+  *when_.request = p.requests.hand_over(rest, comm_, buffers_);
+  buffers_ = nullptr;
+  return MPI_SUCCESS;
 }
 
 CollectiveBuffer::CollectiveBuffer(Use use, int pieces) : use_(use), regions_(few_) {

@@ -2,17 +2,19 @@
 // that cannot be decoded are packed and unpacked by the library.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "message/collectives/exchange.h"
+#include "message/collectives/nonblocking.h"
 #include "shim/calls/task_state.h"
 
 namespace tasuki::shim {
 
 // Where the members of a communicator meet: those of one space, and all of them. nullptr: the operation is
 // the library's, for all members alike.
-inline CommInfo* meeting_place(MPI_Comm comm) {
-  if (!g_process.own_collectives) return nullptr;
+inline CommInfo* meeting_place(MPI_Comm comm, When when = kNow) {
+  if (!g_process.own_collectives || (when.later && when.request == nullptr)) return nullptr;
   CommInfo* c = g_process.comms.find(comm);
   return c == nullptr || c->barrier == nullptr || c->inter || c->mixed ? nullptr : c;
 }
@@ -129,6 +131,16 @@ int64_t extent_of(const Target& t);
 // The other members count on this one.
 [[noreturn]] void no_memory_to_meet(const CommInfo* c);
 
+// Both buffers of one call.
+struct CollectiveBuffers : HeldOperation {
+  // So many pieces.
+  CollectiveBuffers(int out, int in)
+      : send(CollectiveBuffer::Use::send, out), receive(CollectiveBuffer::Use::receive, in) {}
+  void arrived() override { receive.finish(); }
+
+  CollectiveBuffer send, receive;
+};
+
 // operation(Meeting&, Moved*) is the message layer's.
 template <typename Operation>
 int carry_out(CommInfo* c, Operation operation) {
@@ -141,5 +153,47 @@ int carry_out(CommInfo* c, Operation operation) {
   p.engine.count(p.engine.stats().collective_bytes, moved.bytes);
   return moved.too_long ? raise(comm, MPI_ERR_TRUNCATE) : MPI_SUCCESS;
 }
+
+// One call that moves data, blocking or not, with its buffers, which of a non-blocking one live until it is
+// complete.
+class CollectiveCall {
+ public:
+  CollectiveCall(CommInfo* c, When when, int out, int in);
+  ~CollectiveCall() {
+    if (when_.later) delete buffers_;
+  }
+  CollectiveCall(const CollectiveCall&) = delete;
+  CollectiveCall& operator=(const CollectiveCall&) = delete;
+
+  CollectiveBuffer& send() { return buffers_->send; }
+  CollectiveBuffer& receive() { return buffers_->receive; }
+
+  // When both buffers are filled in. Of the message layer: now(Meeting&, Moved*), and begin(Parts&). Returns
+  // an error code, raised.
+  template <typename Now, typename Begin>
+  int carry_out(Now now, Begin begin) {
+    if (when_.later) return begin_only(begin);
+    const int rc = shim::carry_out(comm_, now);
+    buffers_->arrived();
+    return rc;
+  }
+  // The same of one that is not blocking.
+  template <typename Begin>
+  int begin_only(Begin begin) {
+    message::Parts parts(g_process.engine, {comm_->context, comm_->rank, comm_->peer_count, comm_->slots},
+                         message::nonblocking(comm_->context), next_tag());
+    if (!begin(parts)) no_memory_to_meet(comm_);
+    return hand_over(parts);
+  }
+
+ private:
+  int32_t next_tag() { return static_cast<int32_t>(comm_->begun++ & INT32_MAX); }
+  int hand_over(message::Parts& parts);
+
+  CommInfo* comm_;
+  const When when_;
+  std::optional<CollectiveBuffers> here_;
+  CollectiveBuffers* buffers_;
+};
 
 }  // namespace tasuki::shim

@@ -10,6 +10,7 @@ namespace {
 
 using message::Meeting;
 using message::Moved;
+using message::Parts;
 using Buffer = CollectiveBuffer;
 using Use = CollectiveBuffer::Use;
 
@@ -29,9 +30,9 @@ int buffer_error(MPI_Comm comm) {
 }
 
 // Of a piece that is as large for all: there is nothing to move, or the library is the better one to move it.
-bool is_left(const Target& t, MPI_Count count, Waits waits) {
+bool is_left(const Target& t, MPI_Count count, Waits waits, When when) {
   const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
-  return bytes == 0 || is_faster_by_library(waits, bytes);
+  return bytes == 0 || (!when.later && is_faster_by_library(waits, bytes));
 }
 
 // Where MPICH looks for the piece of a rank, to compare it with the other buffer.
@@ -43,11 +44,10 @@ const void* at_element(const void* buffer, const Target& t, MPI_Count element) {
   return static_cast<const char*>(buffer) + extent_of(t) * element;
 }
 
-int exchange_all(CommInfo* c, const message::Pieces& send, Buffer& receive, bool own) {
-  const int rc =
-      carry_out(c, [&](Meeting& m, Moved* moved) { return exchange(m, send, receive.pieces(), own, moved); });
-  receive.finish();
-  return rc;
+int exchange_all(CollectiveCall& call, const message::Pieces& send, bool own) {
+  const message::Pieces receive = call.receive().pieces();
+  return call.carry_out([&](Meeting& m, Moved* moved) { return exchange(m, send, receive, own, moved); },
+                        [&](Parts& parts) { return begin_exchange(parts, send, receive, own); });
 }
 
 // Where the members are on several hosts.
@@ -89,9 +89,10 @@ int allgather_on_hosts(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
 }  // namespace
 
 int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
+              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
   if (recvbuf == MPI_IN_PLACE) return pass();
-  CommInfo* c = meeting_place(comm);
+  CommInfo* c = meeting_place(comm, when);
+  if (c == nullptr && when.later) return pass();
   if (c == nullptr)
     return allgather_on_hosts(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, pass);
   return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
@@ -99,23 +100,23 @@ int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, v
     if (is_alias(sendbuf, at_packed(recvbuf, into, recvcount * c->rank),
                  sendtype == recvtype && sendcount == recvcount && sendcount != 0))
       return buffer_error(comm);
+    if (is_left(into, recvcount, Waits::for_all, when)) return pass();
     const void* const own = in_place ? at_element(recvbuf, into, recvcount * c->rank) : sendbuf;
     const MPI_Count count = in_place ? recvcount : sendcount;
     const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
     return sent.answer(pass, [&](const Target& from) {
-      if (is_left(from, count, Waits::for_all)) return pass();
-      Buffer send(Use::send, 1), receive(Use::receive, c->peer_count);
-      send.add(from, own, count);
-      receive.add_blocks(into, recvbuf, recvcount, c->peer_count, in_place ? c->rank : kNobody);
-      return exchange_all(c, send.same_for_all(), receive, !in_place);
+      CollectiveCall call(c, when, 1, c->peer_count);
+      call.send().add(from, own, count);
+      call.receive().add_blocks(into, recvbuf, recvcount, c->peer_count, in_place ? c->rank : kNobody);
+      return exchange_all(call, call.send().same_for_all(), !in_place);
     });
   });
 }
 
 int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, MPI_Comm comm,
-               Pass pass) {
-  CommInfo* c = meeting_place(comm);
+               When when, Pass pass) {
+  CommInfo* c = meeting_place(comm, when);
   const Counts counts(recvcounts, large);
   const Displacements places(displs, large);
   if (c == nullptr || recvbuf == MPI_IN_PLACE || !counts.there() || !places.there() ||
@@ -130,40 +131,40 @@ int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, 
     const MPI_Count count = in_place ? counts[c->rank] : sendcount;
     const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
     return sent.answer(pass, [&](const Target& from) {
-      Buffer send(Use::send, 1), receive(Use::receive, c->peer_count);
-      send.add(from, own, count);
-      receive.add_blocks(into, recvbuf, counts, places, c->peer_count, in_place ? c->rank : kNobody);
-      return exchange_all(c, send.same_for_all(), receive, !in_place);
+      CollectiveCall call(c, when, 1, c->peer_count);
+      call.send().add(from, own, count);
+      call.receive().add_blocks(into, recvbuf, counts, places, c->peer_count, in_place ? c->rank : kNobody);
+      return exchange_all(call, call.send().same_for_all(), !in_place);
     });
   });
 }
 
 int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-             MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Pass pass) {
-  CommInfo* c = meeting_place(comm);
+             MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
+  CommInfo* c = meeting_place(comm, when);
   if (c == nullptr || recvbuf == MPI_IN_PLACE) return pass();
   if (is_alias(sendbuf, recvbuf, sendtype == recvtype && sendcount == recvcount && sendcount != 0))
     return buffer_error(comm);
   return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
+    if (is_left(into, recvcount, Waits::for_all, when)) return pass();
     const bool in_place = sendbuf == MPI_IN_PLACE;
     const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
     return sent.answer(pass, [&](const Target& from) {
       const MPI_Count count = in_place ? recvcount : sendcount;
-      if (is_left(from, count, Waits::for_all)) return pass();
       const int n = c->peer_count, but = in_place ? c->rank : kNobody;
-      Buffer send(Use::send, n), receive(Use::receive, n);
-      send.add_blocks(from, in_place ? recvbuf : sendbuf, count, n, but);
-      if (in_place) send.copy_aside();
-      receive.add_blocks(into, recvbuf, recvcount, n, but);
-      return exchange_all(c, send.pieces(), receive, !in_place);
+      CollectiveCall call(c, when, n, n);
+      call.send().add_blocks(from, in_place ? recvbuf : sendbuf, count, n, but);
+      if (in_place) call.send().copy_aside();
+      call.receive().add_blocks(into, recvbuf, recvcount, n, but);
+      return exchange_all(call, call.send().pieces(), !in_place);
     });
   });
 }
 
 int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, MPI_Datatype sendtype,
               void* recvbuf, const void* recvcounts, const void* rdispls, bool large, MPI_Datatype recvtype,
-              MPI_Comm comm, Pass pass) {
-  CommInfo* c = meeting_place(comm);
+              MPI_Comm comm, When when, Pass pass) {
+  CommInfo* c = meeting_place(comm, when);
   const bool in_place = sendbuf == MPI_IN_PLACE;
   const Counts received(recvcounts, large), sent = in_place ? received : Counts(sendcounts, large);
   const Displacements to(rdispls, large), from = in_place ? to : Displacements(sdispls, large);
@@ -176,19 +177,19 @@ int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, 
     const Resolved<Target> out = in_place ? into : target(sendbuf, any(sent, n), sendtype, comm);
     return out.answer(pass, [&](const Target& origin) {
       const int but = in_place ? c->rank : kNobody;
-      Buffer send(Use::send, n), receive(Use::receive, n);
-      send.add_blocks(origin, in_place ? recvbuf : sendbuf, sent, from, n, but);
-      if (in_place) send.copy_aside();
-      receive.add_blocks(into, recvbuf, received, to, n, but);
-      return exchange_all(c, send.pieces(), receive, !in_place);
+      CollectiveCall call(c, when, n, n);
+      call.send().add_blocks(origin, in_place ? recvbuf : sendbuf, sent, from, n, but);
+      if (in_place) call.send().copy_aside();
+      call.receive().add_blocks(into, recvbuf, received, to, n, but);
+      return exchange_all(call, call.send().pieces(), !in_place);
     });
   });
 }
 
 int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
               const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts, const void* rdispls,
-              bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, Pass pass) {
-  CommInfo* c = meeting_place(comm);
+              bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, When when, Pass pass) {
+  CommInfo* c = meeting_place(comm, when);
   const bool in_place = sendbuf == MPI_IN_PLACE;
   const Counts received(recvcounts, large), sent = in_place ? received : Counts(sendcounts, large);
   const Displacements to(rdispls, large), from = in_place ? to : Displacements(sdispls, large);
@@ -200,80 +201,72 @@ int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
   if (is_alias(sendbuf, recvbuf, sendtypes == recvtypes && sendcounts == recvcounts))
     return buffer_error(comm);
   const int n = c->peer_count, but = in_place ? c->rank : kNobody;
-  Buffer send(Use::send, n), receive(Use::receive, n);
+  CollectiveCall call(c, when, n, n);
   bool passes = false;
-  int rc = add_typed(&send, in_place ? recvbuf : sendbuf, sent, from, out, n, comm, but, &passes);
+  int rc = add_typed(&call.send(), in_place ? recvbuf : sendbuf, sent, from, out, n, comm, but, &passes);
   if (rc == MPI_SUCCESS && !passes)
-    rc = add_typed(&receive, recvbuf, received, to, recvtypes, n, comm, but, &passes);
+    rc = add_typed(&call.receive(), recvbuf, received, to, recvtypes, n, comm, but, &passes);
   if (passes) return pass();
   if (rc != MPI_SUCCESS) return rc;
-  if (in_place) send.copy_aside();
-  return exchange_all(c, send.pieces(), receive, !in_place);
+  if (in_place) call.send().copy_aside();
+  return exchange_all(call, call.send().pieces(), !in_place);
 }
 
 namespace {
 
+constexpr message::Pieces kNoPieces{nullptr, 0};
+
+// `call` has both buffers' pieces: at the root its own one and all, elsewhere one.
+int gather_to(CollectiveCall& call, int root, const message::Pieces& receive, bool own) {
+  const layout::Region& send = call.send()[0];
+  return call.carry_out([&](Meeting& m, Moved* moved) { return gather(m, root, send, receive, own, moved); },
+                        [&](Parts& parts) { return begin_gather(parts, root, send, receive, own); });
+}
+
+int scatter_from(const CommInfo* c, CollectiveCall& call, int root, const message::Pieces& send, bool own) {
+  const layout::Region& receive = call.receive()[0];
+  return call.carry_out(
+      [&](Meeting& m, Moved* moved) { return scatter(m, c->context, root, send, receive, own, moved); },
+      [&](Parts& parts) { return begin_scatter(parts, root, send, receive, own); });
+}
+
 // The others' part of a gather, and of a scatter.
-int give(CommInfo* c, int root, const Target& from, const void* sendbuf, MPI_Count count) {
-  Buffer send(Use::send, 1);
-  send.add(from, sendbuf, count);
-  return carry_out(c, [&](Meeting& m, Moved* moved) {
-    return gather(m, root, send[0], {nullptr, 0}, false, moved);
-  });
+int give(CommInfo* c, When when, int root, const Target& from, const void* sendbuf, MPI_Count count) {
+  CollectiveCall call(c, when, 1, 0);
+  call.send().add(from, sendbuf, count);
+  return gather_to(call, root, kNoPieces, false);
 }
 
-int get(CommInfo* c, int root, const Target& into, void* recvbuf, MPI_Count count) {
-  Buffer receive(Use::receive, 1);
-  receive.add(into, recvbuf, count);
-  const int rc = carry_out(c, [&](Meeting& m, Moved* moved) {
-    return scatter(m, c->context, root, {nullptr, 0}, receive[0], false, moved);
-  });
-  receive.finish();
-  return rc;
+int get(CommInfo* c, When when, int root, const Target& into, void* recvbuf, MPI_Count count) {
+  CollectiveCall call(c, when, 0, 1);
+  call.receive().add(into, recvbuf, count);
+  return scatter_from(c, call, root, kNoPieces, false);
 }
 
-// The root's part: its own piece, which nothing stands for where it is in place, and all pieces.
-int gather_here(CommInfo* c, const Buffer& own, Buffer& receive, bool in_place) {
-  const int rc = carry_out(c, [&](Meeting& m, Moved* moved) {
-    return gather(m, c->rank, own[0], receive.pieces(), !in_place, moved);
-  });
-  receive.finish();
-  return rc;
-}
-
-int scatter_here(CommInfo* c, const Buffer& send, Buffer& own, bool in_place) {
-  const int rc = carry_out(c, [&](Meeting& m, Moved* moved) {
-    return scatter(m, c->context, c->rank, send.pieces(), own[0], !in_place, moved);
-  });
-  own.finish();
-  return rc;
-}
-
-// The root's own piece of a gather or scatter, and then the rest: `rest(own)`.
+// The root's own piece, for which nothing stands where it is in place, and then the rest: `rest()`.
 template <typename Rest>
-int with_own(Use use, const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm, Pass pass,
+int with_own(Buffer& own, const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm, Pass pass,
              Rest rest) {
-  Buffer own(use, 1);
   if (buffer == MPI_IN_PLACE) {
     own.add_nothing();
-    return rest(own);
+    return rest();
   }
   return target(buffer, count, type, comm).answer(pass, [&](const Target& t) {
     own.add(t, buffer, count);
-    return rest(own);
+    return rest();
   });
 }
 
 }  // namespace
 
 int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-           MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass) {
-  CommInfo* c = meeting_place(comm);
+           MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, When when, Pass pass) {
+  CommInfo* c = meeting_place(comm, when);
   if (c == nullptr || root < 0 || root >= c->peer_count) return pass();
   if (c->rank != root) {
     return target(sendbuf, sendcount, sendtype, comm).answer(pass, [&](const Target& from) {
-      if (is_left(from, sendcount, Waits::for_some) || sendbuf == MPI_IN_PLACE) return pass();
-      return give(c, root, from, sendbuf, sendcount);
+      if (is_left(from, sendcount, Waits::for_some, when) || sendbuf == MPI_IN_PLACE) return pass();
+      return give(c, when, root, from, sendbuf, sendcount);
     });
   }
   if (recvbuf == MPI_IN_PLACE) return pass();
@@ -281,25 +274,25 @@ int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void
     if (is_alias(sendbuf, at_packed(recvbuf, into, recvcount * root),
                  sendtype == recvtype && sendcount == recvcount && sendcount != 0))
       return buffer_error(comm);
-    if (is_left(into, recvcount, Waits::for_some)) return pass();
-    return with_own(Use::send, sendbuf, sendcount, sendtype, comm, pass, [&](const Buffer& own) {
-      const bool in_place = sendbuf == MPI_IN_PLACE;
-      Buffer receive(Use::receive, c->peer_count);
-      receive.add_blocks(into, recvbuf, recvcount, c->peer_count, in_place ? root : kNobody);
-      return gather_here(c, own, receive, in_place);
+    if (is_left(into, recvcount, Waits::for_some, when)) return pass();
+    const bool in_place = sendbuf == MPI_IN_PLACE;
+    CollectiveCall call(c, when, 1, c->peer_count);
+    return with_own(call.send(), sendbuf, sendcount, sendtype, comm, pass, [&] {
+      call.receive().add_blocks(into, recvbuf, recvcount, c->peer_count, in_place ? root : kNobody);
+      return gather_to(call, root, call.receive().pieces(), !in_place);
     });
   });
 }
 
 int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
             const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, int root,
-            MPI_Comm comm, Pass pass) {
-  CommInfo* c = meeting_place(comm);
+            MPI_Comm comm, When when, Pass pass) {
+  CommInfo* c = meeting_place(comm, when);
   if (c == nullptr || root < 0 || root >= c->peer_count) return pass();
   if (c->rank != root) {
     if (sendbuf == MPI_IN_PLACE) return pass();
     return target(sendbuf, sendcount, sendtype, comm).answer(pass, [&](const Target& from) {
-      return give(c, root, from, sendbuf, sendcount);
+      return give(c, when, root, from, sendbuf, sendcount);
     });
   }
   const Counts counts(recvcounts, large);
@@ -310,23 +303,23 @@ int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, voi
     if (is_alias(sendbuf, at_packed(recvbuf, into, places[root]),
                  sendtype == recvtype && sendcount != 0 && counts[root] != 0))
       return buffer_error(comm);
-    return with_own(Use::send, sendbuf, sendcount, sendtype, comm, pass, [&](const Buffer& own) {
-      const bool in_place = sendbuf == MPI_IN_PLACE;
-      Buffer receive(Use::receive, c->peer_count);
-      receive.add_blocks(into, recvbuf, counts, places, c->peer_count, in_place ? root : kNobody);
-      return gather_here(c, own, receive, in_place);
+    const bool in_place = sendbuf == MPI_IN_PLACE;
+    CollectiveCall call(c, when, 1, c->peer_count);
+    return with_own(call.send(), sendbuf, sendcount, sendtype, comm, pass, [&] {
+      call.receive().add_blocks(into, recvbuf, counts, places, c->peer_count, in_place ? root : kNobody);
+      return gather_to(call, root, call.receive().pieces(), !in_place);
     });
   });
 }
 
 int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Pass pass) {
-  CommInfo* c = meeting_place(comm);
+            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, When when, Pass pass) {
+  CommInfo* c = meeting_place(comm, when);
   if (c == nullptr || root < 0 || root >= c->peer_count) return pass();
   if (c->rank != root) {
     return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
-      if (is_left(into, recvcount, Waits::for_some) || recvbuf == MPI_IN_PLACE) return pass();
-      return get(c, root, into, recvbuf, recvcount);
+      if (is_left(into, recvcount, Waits::for_some, when) || recvbuf == MPI_IN_PLACE) return pass();
+      return get(c, when, root, into, recvbuf, recvcount);
     });
   }
   if (sendbuf == MPI_IN_PLACE) return pass();
@@ -334,25 +327,25 @@ int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, voi
     if (is_alias(recvbuf, at_packed(sendbuf, from, sendcount * root),
                  sendtype == recvtype && sendcount == recvcount && recvcount != 0))
       return buffer_error(comm);
-    if (is_left(from, sendcount, Waits::for_some)) return pass();
-    return with_own(Use::receive, recvbuf, recvcount, recvtype, comm, pass, [&](Buffer& own) {
-      const bool in_place = recvbuf == MPI_IN_PLACE;
-      Buffer send(Use::send, c->peer_count);
-      send.add_blocks(from, sendbuf, sendcount, c->peer_count, in_place ? root : kNobody);
-      return scatter_here(c, send, own, in_place);
+    if (is_left(from, sendcount, Waits::for_some, when)) return pass();
+    const bool in_place = recvbuf == MPI_IN_PLACE;
+    CollectiveCall call(c, when, c->peer_count, 1);
+    return with_own(call.receive(), recvbuf, recvcount, recvtype, comm, pass, [&] {
+      call.send().add_blocks(from, sendbuf, sendcount, c->peer_count, in_place ? root : kNobody);
+      return scatter_from(c, call, root, call.send().pieces(), !in_place);
     });
   });
 }
 
 int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bool large,
              MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
-             MPI_Comm comm, Pass pass) {
-  CommInfo* c = meeting_place(comm);
+             MPI_Comm comm, When when, Pass pass) {
+  CommInfo* c = meeting_place(comm, when);
   if (c == nullptr || root < 0 || root >= c->peer_count) return pass();
   if (c->rank != root) {
     if (recvbuf == MPI_IN_PLACE) return pass();
     return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
-      return get(c, root, into, recvbuf, recvcount);
+      return get(c, when, root, into, recvbuf, recvcount);
     });
   }
   const Counts counts(sendcounts, large);
@@ -363,11 +356,11 @@ int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bo
     if (is_alias(recvbuf, at_packed(sendbuf, from, places[root]),
                  sendtype == recvtype && recvcount != 0 && counts[root] != 0))
       return buffer_error(comm);
-    return with_own(Use::receive, recvbuf, recvcount, recvtype, comm, pass, [&](Buffer& own) {
-      const bool in_place = recvbuf == MPI_IN_PLACE;
-      Buffer send(Use::send, c->peer_count);
-      send.add_blocks(from, sendbuf, counts, places, c->peer_count, in_place ? root : kNobody);
-      return scatter_here(c, send, own, in_place);
+    const bool in_place = recvbuf == MPI_IN_PLACE;
+    CollectiveCall call(c, when, c->peer_count, 1);
+    return with_own(call.receive(), recvbuf, recvcount, recvtype, comm, pass, [&] {
+      call.send().add_blocks(from, sendbuf, counts, places, c->peer_count, in_place ? root : kNobody);
+      return scatter_from(c, call, root, call.send().pieces(), !in_place);
     });
   });
 }

@@ -45,6 +45,7 @@ struct CommInfo {
   // What the last MPI_Probe from any source found elsewhere; kNobody: nothing.
   int probed_source, probed_tag;
   uint32_t from_any;   // receives from any source so far
+  uint32_t begun;      // non-blocking collective operations of this layer so far
   Barrier* barrier;    // nullptr: barriers are the library's
   Topology* topology;  // topology.h: nullptr until it is known, and where it is the library's affair
   bool topology_known;

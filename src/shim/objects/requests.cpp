@@ -268,6 +268,13 @@ bool Requests::keep_arguments(Request* r, void* buf, MPI_Count count, MPI_Dataty
   return true;
 }
 
+MPI_Request Requests::hand_over(Request* group, CommInfo* comm, HeldOperation* held) {
+  mine(group).held = held;
+  mine(group).comm = comm;
+  CommTable::retain(comm);
+  return handle_for(group);
+}
+
 Request* Requests::make_borne(RequestKind kind, CommInfo* comm, MPI_Request library) {
   Request* r = take();
   if (r == nullptr) return nullptr;
@@ -316,6 +323,7 @@ void Requests::discard(Request* r) {
   if (mine(r).packed != nullptr) give_block(mine(r).packed);
   if (mine(r).comm != nullptr) CommTable::release(mine(r).comm);
   if (mine(r).type != nullptr) TypeTable::release(mine(r).type);
+  delete mine(r).held;
   engine_.give_request(r);
 }
 
@@ -336,6 +344,7 @@ int Requests::finish(Request* r, MPI_Status* status, MPI_Comm raised_on) {
     else if (mine(received).opaque != 0)
       unpack_by_library(const_cast<Request*>(received));
   }
+  if (mine(r).held != nullptr) mine(r).held->arrived();
   if (mine(r).persistent != 0) {
     mine(r).started = 0;
     r->state.store(RequestState::inactive, std::memory_order_relaxed);

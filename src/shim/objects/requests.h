@@ -18,6 +18,12 @@
 
 namespace tasuki::shim {
 
+// What a non-blocking collective operation needs until it is complete.
+struct HeldOperation {
+  virtual ~HeldOperation() = default;
+  virtual void arrived() = 0;
+};
+
 // What the shim keeps with a request, in the slot that the message layer leaves to it.
 struct OwnerPart {
   CommInfo* comm;       // retained while in use
@@ -31,15 +37,16 @@ struct OwnerPart {
   uint8_t started;      // persistent: between start and completion
   uint8_t detached;     // freed by the user while active: recycled when done
   SendMode mode;        // of a persistent send
-  uintptr_t library;    // carried, or with a twin: the library's MPI_Request,
-  char* packed;         //   the packed bytes that it sends or receives, nullptr: none,
-  uint8_t unpacks;      //   and whether they are still to be unpacked
   uint8_t receives;     // carried and persistent: a receive
   uint8_t from_nobody;  // a send whose status tells of a receive from MPI_PROC_NULL (MPI_Isendrecv)
   Twin twin;
-  uint8_t by_library;  // the library has completed it
-  int32_t code;        //   with this error code, which it has raised
-  uint8_t* unpacked;   // partitioned receive of an undecodable type: what parts.h knows of each partition
+  uint8_t by_library;   // the library has completed it
+  uint8_t unpacks;      // `packed` is still to be unpacked
+  int32_t code;         // the library's error code, which it has raised
+  uintptr_t library;    // carried, or with a twin: the library's MPI_Request,
+  char* packed;         //   the packed bytes that it sends or receives, nullptr: none
+  uint8_t* unpacked;    // partitioned receive of an undecodable type: what parts.h knows of each partition
+  HeldOperation* held;  // of a group
 };
 static_assert(sizeof(OwnerPart) <= Request::kOwnersBytes && std::is_trivial_v<OwnerPart>);
 
@@ -123,6 +130,9 @@ class Requests {
   // Starts what make_send made. Returns an MPI error code, raised; the request is then given back.
   int launch_send(Request* r, SendMode mode);
   int launch_persistent(Request* r);
+
+  // The handle of a group, which keeps `held`.
+  MPI_Request hand_over(Request* group, CommInfo* comm, HeldOperation* held);
 
   // A request that the library alone completes: for calls that must wait for both kinds at once.
   Request* make_borne(RequestKind kind, CommInfo* comm, MPI_Request library);

@@ -83,22 +83,29 @@ Topology* make_topology(const CommInfo& c, const Lists& lists) {
   t->neighbours = {static_cast<int>(in), static_cast<int>(out), sources, sources + 2 * in,
                    has_repeated(lists.sources) || has_repeated(lists.destinations)};
   t->place = sources + in;
+  t->has_places = t->repeated = false;
   return t;
 }
 
 }  // namespace
 
-const Topology* topology_of(CommInfo* c, message::Engine& engine) {
+const Topology* topology_of(CommInfo* c) {
   if (c->topology_known) return c->topology;
   c->topology_known = true;
   Lists lists;
-  if (!find_neighbours(*c, &lists)) return nullptr;
-  c->topology = make_topology(*c, lists);
-  message::Meeting meeting(engine, *c->barrier, c->rank, c->peer_count, c->slots);
+  if (find_neighbours(*c, &lists)) c->topology = make_topology(*c, lists);
+  return c->topology;
+}
+
+const Topology* topology_with_places(CommInfo* c, message::Engine& engine) {
+  topology_of(c);
   Topology* const t = c->topology;
+  if (t == nullptr || t->has_places) return t;
+  message::Meeting meeting(engine, *c->barrier, c->rank, c->peer_count, c->slots);
   if (!find_places(meeting, t->neighbours, t->place, &t->repeated))
     abort_without_memory("a topology", c->peer_count);
-  return c->topology;
+  t->has_places = true;
+  return t;
 }
 
 void free_topology(Topology* t) {

@@ -51,6 +51,7 @@ void refuse_part_of_element(Request* r, TypeInfo* t, TypeTable& types) {
 
 void tell_of_truncation(const Request* r, MPI_Comm comm, int world_rank) {
   if (r->kind == RequestKind::pair) return tell_of_truncation(r->part[0], comm, world_rank);
+  if (r->kind == RequestKind::group) return;
   // A communicator of MPICH that has no handler of its own says that its errors are fatal, and means those of
   // MPI_COMM_WORLD.
   if (r->truncated == 0 || !is_fatal(comm) || !is_fatal(MPI_COMM_WORLD)) return;

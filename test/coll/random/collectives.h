@@ -42,6 +42,7 @@ struct Job {
   uint64_t seed = 1;
   bool threads = false;
   bool large = false;      // pieces as operations between hosts are for
+  bool later = false;      // what moves data does so in non-blocking operations
   bool verbose = false;    // every rank says what it is about to do
   bool one_clock = false;  // all ranks are on one machine: CLOCK_MONOTONIC orders what they do
 };
@@ -85,6 +86,14 @@ void say(const std::string& what);
 // Every communicator has MPI_ERRORS_RETURN, so that an error is told with seed and round.
 void must(int code, const char* call);
 #define MUST(call) ::collectives::must((call), #call)
+// The one form of a call, or, where there is a request for it, the other.
+#define MUST_EITHER(request, now, later, ...) \
+  do {                                        \
+    if ((request) == nullptr)                 \
+      MUST(now(__VA_ARGS__));                 \
+    else                                      \
+      MUST(later(__VA_ARGS__, (request)));    \
+  } while (0)
 
 double now();
 
@@ -109,6 +118,9 @@ void reduce(Kind kind, Random& plan, Random& own, const Comm& comm);
 void reduce_twice(Random& plan, Random& own, const Comm& comm);
 void barrier(const Comm& comm);
 void check_negative_count(const Comm& comm);
+
+// Sees a non-blocking operation to its end, in one of several ways.
+void complete(Random& own, MPI_Request* request);
 
 // Point-to-point messages that are under way meanwhile.
 class Messages {

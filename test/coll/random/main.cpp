@@ -1,14 +1,14 @@
-// A random program over all blocking collective operations: every rank computes from the seed what every
+// A random program over all collective operations: every rank computes from the seed what every
 // other one gives, and so which bytes it must get, and checks that no others were written.
 //
-//   collectives [--seed N] [--seconds S | --rounds N] [--first R] [--threads] [--large] [--limit S]
-//               [--verbose]
+//   collectives [--seed N] [--seconds S | --rounds N] [--first R] [--threads] [--large] [--later]
+//               [--limit S] [--verbose]
 //
 // What round R of seed N does is the same everywhere and needs no other round before it: what failed in round
 // 17 fails again, or may, with `--first 17 --rounds 1`. With --threads two or three threads of each rank do
-// so at once, each on communicators of its own. With --large pieces have the sizes for which operations between
-// hosts are Tasuki's. A rank says what is wrong and aborts the job. After `limit` seconds in a few rounds, and
-// on SIGALRM, all say where they are.
+// so at once, each on communicators of its own. With --later data is moved by non-blocking operations; with
+// --large pieces have the sizes for which operations between hosts are Tasuki's. A rank says what is wrong and
+// aborts the job. After `limit` seconds in a few rounds, and on SIGALRM, all say where they are.
 #include <signal.h>
 #include <unistd.h>
 
@@ -292,6 +292,8 @@ int main(int argc, char** argv) {
       job.threads = true;
     } else if (name == "--large") {
       job.large = true;
+    } else if (name == "--later") {
+      job.later = true;
     } else if (name == "--verbose") {
       job.verbose = true;
     } else if (i + 1 < argc && name == "--seed") {

@@ -1,9 +1,29 @@
 // Point-to-point messages that are under way during a collective operation, on the same communicator.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "collectives.h"
 
 namespace collectives {
+
+void complete(Random& own, MPI_Request* request) {
+  if (*request == MPI_REQUEST_NULL) return;
+  if (own.chance(20)) usleep(static_cast<useconds_t>(own.between(1, 200)));
+  int done = 0;
+  switch (draw(own, 0, 2)) {
+    case 0:
+      MUST(MPI_Wait(request, MPI_STATUS_IGNORE));
+      break;
+    case 1:
+      while (done == 0) MUST(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+      break;
+    default:
+      while (done == 0) MUST(MPI_Request_get_status(*request, &done, MPI_STATUS_IGNORE));
+      MUST(MPI_Waitall(1, request, MPI_STATUSES_IGNORE));
+  }
+  if (*request != MPI_REQUEST_NULL) fail("a complete operation has a request");
+}
 
 Messages::Messages(Random& plan, Random& own, const Comm& comm) : comm_(comm), fill_(plan.next()) {
   if (!plan.chance(40)) return;

@@ -328,41 +328,48 @@ struct Arguments {
   const MPI_Datatype* types = nullptr;
 };
 
-void call(const Plan& p, const Arguments& s, const Arguments& r, MPI_Comm comm) {
+// `request`: of a non-blocking call, or nullptr.
+void call(const Plan& p, const Arguments& s, const Arguments& r, MPI_Comm comm, MPI_Request* request) {
   const Arguments& only = p.me == p.root ? s : r;
   switch (p.kind) {
     case kBcast:
-      MUST(MPI_Bcast(only.memory, only.count, only.type, p.root, comm));
+      MUST_EITHER(request, MPI_Bcast, MPI_Ibcast, only.memory, only.count, only.type, p.root, comm);
       break;
     case kGather:
-      MUST(MPI_Gather(s.memory, s.count, s.type, r.memory, r.count, r.type, p.root, comm));
+      MUST_EITHER(request, MPI_Gather, MPI_Igather, s.memory, s.count, s.type, r.memory, r.count, r.type,
+                  p.root, comm);
       break;
     case kGatherv:
-      MUST(MPI_Gatherv(s.memory, s.count, s.type, r.memory, r.counts, r.displacements, r.type, p.root, comm));
+      MUST_EITHER(request, MPI_Gatherv, MPI_Igatherv, s.memory, s.count, s.type, r.memory, r.counts,
+                  r.displacements, r.type, p.root, comm);
       break;
     case kScatter:
-      MUST(MPI_Scatter(s.memory, s.count, s.type, r.memory, r.count, r.type, p.root, comm));
+      MUST_EITHER(request, MPI_Scatter, MPI_Iscatter, s.memory, s.count, s.type, r.memory, r.count, r.type,
+                  p.root, comm);
       break;
     case kScatterv:
-      MUST(
-          MPI_Scatterv(s.memory, s.counts, s.displacements, s.type, r.memory, r.count, r.type, p.root, comm));
+      MUST_EITHER(request, MPI_Scatterv, MPI_Iscatterv, s.memory, s.counts, s.displacements, s.type, r.memory,
+                  r.count, r.type, p.root, comm);
       break;
     case kAllgather:
-      MUST(MPI_Allgather(s.memory, s.count, s.type, r.memory, r.count, r.type, comm));
+      MUST_EITHER(request, MPI_Allgather, MPI_Iallgather, s.memory, s.count, s.type, r.memory, r.count,
+                  r.type, comm);
       break;
     case kAllgatherv:
-      MUST(MPI_Allgatherv(s.memory, s.count, s.type, r.memory, r.counts, r.displacements, r.type, comm));
+      MUST_EITHER(request, MPI_Allgatherv, MPI_Iallgatherv, s.memory, s.count, s.type, r.memory, r.counts,
+                  r.displacements, r.type, comm);
       break;
     case kAlltoall:
-      MUST(MPI_Alltoall(s.memory, s.count, s.type, r.memory, r.count, r.type, comm));
+      MUST_EITHER(request, MPI_Alltoall, MPI_Ialltoall, s.memory, s.count, s.type, r.memory, r.count, r.type,
+                  comm);
       break;
     case kAlltoallv:
-      MUST(MPI_Alltoallv(s.memory, s.counts, s.displacements, s.type, r.memory, r.counts, r.displacements,
-                         r.type, comm));
+      MUST_EITHER(request, MPI_Alltoallv, MPI_Ialltoallv, s.memory, s.counts, s.displacements, s.type,
+                  r.memory, r.counts, r.displacements, r.type, comm);
       break;
     default:
-      MUST(MPI_Alltoallw(s.memory, s.counts, s.displacements, s.types, r.memory, r.counts, r.displacements,
-                         r.types, comm));
+      MUST_EITHER(request, MPI_Alltoallw, MPI_Ialltoallw, s.memory, s.counts, s.displacements, s.types,
+                  r.memory, r.counts, r.displacements, r.types, comm);
   }
 }
 
@@ -377,9 +384,9 @@ void tell_plan(const Plan& p, const Comm& comm) {
     if (!to_all(p.kind) && !gathers(p.kind)) break;
     counts += ";";
   }
-  tell("MPI_%s on %s (rank %d of %d), root %d%s, units of {%s}, in groups of %d, counts%.120s",
-       kind_names[p.kind], comm.name, p.me, p.size, p.root, p.in_place ? ", in place" : "", unit.c_str(),
-       p.group, counts.c_str());
+  tell("MPI_%s%s on %s (rank %d of %d), root %d%s, units of {%s}, in groups of %d, counts%.120s",
+       job.later ? "I" : "", kind_names[p.kind], comm.name, p.me, p.size, p.root,
+       p.in_place ? ", in place" : "", unit.c_str(), p.group, counts.c_str());
 }
 
 Side::Placing placing(Kind kind, bool sends) {
@@ -418,10 +425,12 @@ void move(Kind kind, Random& plan, Random& own, const Comm& comm) {
   }
   const Arguments s(send, own, !send && p.in_place && !scatters(kind));
   const Arguments r(receive, own, !receive && p.in_place && p.me == p.root && scatters(kind));
-  call(p, s, r, comm.handle);
+  MPI_Request request = MPI_REQUEST_NULL;
+  call(p, s, r, comm.handle, job.later ? &request : nullptr);
   for (auto* side : {&send, &receive})
     if (*side)
       for (Type& t : (*side)->types) t.free();
+  complete(own, &request);
   if (send) {
     if (kind == kBcast) send->put(0, p.content(send->blocks[0]), sent, &send->image);  // padding may change
     send->check(sent, "the send buffer");

@@ -1,0 +1,21 @@
+// Non-blocking collective operations that move data between the tasks of one communicator, as their
+// counterparts of exchange.h: each begins one operation, whose rest is Parts::rest(). All tasks of the
+// communicator begin its operations in the same order, with the same tags. False: no memory, in which case no
+// other task can go on.
+#pragma once
+
+#include "message/collectives/exchange.h"
+#include "message/collectives/parts.h"
+
+namespace tasuki::message {
+
+bool begin_exchange(Parts& parts, const Pieces& send, const Pieces& receive, bool own);
+bool begin_scatter(Parts& parts, int root, const Pieces& send, const layout::Region& receive, bool own);
+bool begin_gather(Parts& parts, int root, const layout::Region& send, const Pieces& receive, bool own);
+bool begin_exchange_among(Parts& parts, const Neighbours& n, const Pieces& send, const Pieces& receive);
+// The root's goes to all others.
+bool begin_broadcast(Parts& parts, int root, const layout::Region& buffer);
+// Complete when all have begun it.
+bool begin_barrier(Parts& parts);
+
+}  // namespace tasuki::message

@@ -1,0 +1,76 @@
+#include "message/collectives/parts.h"
+
+namespace tasuki::message {
+namespace {
+
+// From here on idle tasks take parts of a copy.
+constexpr uint64_t kShareFrom = 128 << 10;
+
+}  // namespace
+
+Request* Parts::begin(const layout::Region& region, int other) {
+  Request* r = engine_.take_request();
+  if (r == nullptr) return nullptr;
+  r->region = region;
+  r->context = context_;
+  r->tag = tag_;
+  r->peer = me_.slots[other];
+  return r;
+}
+
+void Parts::add(Request* part) {
+  if (part->state.load(std::memory_order_acquire) == RequestState::done) {
+    truncated_ = truncated_ || part->truncated != 0;
+    engine_.give_request(part);
+  } else {
+    part->next = unfinished_;
+    unfinished_ = part;
+  }
+}
+
+bool Parts::give(int to, const layout::Region& piece) {
+  char* start = nullptr;
+  const uint64_t n = layout::bytes(piece);
+  if (n <= kInlineBytes && layout::is_dense(piece, &start) &&
+      engine_.try_send_inline(me_.slots[to], context_, tag_, me_.rank, start, static_cast<uint32_t>(n)))
+    return true;
+  Request* r = begin(piece, to);
+  if (r == nullptr) return false;
+  r->envelope.source_rank = me_.rank;
+  if (!engine_.start_send(r, SendMode::standard)) {
+    engine_.give_request(r);
+    return false;
+  }
+  add(r);
+  return true;
+}
+
+bool Parts::get(int from, const layout::Region& into) {
+  Request* r = begin(into, from);
+  if (r == nullptr) return false;
+  engine_.start_receive(r);
+  add(r);
+  return true;
+}
+
+void Parts::keep(const layout::Region& piece, const layout::Region& into) {
+  const uint64_t n = layout::bytes(piece), room = layout::bytes(into);
+  truncated_ = truncated_ || n > room;
+  if (n != 0 && room != 0) engine_.copy(into, piece, n < room ? n : room, kShareFrom);
+}
+
+bool Parts::rest(Request** request) {
+  *request = nullptr;
+  if (unfinished_ == nullptr && !truncated_) return true;
+  Request* r = engine_.take_request();
+  if (r == nullptr) return false;
+  r->kind = RequestKind::group;
+  r->truncated = truncated_ ? 1 : 0;
+  r->part[0] = unfinished_;
+  unfinished_ = nullptr;
+  r->state.store(RequestState::pending, std::memory_order_relaxed);
+  *request = r;
+  return true;
+}
+
+}  // namespace tasuki::message

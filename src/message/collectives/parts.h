@@ -1,0 +1,44 @@
+// Messages that together are one operation: a piece for each of some tasks, and one from each. Whichever side
+// of a message comes second copies it, straight from one typed buffer to the other, so nothing has to be done
+// for the operation between its start and its end, and no task waits for another one in between.
+#pragma once
+
+#include "message/collectives/tell.h"
+
+namespace tasuki::message {
+
+// One task's side of one operation. Used by one thread.
+class Parts {
+ public:
+  // `context` is that of the operation's kind (engine.h), derived from that of the communicator; `tag` tells
+  // it from others that are under way.
+  Parts(Engine& engine, const Member& me, uint32_t context, int32_t tag)
+      : engine_(engine), me_(me), context_(context), tag_(tag) {}
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  const Member& me() const { return me_; }
+
+  // Begins to send or to receive one piece. False: no memory.
+  bool give(int to, const layout::Region& piece);
+  bool get(int from, const layout::Region& into);
+  // This task's piece for itself, at once.
+  void keep(const layout::Region& piece, const layout::Region& into);
+
+  // What is not done yet, as one request, the caller's; nullptr: nothing. It is truncated if a piece was
+  // longer than its place. False: no memory.
+  bool rest(Request** request);
+
+ private:
+  Request* begin(const layout::Region& region, int other);
+  void add(Request* part);
+
+  Engine& engine_;
+  const Member me_;
+  const uint32_t context_;
+  const int32_t tag_;
+  Request* unfinished_ = nullptr;  // by `next`
+  bool truncated_ = false;
+};
+
+}  // namespace tasuki::message
