@@ -814,9 +814,18 @@ bool Engine::poll(Request* r, bool stay) {
   return r->state.load(std::memory_order_acquire) == RequestState::done;
 }
 
-// Its messages end in any order; those that have are gone.
+// Its messages end in any order; those that have are gone. Of several threads that look at one group (MPI
+// allows that of MPI_Request_get_status) one does so.
 bool Engine::poll_group(Request* group, bool stay) {
-  if (group->state.load(std::memory_order_relaxed) == RequestState::done) return true;
+  if (group->state.load(std::memory_order_acquire) == RequestState::done) return true;
+  const bool alone = !options_.threads;
+  if (!alone && group->wanted.exchange(1, std::memory_order_acquire) != 0) return false;
+  const bool done = poll_parts(group, stay);
+  if (!alone) group->wanted.store(0, std::memory_order_release);
+  return done;
+}
+
+bool Engine::poll_parts(Request* group, bool stay) {
   for (Request** at = &group->part[0]; *at != nullptr;) {
     Request* const part = *at;
     if (!poll(part, stay)) {
@@ -828,7 +837,7 @@ bool Engine::poll_group(Request* group, bool stay) {
     give_request(part);
   }
   if (group->part[0] != nullptr) return false;
-  group->state.store(RequestState::done, std::memory_order_relaxed);
+  group->state.store(RequestState::done, std::memory_order_release);
   return true;
 }
 

@@ -45,7 +45,7 @@ constexpr uint32_t partitioned(uint32_t context) {
 }
 // That of non-blocking collective operations.
 constexpr uint32_t nonblocking(uint32_t context) {
-  return context | 1u << 29;
+  return context | 3u << 30;
 }
 
 struct Stats {
@@ -276,6 +276,7 @@ class Engine {
   bool credit_left(Endpoint* destination);
   bool is_late(Request* r) const;
   bool poll_group(Request* group, bool stay);
+  bool poll_parts(Request* group, bool stay);
   static void look_for_reserved(Request* r);
   static bool is_expected(const Request* r);
   static Buffering buffering_for_reserved(const Request* r) {

@@ -271,7 +271,8 @@ struct Operation {
   uint8_t cancelled;
   uint8_t truncated;  // a receive whose message was longer than its buffer
   uint8_t reserved;   // a posted receive that no sender takes: start_reserved_receive()
-  // Of a reserved receive: a message waits that it would be the first to match.
+  // Of a reserved receive: a message waits that it would be the first to match. Of a group: a thread looks at
+  // its messages.
   std::atomic<uint8_t> wanted;
   uint32_t context;
   int32_t tag;   // receive: as posted, kAnyTag possible

@@ -2,10 +2,10 @@
 //
 // With nothing else to run a yield takes 0.3 us. Beside a thread that computes it takes 2 ms: the one that
 // yields forfeits its time slice, and whoever yields every 20 us gets a hundredth of the core, where one that
-// only polls gets its half (Linux 6.18; one busy loop on the same core). So a thread polls for half as long
-// as its last yields took before it yields again: whoever else runs, a wait costs little more than the better
-// of polling and yielding. Half, because two that wait for each other on one core measure each other's
-// patience: so it shrinks to the time of what they do.
+// only polls gets its half (Linux 6.18; one busy loop on the same core). So a thread that has lost a time
+// slice polls for a part of one before it yields again: whoever else runs, a wait costs little more than the
+// better of polling and yielding. Threads that wait for each other on one core lose each other's patience, not
+// a time slice, and so they lose their patience.
 #pragma once
 
 #include <algorithm>
@@ -31,15 +31,17 @@ class Yielding {
     patience_.store(patience_after(patience, since_ - now), std::memory_order_relaxed);
   }
 
-  // How long to poll (ns) after a yield that came after so much polling and took so long. Half of the yields
-  // beside a busy loop return at once: the costly ones are forgotten slowly. A process that was stopped says
-  // nothing: at most a time slice.
+  // How long to poll (ns) after a yield that came after so much polling and took so long. Up to kWaiting
+  // threads that poll on one core, with that patience each, do not take what counts as a time slice. Half of
+  // the yields beside a busy loop return at once: the costly ones are forgotten slowly. A process that was
+  // stopped says nothing.
   static constexpr int64_t patience_after(int64_t patience, int64_t took) {
-    return std::min(std::max(took / 2, patience - (patience + kForgotten - 1) / kForgotten), kMost);
+    if (took >= kSlice && took > kWaiting * patience) return std::min(took / 2, kMost);
+    return patience - (patience + kForgotten - 1) / kForgotten;
   }
 
  private:
-  static constexpr int64_t kForgotten = 8, kMost = 4'000'000;
+  static constexpr int64_t kSlice = 1'000'000, kMost = 2'000'000, kWaiting = 8, kForgotten = 8;
 
   // Of all threads of the process: they may lose each other's measurements.
   static inline std::atomic<int64_t> patience_{0};

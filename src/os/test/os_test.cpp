@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -36,28 +37,35 @@ TEST(Futex, WakesAWaiterAndReportsTimeouts) {
   waker.join();
 }
 
-TEST(Yielding, PollsForAboutAsLongAsAYieldTakes) {
+TEST(Yielding, PollsForAPartOfALostTimeSlice) {
   const auto after = &Yielding::patience_after;
-  EXPECT_EQ(after(0, 300), 150);
-  EXPECT_EQ(after(150, 2'000'000), 1'000'000) << "somebody computes on the core";
-  EXPECT_EQ(after(0, int64_t{1} << 40), 4'000'000) << "the process was stopped";
+  EXPECT_EQ(after(0, 300), 0);
+  EXPECT_EQ(after(0, 400'000), 0) << "others that wait";
+  EXPECT_EQ(after(0, 2'000'000), 1'000'000) << "somebody computes on the core";
+  EXPECT_EQ(after(0, int64_t{1} << 40), 2'000'000) << "the process was stopped";
   // Half of the yields beside a busy loop return at once.
-  EXPECT_GE(after(1'000'000, 300), 800'000);
-  int64_t patience = 1'000'000;
-  for (int i = 0; i < 100; i++) patience = after(patience, 300);
-  EXPECT_EQ(patience, 150) << "it is gone";
+  int64_t patience = 0, least = INT64_MAX;
+  for (int i = 0; i < 1000; i++) {
+    patience = after(patience, i % 2 == 0 ? 2'000'000 : 300);
+    least = std::min(least, patience);
+  }
+  EXPECT_GE(least, 150'000);
+  for (int i = 0; i < 200; i++) patience = after(patience, 300);
+  EXPECT_EQ(patience, 0) << "it is gone";
 }
 
-// Each is away for as long as the other one polls and works.
-TEST(Yielding, TwoOnOneCoreDoNotKeepEachOtherPolling) {
-  constexpr int64_t kWork = 10'000;
-  int64_t one = 4'000'000, other = 4'000'000;
-  for (int i = 0; i < 100; i++) {
-    one = Yielding::patience_after(one, other + kWork);
-    other = Yielding::patience_after(other, one + kWork);
+// Each is away for as long as the others poll and work.
+TEST(Yielding, ThoseWhoWaitOnOneCoreDoNotKeepEachOtherPolling) {
+  for (const size_t threads : {size_t{2}, size_t{3}, size_t{5}, size_t{8}}) {
+    std::vector<int64_t> patience(threads, 2'000'000);
+    for (int i = 0; i < 200 * static_cast<int>(threads); i++) {
+      int64_t away = 0;
+      for (size_t other = 1; other < threads; other++) away += patience[(i + other) % threads] + 10'000;
+      int64_t& mine = patience[static_cast<size_t>(i) % threads];
+      mine = Yielding::patience_after(mine, away);
+    }
+    for (const int64_t p : patience) EXPECT_LE(p, 1'000) << threads;
   }
-  EXPECT_LE(one, kWork);
-  EXPECT_LE(other, kWork);
 }
 
 TEST(Deadline, SaysWhatIsLeft) {

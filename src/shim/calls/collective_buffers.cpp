@@ -65,7 +65,10 @@ CollectiveBuffer::~CollectiveBuffer() {
   if (regions_ != few_) free(regions_);
   if (type_ != nullptr) TypeTable::release(type_);
   for (TypeInfo* t : earlier_types_) TypeTable::release(t);
-  for (const Opaque& o : opaque_) free(o.packed);
+  for (Opaque& o : opaque_) {
+    free(o.packed);
+    if (use_ == Use::receive) pmpi().Type_free(&o.type);
+  }
   free(aside_);
 }
 
@@ -84,11 +87,13 @@ void CollectiveBuffer::add(const Target& t, const void* at, MPI_Count count) {
   }
   const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
   char* const packed = memory_for(bytes);
-  if (use_ == Use::send) {
-    MPI_Count position = 0;
-    stand_in::pack(at, count, t.handle, packed, static_cast<MPI_Count>(bytes), &position, MPI_COMM_SELF);
-  }
-  opaque_.push_back({count_, packed, at, count, t.handle});
+  // A receive, too: its place stays as it is where nothing comes.
+  MPI_Count position = 0;
+  stand_in::pack(at, count, t.handle, packed, static_cast<MPI_Count>(bytes), &position, MPI_COMM_SELF);
+  MPI_Datatype type = t.handle;
+  if (use_ == Use::receive && pmpi().Type_dup(t.handle, &type) != MPI_SUCCESS)
+    abort_without_memory("a collective operation", g_process.world_size);
+  opaque_.push_back({count_, packed, at, count, type});
   regions_[count_++] = {packed, bytes, layout::byte_layout()};
 }
 
@@ -140,7 +145,7 @@ int add_typed(CollectiveBuffer* b, const void* buffer, const Counts& counts,
       *passes = true;
       return MPI_SUCCESS;
     };
-    const int rc = target(buffer, counts[i], types[i], comm).answer(library, [&](const Target& t) {
+    const int rc = target(at, counts[i], types[i], comm).answer(library, [&](const Target& t) {
       b->add(t, at, counts[i]);
       return MPI_SUCCESS;
     });

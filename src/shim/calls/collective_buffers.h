@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "message/collectives/exchange.h"
@@ -98,7 +99,7 @@ class CollectiveBuffer {
     char* packed;
     const void* at;
     MPI_Count count;
-    MPI_Datatype type;
+    MPI_Datatype type;  // of a receive a duplicate: the user may free his before it is complete
   };
   void keep(TypeInfo* t);
 
@@ -136,9 +137,14 @@ struct CollectiveBuffers : HeldOperation {
   // So many pieces.
   CollectiveBuffers(int out, int in)
       : send(CollectiveBuffer::Use::send, out), receive(CollectiveBuffer::Use::receive, in) {}
-  void arrived() override { receive.finish(); }
+  void arrived() override {
+    if (!std::exchange(has_arrived_, true)) receive.finish();
+  }
 
   CollectiveBuffer send, receive;
+
+ private:
+  bool has_arrived_ = false;
 };
 
 // operation(Meeting&, Moved*) is the message layer's.

@@ -46,7 +46,7 @@ void forget_parts(Request* r) {
 }
 
 void pack_part(Request* r, uint32_t part) {
-  if (mine(r).opaque == 0) return;
+  if (mine(r).opaque == Opaque::no) return;
   const Part p = part_of(r, part);
   MPI_Count position = 0;
   stand_in::pack(p.user, p.count, p.type, p.packed, p.bytes, &position, MPI_COMM_SELF);

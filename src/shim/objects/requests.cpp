@@ -29,7 +29,7 @@ bool make_scratch(Request* r, const Target& t, MPI_Count count) {
   mine(r).user_buffer = r->region.base;
   mine(r).user_count = static_cast<uint64_t>(count);
   mine(r).user_type = key_of(copy);
-  mine(r).opaque = 1;
+  mine(r).opaque = Opaque::yes;
   r->region = {mine(r).scratch, bytes, layout::byte_layout()};
   return true;
 }
@@ -230,7 +230,7 @@ int Requests::launch_twin(Request* r, void* buf, MPI_Count count, MPI_Datatype t
   if (!only && !engine_.start_reserved_receive(r)) return MPI_SUCCESS;
   const stand_in::Sized in(count, type);
   MPI_Request twin = MPI_REQUEST_NULL;
-  char* const packed = mine(r).opaque == 0 ? carrier_->packed_for(r->region) : nullptr;
+  char* const packed = mine(r).opaque == Opaque::no ? carrier_->packed_for(r->region) : nullptr;
   mine(r).packed = packed;
   mine(r).unpacks = packed != nullptr ? 1 : 0;
   const auto receive = [&](void* to, int n, MPI_Datatype t) {
@@ -259,7 +259,7 @@ int Requests::launch_twin(Request* r, void* buf, MPI_Count count, MPI_Datatype t
 }
 
 bool Requests::keep_arguments(Request* r, void* buf, MPI_Count count, MPI_Datatype type) {
-  if (mine(r).opaque != 0) return true;
+  if (mine(r).opaque != Opaque::no) return true;
   MPI_Datatype copy = MPI_DATATYPE_NULL;
   if (pmpi().Type_dup(type, &copy) != MPI_SUCCESS) return false;
   mine(r).user_buffer = static_cast<char*>(buf);
@@ -287,6 +287,18 @@ Request* Requests::make_borne(RequestKind kind, CommInfo* comm, MPI_Request libr
 
 // ---- results
 
+// What has come lies packed: to where it belongs, once.
+void Requests::land(Request* r) {
+  if (mine(r).held != nullptr) mine(r).held->arrived();
+  if (r->kind != RequestKind::receive || r->cancelled != 0) return;
+  if (mine(r).unpacked != nullptr) {
+    unpack_parts(r);
+  } else if (mine(r).opaque == Opaque::yes) {
+    unpack_by_library(r);
+    mine(r).opaque = Opaque::unpacked;
+  }
+}
+
 int Requests::peek(Request* r, MPI_Status* status) {
   if (r->kind == RequestKind::pair) return peek(r->part[0], status);
   if (mine(r).by_library != 0) {
@@ -297,6 +309,7 @@ int Requests::peek(Request* r, MPI_Status* status) {
     return mine(r).code;
   }
   check_end(r, mine(r).type);
+  land(r);
   if (r->cancelled != 0)
     set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, true);
   else if (r->kind == RequestKind::receive)
@@ -339,12 +352,7 @@ int Requests::finish(Request* r, MPI_Status* status, MPI_Comm raised_on) {
   if (received->kind == RequestKind::receive && received->cancelled == 0 && mine(received).by_library == 0) {
     engine_.count(s.received);
     engine_.count(s.received_bytes, received->status_bytes);
-    if (mine(received).unpacked != nullptr)
-      unpack_parts(const_cast<Request*>(received));
-    else if (mine(received).opaque != 0)
-      unpack_by_library(const_cast<Request*>(received));
   }
-  if (mine(r).held != nullptr) mine(r).held->arrived();
   if (mine(r).persistent != 0) {
     mine(r).started = 0;
     r->state.store(RequestState::inactive, std::memory_order_relaxed);
@@ -461,11 +469,12 @@ int Requests::launch_persistent(Request* r) {
   mine(r).started = 1;
   mine(r).by_library = 0;
   mine(r).code = MPI_SUCCESS;
+  if (mine(r).opaque == Opaque::unpacked) mine(r).opaque = Opaque::yes;
   if (r->kind == RequestKind::receive)
     return launch_receive(r, mine(r).user_buffer, static_cast<MPI_Count>(mine(r).user_count),
                           handle_of<MPI_Datatype>(mine(r).user_type),
                           r->tag == kAnyTag ? MPI_ANY_TAG : r->tag);
-  if (mine(r).opaque != 0) pack_by_library(r);
+  if (mine(r).opaque != Opaque::no) pack_by_library(r);
   return launch_send(r, mine(r).mode);
 }
 

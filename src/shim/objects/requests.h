@@ -21,8 +21,12 @@ namespace tasuki::shim {
 // What a non-blocking collective operation needs until it is complete.
 struct HeldOperation {
   virtual ~HeldOperation() = default;
+  // All is here: to be called before anybody hears of that, perhaps several times.
   virtual void arrived() = 0;
 };
+
+// Whether the library packs and unpacks: an undecodable type, and of a receive whether it has.
+enum class Opaque : uint8_t { no, yes, unpacked };
 
 // What the shim keeps with a request, in the slot that the message layer leaves to it.
 struct OwnerPart {
@@ -32,7 +36,7 @@ struct OwnerPart {
   char* user_buffer;    // undecodable type, or persistent receive with a twin: the user's buffer,
   uint64_t user_count;  //   its elements,
   uintptr_t user_type;  //   and a duplicate of its MPI_Datatype
-  uint8_t opaque;       // undecodable type: the library packs and unpacks
+  Opaque opaque;
   uint8_t persistent;
   uint8_t started;      // persistent: between start and completion
   uint8_t detached;     // freed by the user while active: recycled when done
@@ -183,6 +187,7 @@ class Requests {
  private:
   Request* make(const Target& t, const void* buf, MPI_Count count, Hold hold);
   void give_up(Request* r);
+  static void land(Request* r);
   void detach(Request* r);
   int fail(Request* r, MPI_Comm comm, int code);
   void reap_detached();
