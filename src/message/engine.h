@@ -43,10 +43,13 @@ inline constexpr int32_t kPieceMeeting = 4;  //   "
 constexpr uint32_t partitioned(uint32_t context) {
   return context | 1u << 30;
 }
-// That of non-blocking collective operations.
-constexpr uint32_t nonblocking(uint32_t context) {
+// That of collective operations that are messages, one for each piece (collectives/parts.h). The tag is the
+// number of a non-blocking one; the blocking ones of a communicator, of which one is under way at a time,
+// share theirs.
+constexpr uint32_t of_pieces(uint32_t context) {
   return context | 3u << 30;
 }
+inline constexpr int32_t kBlocking = -2;
 
 struct Stats {
   uint64_t sent, sent_bytes;               // messages issued through the layer

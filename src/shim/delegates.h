@@ -169,9 +169,9 @@ int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bo
              MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
              MPI_Comm comm, When when, Pass pass);
 int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
-              MPI_Comm comm, Pass pass);
+              MPI_Comm comm, When when, Pass pass);
 int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
-           MPI_Comm comm, Pass pass);
+           MPI_Comm comm, When when, Pass pass);
 int reduce_scatter(const void* sendbuf, void* recvbuf, const void* recvcounts, bool large, MPI_Datatype type,
                    MPI_Op op, MPI_Comm comm, Pass pass);
 int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype type,

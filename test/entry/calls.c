@@ -359,6 +359,13 @@ static void nonblocking_collective(void) {
   C(Iscatterv)(mine, two, at, MPI_INT, in + 2, 2, MPI_INT, 1, MPI_COMM_WORLD, &request);
   wait_for(&request);
   CHECK(in[2] == 2000 + 2 * g_rank && in[3] == in[2] + 1);
+  C(Iallreduce)(mine, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(in[0] == 3000 && in[3] == 3006);
+  CLEAR();
+  C(Ireduce)(mine, in, 4, MPI_INT, MPI_MAX, 1, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(in[0] == (g_rank == 1 ? 2000 : 0) && in[3] == (g_rank == 1 ? 2003 : 0));
   /* Each has itself and the other one as neighbours. */
   F(Dist_graph_create_adjacent)
   (MPI_COMM_WORLD, 2, (int[]){0, 1}, (int[]){1, 1}, 2, (int[]){0, 1}, (int[]){1, 1}, MPI_INFO_NULL, 0, &ring);

@@ -344,16 +344,18 @@ int barrier(MPI_Comm comm, When when, Pass) {
 }
 
 int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
-              MPI_Comm comm, Pass pass) {
-  called("allreduce");
+              MPI_Comm comm, When when, Pass pass) {
+  called("allreduce", when);
   if (!fits(count)) return pass();
+  if (when.later) return pmpi().Iallreduce(sendbuf, recvbuf, narrow(count), type, op, comm, when.request);
   return pmpi().Allreduce(sendbuf, recvbuf, narrow(count), type, op, comm);
 }
 
 int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
-           MPI_Comm comm, Pass pass) {
-  called("reduce");
+           MPI_Comm comm, When when, Pass pass) {
+  called("reduce", when);
   if (!fits(count)) return pass();
+  if (when.later) return pmpi().Ireduce(sendbuf, recvbuf, narrow(count), type, op, root, comm, when.request);
   return pmpi().Reduce(sendbuf, recvbuf, narrow(count), type, op, root, comm);
 }
 

@@ -23,17 +23,18 @@ struct Moved {
 };
 
 // Every task gets from every other: piece `rank` of its `send`, into its own piece `receive.of(that task)`.
-// `own`: the task's piece for itself moves, too. False: no memory, in which case no task can go on.
-bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, Moved* moved);
+// `own`: the task's piece for itself moves, too. `each`: the bytes of every piece; 0: not all are alike, or
+// not all tasks know. False: no memory, in which case no task can go on.
+bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, uint64_t each, Moved* moved);
 
 // The root's pieces go to the others (scatter). Only the root's `send` and the others' `receive` are used;
 // `own`: at the root, receive gets its piece. Small pieces are messages in the collective context, which the
 // root sends without waiting for anybody; of larger ones such a message says that all meet. Only the root
 // needs to know which of both it is.
-bool scatter(Meeting& m, uint32_t context, int root, const Pieces& send, const layout::Region& receive,
-             bool own, Moved* moved);
+bool scatter(Meeting& m, int root, const Pieces& send, const layout::Region& receive, bool own, Moved* moved);
 
 // The others' pieces go to the root (gather): only the others' `send`, the root's `receive`; `own` as above.
+// All are messages: the root waits for all, and those whose pieces are large for the root.
 bool gather(Meeting& m, int root, const layout::Region& send, const Pieces& receive, bool own, Moved* moved);
 
 // Whom a task exchanges pieces with in a neighbourhood collective: ranks, some perhaps several times.

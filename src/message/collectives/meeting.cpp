@@ -32,17 +32,17 @@ void count_alike(Barrier& b) {
 bool Meeting::open() {
   engine_.count_call();
   posts_ = barrier_.posts.load(std::memory_order_acquire);
-  if (posts_ == nullptr && rank_ == 0) {
+  if (posts_ == nullptr && me_.rank == 0) {
     posts_ = static_cast<Post*>(map_forever(2 * barrier_.places * sizeof(Post)));
     if (posts_ == nullptr) return false;
     barrier_.posts.store(posts_, std::memory_order_release);
-    engine_.wake_tasks(slots_, count_, rank_);
+    engine_.wake_tasks(me_.slots, me_.count, me_.rank);
   } else if (posts_ == nullptr) {
     engine_.wait_for_tasks(
         [&] { return (posts_ = barrier_.posts.load(std::memory_order_acquire)) != nullptr; });
   }
-  sequence_ = first(rank_).entered.load(std::memory_order_relaxed) + 1;
-  first(rank_).entered.store(sequence_, std::memory_order_relaxed);
+  sequence_ = first(me_.rank).entered.load(std::memory_order_relaxed) + 1;
+  first(me_.rank).entered.store(sequence_, std::memory_order_relaxed);
   phase_ = static_cast<int>(sequence_ & 1);
   return true;
 }
@@ -51,35 +51,37 @@ template <typename HasCome>
 void Meeting::wait_for_others(HasCome has_come) {
   int i = 1;
   const auto all = [&] {
-    while (i < count_ && has_come((rank_ + i) % count_)) i++;
-    return i == count_;
+    while (i < me_.count && has_come((me_.rank + i) % me_.count)) i++;
+    return i == me_.count;
   };
   if (!all()) engine_.wait_for_tasks(all);
 }
 
 void Meeting::meet() {
-  if (engine_.options().wait.oversubscribed) return enter_barrier(engine_, barrier_, rank_, count_, slots_);
+  if (engine_.options().wait.oversubscribed)
+    return enter_barrier(engine_, barrier_, me_.rank, me_.count, me_.slots);
   mine().sequence.store(sequence_, std::memory_order_release);
   wait_for_others([&](int other) { return of(other).sequence.load(std::memory_order_acquire) == sequence_; });
 }
 
 void Meeting::wait_for_all() {
-  if (engine_.options().wait.oversubscribed) return enter_barrier(engine_, barrier_, rank_, count_, slots_);
-  const uint32_t step = first(rank_).steps.load(std::memory_order_relaxed) + 1;
-  first(rank_).steps.store(step, std::memory_order_release);
+  if (engine_.options().wait.oversubscribed)
+    return enter_barrier(engine_, barrier_, me_.rank, me_.count, me_.slots);
+  const uint32_t step = first(me_.rank).steps.load(std::memory_order_relaxed) + 1;
+  first(me_.rank).steps.store(step, std::memory_order_release);
   wait_for_others([&](int other) {
     return static_cast<int32_t>(first(other).steps.load(std::memory_order_acquire) - step) >= 0;
   });
 }
 
 bool Meeting::anybody_shows() const {
-  for (int i = 0; i < count_; i++)
+  for (int i = 0; i < me_.count; i++)
     if (of(i).bytes == Post::kShown) return true;
   return false;
 }
 
 void Meeting::leave_at_once() {
-  first(rank_).read.store(sequence_, std::memory_order_release);
+  first(me_.rank).read.store(sequence_, std::memory_order_release);
 }
 
 void Meeting::leave() {

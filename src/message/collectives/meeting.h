@@ -11,11 +11,12 @@
 #pragma once
 
 #include "message/collectives/barrier.h"
+#include "message/collectives/tell.h"
 
 namespace tasuki::message {
 
 struct alignas(kLine) Post {
-  static constexpr uint64_t kRoom = 15 * kLine + kLine / 2;  // bytes of data
+  static constexpr uint64_t kRoom = 31 * kLine + kLine / 2;  // bytes of data
   static constexpr uint64_t kShown = UINT64_MAX;
 
   const void* shown;               // memory of the owner's, if bytes is kShown
@@ -26,26 +27,25 @@ struct alignas(kLine) Post {
   std::atomic<uint32_t> entered, read, steps;
   char data[kRoom];  // aligned for elements of any type
 };
-static_assert(sizeof(Post) == 16 * kLine);
+static_assert(sizeof(Post) == 32 * kLine);
 
 // No task may still read a post of the barrier's.
 bool all_have_read(const Barrier& b);
 // The barrier is going to serve other tasks, some of which may have used more posts of it than others.
 void count_alike(Barrier& b);
 
-// One task's side of one operation; `slots` by rank. Used by one thread.
+// One task's side of one operation. Used by one thread.
 class Meeting {
  public:
-  Meeting(Engine& engine, Barrier& barrier, int rank, int count, const int* slots)
-      : engine_(engine), barrier_(barrier), rank_(rank), count_(count), slots_(slots) {}
+  Meeting(Engine& engine, Barrier& barrier, const Member& me) : engine_(engine), barrier_(barrier), me_(me) {}
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
   // Before anything else. False: there is no memory; then no task of the communicator can go on.
   bool open();
-  int rank() const { return rank_; }
-  int count() const { return count_; }
-  const int* slots() const { return slots_; }
+  const Member& member() const { return me_; }
+  int rank() const { return me_.rank; }
+  int count() const { return me_.count; }
   Engine& engine() const { return engine_; }
 
   // This task's post: bytes, or an address.
@@ -78,7 +78,7 @@ class Meeting {
   void leave_at_once();
 
  private:
-  Post& mine() { return posts_[2 * rank_ + phase_]; }
+  Post& mine() { return posts_[2 * me_.rank + phase_]; }
   Post& first(int rank) const { return posts_[2 * rank]; }
   // Waits until has_come(rank) of all others.
   template <typename HasCome>
@@ -86,8 +86,7 @@ class Meeting {
 
   Engine& engine_;
   Barrier& barrier_;
-  int rank_, count_;
-  const int* slots_;
+  const Member me_;
   Post* posts_ = nullptr;
   uint32_t sequence_ = 0;
   int phase_ = 0;

@@ -9,6 +9,9 @@
 
 namespace tasuki::message {
 
+// An exchange between more tasks is not for messages: each two have rings of their own (shared/ring.h).
+inline constexpr int kMostByMessages = 64;
+
 bool begin_exchange(Parts& parts, const Pieces& send, const Pieces& receive, bool own);
 bool begin_scatter(Parts& parts, int root, const Pieces& send, const layout::Region& receive, bool own);
 bool begin_gather(Parts& parts, int root, const layout::Region& send, const Pieces& receive, bool own);

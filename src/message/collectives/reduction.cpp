@@ -13,6 +13,9 @@ namespace {
 
 // A slice is worth another task's meeting.
 constexpr uint64_t kLeastSlice = 2 << 10;
+// Vectors up to this travel in posts: each task copies and combines all of them.
+constexpr uint64_t kPosted = 15 * kLine + kLine / 2;
+static_assert(kPosted <= Post::kRoom);
 // Up to so many bytes of all tasks together each task combines all for itself: it need not fetch the results
 // of others.
 constexpr uint64_t kMostAlone = 16 << 10;
@@ -22,17 +25,22 @@ struct Vectors {
   char* receive;
 };
 
-// One element row of each rank.
+// One element row of each rank: of those who meet, or here.
 class Rows {
  public:
-  explicit Rows(const Meeting& m) : m_(m) {}
+  explicit Rows(const Meeting& m) : m_(&m), ranks_(m.count()) {}
+  Rows(const char* const* vectors, int ranks) : vectors_(vectors), ranks_(ranks) {}
+  int ranks() const { return ranks_; }
   const char* of(int rank, uint64_t offset) const {
-    const Vectors* v = m_.shown_by<Vectors>(rank);
-    return (v != nullptr ? v->send : m_.of(rank).data) + offset;
+    if (m_ == nullptr) return vectors_[rank] + offset;
+    const Vectors* v = m_->shown_by<Vectors>(rank);
+    return (v != nullptr ? v->send : m_->of(rank).data) + offset;
   }
 
  private:
-  const Meeting& m_;
+  const Meeting* m_ = nullptr;
+  const char* const* vectors_ = nullptr;
+  int ranks_;
 };
 
 // Elements [begin, end) of the vectors.
@@ -47,10 +55,10 @@ uint64_t elements_in_piece(const Combination& c) {
 // Combines one piece of all ranks.
 class Tree {
  public:
-  Tree(const Rows& rows, int ranks, const Combination& c, uint64_t offset, uint64_t elements)
+  Tree(const Rows& rows, const Combination& c, uint64_t offset, uint64_t elements)
       : rows_(rows), c_(c), offset_(offset), elements_(elements) {
-    powers_ = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)));
-    pairs_ = ranks - powers_;
+    powers_ = static_cast<int>(std::bit_floor(static_cast<unsigned>(rows.ranks())));
+    pairs_ = rows.ranks() - powers_;
   }
   // `into` is none of the ranks' vectors.
   void combine_into(char* into) const { half(0, powers_, into); }
@@ -87,11 +95,10 @@ class Tree {
 };
 
 // The result of a range at `to`, whose first element is the range's. `aside`: it may be one of the vectors.
-void combine_range(const Meeting& m, const Combination& c, const Range& r, char* to, bool aside) {
-  const Rows rows(m);
+void combine_range(const Rows& rows, const Combination& c, const Range& r, char* to, bool aside) {
   for (uint64_t at = r.begin; at < r.end;) {
     const uint64_t n = std::min(elements_in_piece(c), r.end - at);
-    const Tree tree(rows, m.count(), c, at * c.size, n);
+    const Tree tree(rows, c, at * c.size, n);
     char* const into = to + (at - r.begin) * c.size;
     if (aside) {
       alignas(kLine) char piece[kReductionPiece];
@@ -121,7 +128,7 @@ int slices_for(const Meeting& m, uint64_t bytes) {
 
 // Elements that fit are shown in the post.
 bool show(Meeting& m, const Vectors& v, uint64_t bytes) {
-  if (bytes > Post::kRoom) {
+  if (bytes > kPosted) {
     m.show(&v);
     return true;
   }
@@ -155,6 +162,11 @@ class Aside {
 
 }  // namespace
 
+void combine_vectors(const char* const* vectors, int ranks, char* to, uint64_t elements, const Combination& c,
+                     bool aside) {
+  combine_range(Rows(vectors, ranks), c, {0, elements}, to, aside);
+}
+
 bool reduce_for_all(Meeting& m, const char* send, char* receive, uint64_t elements, const Combination& c) {
   const uint64_t bytes = elements * c.size, ranks = static_cast<uint64_t>(m.count());
   const bool in_place = send == receive, alone = bytes * ranks <= kMostAlone;
@@ -165,7 +177,7 @@ bool reduce_for_all(Meeting& m, const char* send, char* receive, uint64_t elemen
   m.meet();
   if (!shown || alone) {
     char* const to = shown && in_place ? aside.memory() : receive;
-    combine_range(m, c, {0, elements}, to, false);
+    combine_range(Rows(m), c, {0, elements}, to, false);
     end(m, shown);
     if (to != receive) memcpy(receive, to, bytes);
     return true;
@@ -173,7 +185,7 @@ bool reduce_for_all(Meeting& m, const char* send, char* receive, uint64_t elemen
   const int slices = slices_for(m, bytes);
   if (m.rank() < slices) {
     const Range r = slice_of(m.rank(), slices, elements, c);
-    combine_range(m, c, r, receive + r.begin * c.size, in_place);
+    combine_range(Rows(m), c, r, receive + r.begin * c.size, in_place);
   }
   m.wait_for_all();
   for (int i = 0; i < slices; i++) {
@@ -195,7 +207,7 @@ bool reduce_for_root(Meeting& m, int root, const char* send, char* receive, uint
   const bool shown = show(m, mine, bytes);
   m.meet();
   if (!shown) {
-    if (m.rank() == root) combine_range(m, c, {0, elements}, receive, false);
+    if (m.rank() == root) combine_range(Rows(m), c, {0, elements}, receive, false);
     end(m, shown);
     return true;
   }
@@ -205,7 +217,7 @@ bool reduce_for_root(Meeting& m, int root, const char* send, char* receive, uint
     const Range r = slice_of(index, slices, elements, c);
     const Vectors* const at_root = m.shown_by<Vectors>(root);
     const os::WritesAllowed allowed;
-    combine_range(m, c, r, at_root->receive + r.begin * c.size, at_root->send == at_root->receive);
+    combine_range(Rows(m), c, r, at_root->receive + r.begin * c.size, at_root->send == at_root->receive);
   }
   end(m, shown);
   return true;
@@ -214,13 +226,13 @@ bool reduce_for_root(Meeting& m, int root, const char* send, char* receive, uint
 bool reduce_and_scatter(Meeting& m, const char* send, char* receive, uint64_t elements, uint64_t begin,
                         uint64_t count, const Combination& c) {
   const uint64_t bytes = elements * c.size;
-  const bool in_place = send == receive && bytes > Post::kRoom;
+  const bool in_place = send == receive && bytes > kPosted;
   Aside aside(in_place ? count * c.size : 0);
   if (aside.memory() == nullptr || !m.open()) return false;
   const Vectors mine{send, receive};
   const bool shown = show(m, mine, bytes);
   m.meet();
-  combine_range(m, c, {begin, begin + count}, in_place ? aside.memory() : receive, false);
+  combine_range(Rows(m), c, {begin, begin + count}, in_place ? aside.memory() : receive, false);
   end(m, shown);
   if (in_place && count != 0) memcpy(receive, aside.memory(), count * c.size);
   return true;
@@ -262,7 +274,7 @@ void scan_posts(const Meeting& m, Scan kind, char* receive, uint64_t bytes, uint
                 const Combination& c) {
   const int ranks = m.rank() + (kind == Scan::inclusive ? 1 : 0);
   if (ranks == 0) return;
-  alignas(kLine) char piece[2][Post::kRoom];
+  alignas(kLine) char piece[2][kPosted];
   char *before = piece[0], *next = piece[1];
   for (int i = 0; i < ranks; i++) {
     memcpy(next, m.of(i).data, bytes);

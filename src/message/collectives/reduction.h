@@ -25,6 +25,11 @@ struct Combination {
 inline constexpr uint64_t kReductionPiece = 2 << 10;
 inline constexpr uint64_t kLargestElement = kReductionPiece;
 
+// Vectors of all ranks that lie here, combined as the operations below do it: for those that do not block.
+// `aside`: `to` may be one of them.
+void combine_vectors(const char* const* vectors, int ranks, char* to, uint64_t elements, const Combination& c,
+                     bool aside);
+
 // All return false if there is no memory, in which case no task can go on. `send` and `receive` are rows of
 // elements; they are the same, or do not overlap.
 

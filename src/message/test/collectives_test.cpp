@@ -40,7 +40,7 @@ class Members {
       const int rank = count() - 1 - slot;
       if (rank >= ranks) return;
       member(rank, [&](auto operation) {
-        Meeting m(world_[slot], *barrier_, rank, ranks, slots_.data());
+        Meeting m(world_[slot], *barrier_, {kContext, rank, ranks, slots_.data()});
         operation(m);
       });
     });
@@ -283,7 +283,7 @@ TEST(Exchange, GivesEachPieceToItsOwner) {
         for (std::vector<char>& v : send) out.push_back(message::bytes_of(v));
         for (std::vector<char>& v : got) in.push_back(message::bytes_of(v));
         Moved moved;
-        meet([&](Meeting& m) { ASSERT_TRUE(exchange(m, {out.data(), 1}, {in.data(), 1}, true, &moved)); });
+        meet([&](Meeting& m) { ASSERT_TRUE(exchange(m, {out.data(), 1}, {in.data(), 1}, true, 0, &moved)); });
         ASSERT_FALSE(moved.too_long);
         for (int other = 0; other < tasks; other++)
           ASSERT_EQ(got[static_cast<size_t>(other)], piece(other, rank, length(other, rank, round), round));
@@ -302,7 +302,7 @@ TEST(Exchange, TellsOfAPieceThatDoesNotFit) {
       for (size_t i = 0; i < 3; i++) in.push_back({guard.data() + i * n, room, layout::byte_layout()});
       const layout::Region out = message::bytes_of(mine);
       Moved moved;
-      meet([&](Meeting& m) { ASSERT_TRUE(exchange(m, {&out, 0}, {in.data(), 1}, true, &moved)); });
+      meet([&](Meeting& m) { ASSERT_TRUE(exchange(m, {&out, 0}, {in.data(), 1}, true, 0, &moved)); });
       ASSERT_EQ(moved.too_long, rank == 1);
       ASSERT_EQ(moved.bytes, 3 * room);
       if (rank == 1) {
@@ -330,8 +330,7 @@ TEST(Exchange, ScattersAndGathers) {
           std::vector<char> got(mine, 'x');
           Moved moved;
           meet([&](Meeting& m) {
-            ASSERT_TRUE(
-                scatter(m, kContext, root, {regions.data(), 1}, message::bytes_of(got), true, &moved));
+            ASSERT_TRUE(scatter(m, root, {regions.data(), 1}, message::bytes_of(got), true, &moved));
           });
           ASSERT_EQ(got, piece(root, rank, mine, round));
           for (std::vector<char>& v : all) std::fill(v.begin(), v.end(), 'y');
@@ -367,8 +366,7 @@ TEST(Exchange, ScattersToOtherSizes) {
           expected.resize(room, 'x');
           Moved moved;
           meet([&](Meeting& m) {
-            ASSERT_TRUE(
-                scatter(m, kContext, 0, {regions.data(), 1}, message::bytes_of(got), rank != 0, &moved));
+            ASSERT_TRUE(scatter(m, 0, {regions.data(), 1}, message::bytes_of(got), rank != 0, &moved));
           });
           if (rank == 0) continue;
           ASSERT_EQ(got, expected);

@@ -50,7 +50,7 @@ class Members {
       Engine& engine = world_[slot];
       const message::Member me{kContext, rank, tasks_, slots_.data()};
       member(rank, engine, [&](int32_t tag, auto begin) {
-        Parts parts(engine, me, nonblocking(kContext), tag);
+        Parts parts(engine, me, of_pieces(kContext), tag);
         Request* rest = nullptr;
         EXPECT_TRUE(begin(parts));
         EXPECT_TRUE(parts.rest(&rest));

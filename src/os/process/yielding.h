@@ -4,8 +4,8 @@
 // yields forfeits its time slice, and whoever yields every 20 us gets a hundredth of the core, where one that
 // only polls gets its half (Linux 6.18; one busy loop on the same core). So a thread that has lost a time
 // slice polls for a part of one before it yields again: whoever else runs, a wait costs little more than the
-// better of polling and yielding. Threads that wait for each other on one core lose each other's patience, not
-// a time slice, and so they lose their patience.
+// better of polling and yielding. Threads that wait for each other on one core lose each other's patience,
+// not a time slice, and so they lose their patience.
 #pragma once
 
 #include <algorithm>

@@ -30,7 +30,7 @@ int run(const Target& t, const Buffer& b, int root) {
   p.engine.count_call();
   s.broadcasts++;
   s.broadcast_bytes += layout::bytes(b.region);
-  const Broadcaster::Group group{c->context, c->rank, c->peer_count, c->slots};
+  const Broadcaster::Group group = member(*c);
   if (!receives(c, root)) return p.broadcaster.send(group, b.region) ? MPI_SUCCESS : no_memory(c->comm);
   uint64_t sent = 0;
   if (!p.broadcaster.receive(group, root, b.region, &sent)) return no_memory(c->comm);

@@ -34,24 +34,23 @@ void no_memory_to_meet(const CommInfo* c) {
 
 CollectiveCall::CollectiveCall(CommInfo* c, When when, int out, int in) : comm_(c), when_(when) {
   if (when.later)
-    buffers_ = new (std::nothrow) CollectiveBuffers(out, in);
+    later_.reset(buffers_ = new (std::nothrow) CollectiveBuffers(out, in));
   else
-    buffers_ = &here_.emplace(out, in);
+    buffers_ = &now_.emplace(out, in);
   if (buffers_ == nullptr) no_memory_to_meet(c);
 }
 
-int CollectiveCall::hand_over(message::Parts& parts) {
+int hand_over(CommInfo* c, MPI_Request* request, message::Parts& parts, std::unique_ptr<HeldOperation> held) {
   Process& p = g_process;
   p.engine.count(p.engine.stats().collectives);
   Request* rest = nullptr;
-  if (!parts.rest(&rest)) no_memory_to_meet(comm_);
-  if (rest == nullptr) {
-    buffers_->arrived();
-    *when_.request = p.requests.handle_of_sent();
-    return MPI_SUCCESS;
+  if (!parts.rest(&rest)) no_memory_to_meet(c);
+  if (rest != nullptr) {
+    *request = p.requests.hand_over(rest, c, held.release());
+  } else {
+    held->arrived();
+    *request = p.requests.handle_of_sent();
   }
-  *when_.request = p.requests.hand_over(rest, comm_, buffers_);
-  buffers_ = nullptr;
   return MPI_SUCCESS;
 }
 

@@ -29,10 +29,14 @@ int buffer_error(MPI_Comm comm) {
   return raise(comm, MPI_ERR_BUFFER);
 }
 
+uint64_t bytes_of(const Target& t, MPI_Count count) {
+  return static_cast<uint64_t>(count) * t.type->size;
+}
+
 // Of a piece that is as large for all: there is nothing to move, or the library is the better one to move it.
-bool is_left(const Target& t, MPI_Count count, Waits waits, When when) {
-  const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
-  return bytes == 0 || (!when.later && is_faster_by_library(waits, bytes));
+bool is_left(const Target& t, MPI_Count count, When when) {
+  const uint64_t bytes = bytes_of(t, count);
+  return bytes == 0 || (!when.later && is_faster_by_library(bytes));
 }
 
 // Where MPICH looks for the piece of a rank, to compare it with the other buffer.
@@ -44,10 +48,12 @@ const void* at_element(const void* buffer, const Target& t, MPI_Count element) {
   return static_cast<const char*>(buffer) + extent_of(t) * element;
 }
 
-int exchange_all(CollectiveCall& call, const message::Pieces& send, bool own) {
+// `each`: the bytes of every piece, where all have the same and all ranks know; 0: else.
+int exchange_all(CollectiveCall& call, const message::Pieces& send, bool own, uint64_t each) {
   const message::Pieces receive = call.receive().pieces();
-  return call.carry_out([&](Meeting& m, Moved* moved) { return exchange(m, send, receive, own, moved); },
-                        [&](Parts& parts) { return begin_exchange(parts, send, receive, own); });
+  return call.carry_out(
+      [&](Meeting& m, Moved* moved) { return exchange(m, send, receive, own, each, moved); },
+      [&](Parts& parts) { return begin_exchange(parts, send, receive, own); });
 }
 
 // Where the members are on several hosts.
@@ -100,7 +106,7 @@ int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, v
     if (is_alias(sendbuf, at_packed(recvbuf, into, recvcount * c->rank),
                  sendtype == recvtype && sendcount == recvcount && sendcount != 0))
       return buffer_error(comm);
-    if (is_left(into, recvcount, Waits::for_all, when)) return pass();
+    if (is_left(into, recvcount, when)) return pass();
     const void* const own = in_place ? at_element(recvbuf, into, recvcount * c->rank) : sendbuf;
     const MPI_Count count = in_place ? recvcount : sendcount;
     const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
@@ -108,7 +114,7 @@ int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, v
       CollectiveCall call(c, when, 1, c->peer_count);
       call.send().add(from, own, count);
       call.receive().add_blocks(into, recvbuf, recvcount, c->peer_count, in_place ? c->rank : kNobody);
-      return exchange_all(call, call.send().same_for_all(), !in_place);
+      return exchange_all(call, call.send().same_for_all(), !in_place, bytes_of(into, recvcount));
     });
   });
 }
@@ -134,7 +140,7 @@ int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, 
       CollectiveCall call(c, when, 1, c->peer_count);
       call.send().add(from, own, count);
       call.receive().add_blocks(into, recvbuf, counts, places, c->peer_count, in_place ? c->rank : kNobody);
-      return exchange_all(call, call.send().same_for_all(), !in_place);
+      return exchange_all(call, call.send().same_for_all(), !in_place, 0);
     });
   });
 }
@@ -146,7 +152,7 @@ int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, vo
   if (is_alias(sendbuf, recvbuf, sendtype == recvtype && sendcount == recvcount && sendcount != 0))
     return buffer_error(comm);
   return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
-    if (is_left(into, recvcount, Waits::for_all, when)) return pass();
+    if (is_left(into, recvcount, when)) return pass();
     const bool in_place = sendbuf == MPI_IN_PLACE;
     const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
     return sent.answer(pass, [&](const Target& from) {
@@ -156,7 +162,7 @@ int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, vo
       call.send().add_blocks(from, in_place ? recvbuf : sendbuf, count, n, but);
       if (in_place) call.send().copy_aside();
       call.receive().add_blocks(into, recvbuf, recvcount, n, but);
-      return exchange_all(call, call.send().pieces(), !in_place);
+      return exchange_all(call, call.send().pieces(), !in_place, bytes_of(into, recvcount));
     });
   });
 }
@@ -181,7 +187,7 @@ int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, 
       call.send().add_blocks(origin, in_place ? recvbuf : sendbuf, sent, from, n, but);
       if (in_place) call.send().copy_aside();
       call.receive().add_blocks(into, recvbuf, received, to, n, but);
-      return exchange_all(call, call.send().pieces(), !in_place);
+      return exchange_all(call, call.send().pieces(), !in_place, 0);
     });
   });
 }
@@ -209,7 +215,7 @@ int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
   if (passes) return pass();
   if (rc != MPI_SUCCESS) return rc;
   if (in_place) call.send().copy_aside();
-  return exchange_all(call, call.send().pieces(), !in_place);
+  return exchange_all(call, call.send().pieces(), !in_place, 0);
 }
 
 namespace {
@@ -223,11 +229,10 @@ int gather_to(CollectiveCall& call, int root, const message::Pieces& receive, bo
                         [&](Parts& parts) { return begin_gather(parts, root, send, receive, own); });
 }
 
-int scatter_from(const CommInfo* c, CollectiveCall& call, int root, const message::Pieces& send, bool own) {
+int scatter_from(CollectiveCall& call, int root, const message::Pieces& send, bool own) {
   const layout::Region& receive = call.receive()[0];
-  return call.carry_out(
-      [&](Meeting& m, Moved* moved) { return scatter(m, c->context, root, send, receive, own, moved); },
-      [&](Parts& parts) { return begin_scatter(parts, root, send, receive, own); });
+  return call.carry_out([&](Meeting& m, Moved* moved) { return scatter(m, root, send, receive, own, moved); },
+                        [&](Parts& parts) { return begin_scatter(parts, root, send, receive, own); });
 }
 
 // The others' part of a gather, and of a scatter.
@@ -240,7 +245,7 @@ int give(CommInfo* c, When when, int root, const Target& from, const void* sendb
 int get(CommInfo* c, When when, int root, const Target& into, void* recvbuf, MPI_Count count) {
   CollectiveCall call(c, when, 0, 1);
   call.receive().add(into, recvbuf, count);
-  return scatter_from(c, call, root, kNoPieces, false);
+  return scatter_from(call, root, kNoPieces, false);
 }
 
 // The root's own piece, for which nothing stands where it is in place, and then the rest: `rest()`.
@@ -265,7 +270,7 @@ int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void
   if (c == nullptr || root < 0 || root >= c->peer_count) return pass();
   if (c->rank != root) {
     return target(sendbuf, sendcount, sendtype, comm).answer(pass, [&](const Target& from) {
-      if (is_left(from, sendcount, Waits::for_some, when) || sendbuf == MPI_IN_PLACE) return pass();
+      if (is_left(from, sendcount, when) || sendbuf == MPI_IN_PLACE) return pass();
       return give(c, when, root, from, sendbuf, sendcount);
     });
   }
@@ -274,7 +279,7 @@ int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void
     if (is_alias(sendbuf, at_packed(recvbuf, into, recvcount * root),
                  sendtype == recvtype && sendcount == recvcount && sendcount != 0))
       return buffer_error(comm);
-    if (is_left(into, recvcount, Waits::for_some, when)) return pass();
+    if (is_left(into, recvcount, when)) return pass();
     const bool in_place = sendbuf == MPI_IN_PLACE;
     CollectiveCall call(c, when, 1, c->peer_count);
     return with_own(call.send(), sendbuf, sendcount, sendtype, comm, pass, [&] {
@@ -318,7 +323,7 @@ int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, voi
   if (c == nullptr || root < 0 || root >= c->peer_count) return pass();
   if (c->rank != root) {
     return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
-      if (is_left(into, recvcount, Waits::for_some, when) || recvbuf == MPI_IN_PLACE) return pass();
+      if (is_left(into, recvcount, when) || recvbuf == MPI_IN_PLACE) return pass();
       return get(c, when, root, into, recvbuf, recvcount);
     });
   }
@@ -327,12 +332,12 @@ int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, voi
     if (is_alias(recvbuf, at_packed(sendbuf, from, sendcount * root),
                  sendtype == recvtype && sendcount == recvcount && recvcount != 0))
       return buffer_error(comm);
-    if (is_left(from, sendcount, Waits::for_some, when)) return pass();
+    if (is_left(from, sendcount, when)) return pass();
     const bool in_place = recvbuf == MPI_IN_PLACE;
     CollectiveCall call(c, when, c->peer_count, 1);
     return with_own(call.receive(), recvbuf, recvcount, recvtype, comm, pass, [&] {
       call.send().add_blocks(from, sendbuf, sendcount, c->peer_count, in_place ? root : kNobody);
-      return scatter_from(c, call, root, call.send().pieces(), !in_place);
+      return scatter_from(call, root, call.send().pieces(), !in_place);
     });
   });
 }
@@ -360,7 +365,7 @@ int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bo
     CollectiveCall call(c, when, c->peer_count, 1);
     return with_own(call.receive(), recvbuf, recvcount, recvtype, comm, pass, [&] {
       call.send().add_blocks(from, sendbuf, counts, places, c->peer_count, in_place ? root : kNobody);
-      return scatter_from(c, call, root, call.send().pieces(), !in_place);
+      return scatter_from(call, root, call.send().pieces(), !in_place);
     });
   });
 }

@@ -7,6 +7,9 @@
 // (collectives/reduction.h), how is here: sums of numbers by this layer, all else by MPI_Reduce_local.
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "generated/pmpi.h"
 #include "message/collectives/reduction.h"
@@ -103,10 +106,12 @@ struct Operands {
 // Whether small vectors are the library's where it is faster: never, where ranks outnumber cores, always.
 enum class Left : uint8_t { never, on_few_cores, always };
 
-bool is_left(Left left, uint64_t bytes) {
-  const bool few_cores = g_process.engine.options().wait.oversubscribed;
-  return (left == Left::always || (left == Left::on_few_cores && few_cores)) &&
-         is_faster_by_library(Waits::for_some, bytes);
+bool is_left(Left left, [[maybe_unused]] uint64_t bytes) {
+#if defined(OPEN_MPI)
+  constexpr uint64_t kSmallOnFewCores = 4 << 10;
+  if (g_process.engine.options().wait.oversubscribed) return left != Left::never && bytes <= kSmallOnFewCores;
+#endif
+  return left == Left::always && is_faster_by_library(bytes);
 }
 
 // An error for MPICH, unless that is told not to look.
@@ -118,29 +123,102 @@ bool is_alias([[maybe_unused]] const void* send, [[maybe_unused]] const void* re
 #endif
 }
 
-// Buffers as the user names them; `count` is the same on all ranks, and may be 0.
+// Buffers as the user names them; `count` is the same on all ranks, and may be 0. Then use(Target, Operation,
+// Operands, bytes).
 template <typename Use>
-int meet_and_reduce(Left left, CommInfo* c, const void* sendbuf, void* recvbuf, MPI_Count count,
-                    MPI_Datatype type, MPI_Op op, MPI_Comm comm, Pass pass, Use use) {
+int with_operands(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm, Pass pass, Use use) {
   const bool in_place = sendbuf == MPI_IN_PLACE;
   if (count <= 0 || op == MPI_OP_NULL || recvbuf == MPI_IN_PLACE) return pass();
   if (is_alias(sendbuf, recvbuf)) return raise(comm, MPI_ERR_BUFFER);
   const void* const used = in_place ? recvbuf : sendbuf;
   return g_process.targets.buffer(used, count, type, 0, comm).answer(pass, [&](const Target& t) {
     return operation_for(op, t.handle, t.type).answer(pass, [&](const Operation& o) {
-      const uint64_t bytes = static_cast<uint64_t>(count) * o.size;
-      if (is_left(left, bytes)) return pass();
       const Operands operands{static_cast<const char*>(used), static_cast<char*>(recvbuf)};
-      TypeTable::retain(t.type);
-      Process& p = g_process;
-      Meeting meeting(p.engine, *c->barrier, c->rank, c->peer_count, c->slots);
-      if (!use(meeting, operands, o.combination())) no_memory_to_meet(c);
-      p.engine.count(p.engine.stats().collectives);
-      p.engine.count(p.engine.stats().collective_bytes, bytes);
-      TypeTable::release(t.type);
-      return o.code;  // raised already
+      return use(t, o, operands, static_cast<uint64_t>(count) * o.size);
     });
   });
+}
+
+template <typename Use>
+int meet_and_reduce(Left left, CommInfo* c, const void* sendbuf, void* recvbuf, MPI_Count count,
+                    MPI_Datatype type, MPI_Op op, MPI_Comm comm, Pass pass, Use use) {
+  return with_operands(sendbuf, recvbuf, count, type, op, comm, pass,
+                       [&](const Target& t, const Operation& o, const Operands& operands, uint64_t bytes) {
+                         if (is_left(left, bytes)) return pass();
+                         TypeTable::retain(t.type);
+                         Process& p = g_process;
+                         Meeting meeting(p.engine, *c->barrier, member(*c));
+                         if (!use(meeting, operands, o.combination())) no_memory_to_meet(c);
+                         p.engine.count(p.engine.stats().collectives);
+                         p.engine.count(p.engine.stats().collective_bytes, bytes);
+                         TypeTable::release(t.type);
+                         return o.code;  // raised already
+                       });
+}
+
+// A non-blocking reduction on a rank that gets its result: the others' vectors come here.
+class HeldReduction : public HeldOperation {
+ public:
+  HeldReduction(const CommInfo& c, const Operation& o, const Operands& operands, uint64_t bytes)
+      : operation_(o),
+        result_(operands.receive),
+        elements_(bytes / o.size),
+        memory_(bytes * static_cast<uint64_t>(c.peer_count)) {
+    for (int i = 0; i < c.peer_count; i++) {
+      char* const here = memory_.data() + bytes * static_cast<uint64_t>(i);
+      places_.push_back({here, bytes, layout::byte_layout()});
+      vectors_.push_back(i == c.rank ? operands.send : here);
+    }
+  }
+  message::Pieces places() const { return {places_.data(), 1}; }
+  void arrived() override {
+    if (std::exchange(has_arrived_, true)) return;
+    message::combine_vectors(vectors_.data(), static_cast<int>(vectors_.size()), result_, elements_,
+                             operation_.combination(), true);
+  }
+
+ private:
+  const Operation operation_;
+  char* result_;
+  uint64_t elements_;
+  std::vector<char> memory_;
+  std::vector<layout::Region> places_;
+  std::vector<const char*> vectors_;
+  bool has_arrived_ = false;
+};
+
+// A rank that only gives.
+struct NothingHeld : HeldOperation {
+  void arrived() override {}
+};
+
+// Small vectors, and predefined operations, which cannot be freed: each rank that gets the result combines
+// all.
+constexpr uint64_t kMostLater = 16 << 10;  // bytes of all ranks together
+
+// begin(Parts&, send, places); `gets`: this rank gets the result.
+template <typename Begin>
+int reduce_later(CommInfo* c, When when, bool gets, const void* sendbuf, void* recvbuf, MPI_Count count,
+                 MPI_Datatype type, MPI_Op op, MPI_Comm comm, Pass pass, Begin begin) {
+  if (!is_predefined(op)) return pass();
+  return with_operands(
+      sendbuf, recvbuf, count, type, op, comm, pass,
+      [&](const Target&, const Operation& o, const Operands& operands, uint64_t bytes) {
+        if (bytes * static_cast<uint64_t>(c->peer_count) > kMostLater) return pass();
+        const layout::Region send{const_cast<char*>(operands.send), bytes, layout::byte_layout()};
+        std::unique_ptr<HeldOperation> held;
+        message::Pieces places{nullptr, 0};
+        if (gets) {
+          auto reduction = std::make_unique<HeldReduction>(*c, o, operands, bytes);
+          places = reduction->places();
+          held = std::move(reduction);
+        } else {
+          held = std::make_unique<NothingHeld>();
+        }
+        return begin_messages(c, when.request, std::move(held),
+                              [&](message::Parts& parts) { return begin(parts, send, places); });
+      });
 }
 
 bool commutes(MPI_Op op) {
@@ -181,9 +259,15 @@ int join_and_reduce(Ranks ranks, const void* sendbuf, void* recvbuf, MPI_Count c
 }  // namespace
 
 int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
-              MPI_Comm comm, Pass pass) {
+              MPI_Comm comm, When when, Pass pass) {
   if (recvbuf == nullptr || recvbuf == MPI_IN_PLACE) return pass();
-  CommInfo* c = meeting_place(comm);
+  CommInfo* c = meeting_place(comm, when);
+  if (c == nullptr && when.later) return pass();
+  if (when.later)
+    return reduce_later(c, when, true, sendbuf, recvbuf, count, type, op, comm, pass,
+                        [](message::Parts& parts, const layout::Region& send, const message::Pieces& places) {
+                          return begin_exchange(parts, {&send, 0}, places, false);
+                        });
   if (c == nullptr)
     return join_and_reduce(Ranks::in_any_order, sendbuf, recvbuf, count, type, op, comm, pass,
                            allreduce_spanning);
@@ -213,12 +297,19 @@ int reduce_on_hosts(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Dat
 }  // namespace
 
 int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
-           MPI_Comm comm, Pass pass) {
-  CommInfo* c = meeting_place(comm);
+           MPI_Comm comm, When when, Pass pass) {
+  CommInfo* c = meeting_place(comm, when);
+  if (c == nullptr && when.later) return pass();
   if (c == nullptr) return reduce_on_hosts(sendbuf, recvbuf, count, type, op, root, comm, pass);
   if (root < 0 || root >= c->peer_count) return pass();
   const bool at_root = c->rank == root;
   if (at_root ? recvbuf == nullptr : sendbuf == MPI_IN_PLACE) return pass();
+  if (when.later)
+    return reduce_later(
+        c, when, at_root, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm, pass,
+        [&](message::Parts& parts, const layout::Region& send, const message::Pieces& places) {
+          return begin_gather(parts, root, send, places, false);
+        });
   return meet_and_reduce(Left::on_few_cores, c, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm,
                          pass, [&](Meeting& m, const Operands& o, const Combination& how) {
                            return reduce_for_root(m, root, o.send, o.receive, static_cast<uint64_t>(count),

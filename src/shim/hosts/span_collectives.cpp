@@ -102,7 +102,7 @@ class Host {
     Meeting m = meeting();
     Moved moved;
     const layout::Region piece = dense(into, gets ? bytes : 0);
-    if (!scatter(m, s_.local.context, kLeader, {parts.data(), 1}, piece, true, &moved)) no_memory(s_);
+    if (!scatter(m, kLeader, {parts.data(), 1}, piece, true, &moved)) no_memory(s_);
     return rc == MPI_SUCCESS && gets && moved.bytes != bytes ? MPI_ERR_OTHER : rc;
   }
   static constexpr int kAll = -1;
@@ -125,9 +125,7 @@ class Host {
  private:
   bool alone() const { return s_.barrier == nullptr; }
   size_t members() const { return static_cast<size_t>(s_.local.count); }
-  Meeting meeting() const {
-    return Meeting(inside_.engine, *s_.barrier, s_.local.rank, s_.local.count, s_.local.slots);
-  }
+  Meeting meeting() const { return Meeting(inside_.engine, *s_.barrier, s_.local); }
 
   const Inside& inside_;
   const Span& s_;

@@ -12,6 +12,7 @@
 #include <atomic>
 
 #include "message/collectives/barrier.h"
+#include "message/collectives/tell.h"
 #include "shim/objects/handle_map.h"
 #include "shim/objects/users.h"
 
@@ -52,6 +53,11 @@ struct CommInfo {
   uint64_t attached_bytes;  // MPI_Comm_attach_buffer
   Users users;              // operations in progress, plus one while the communicator exists
 };
+
+// This task among the members; not of an inter-communicator.
+inline message::Member member(const CommInfo& c) {
+  return {c.context, c.rank, c.peer_count, c.slots};
+}
 
 class CommTable {
  public:

@@ -101,7 +101,7 @@ const Topology* topology_with_places(CommInfo* c, message::Engine& engine) {
   topology_of(c);
   Topology* const t = c->topology;
   if (t == nullptr || t->has_places) return t;
-  message::Meeting meeting(engine, *c->barrier, c->rank, c->peer_count, c->slots);
+  message::Meeting meeting(engine, *c->barrier, member(*c));
   if (!find_places(meeting, t->neighbours, t->place, &t->repeated))
     abort_without_memory("a topology", c->peer_count);
   t->has_places = true;

@@ -95,26 +95,27 @@ Bytes Plan::fold(int last, size_t from, size_t n) const {
   return all;
 }
 
-void call(const Plan& p, const void* in, void* out, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+void call(const Plan& p, const void* in, void* out, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+          MPI_Request* request) {
   const int n = p.counts[0];
   switch (p.kind) {
     case kReduce:
-      MUST(MPI_Reduce(in, out, n, type, op, p.root, comm));
+      MUST_EITHER(request, MPI_Reduce, MPI_Ireduce, in, out, n, type, op, p.root, comm);
       break;
     case kAllreduce:
-      MUST(MPI_Allreduce(in, out, n, type, op, comm));
+      MUST_EITHER(request, MPI_Allreduce, MPI_Iallreduce, in, out, n, type, op, comm);
       break;
     case kReduceScatter:
-      MUST(MPI_Reduce_scatter(in, out, p.counts.data(), type, op, comm));
+      MUST_EITHER(request, MPI_Reduce_scatter, MPI_Ireduce_scatter, in, out, p.counts.data(), type, op, comm);
       break;
     case kReduceScatterBlock:
-      MUST(MPI_Reduce_scatter_block(in, out, n, type, op, comm));
+      MUST_EITHER(request, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, in, out, n, type, op, comm);
       break;
     case kScan:
-      MUST(MPI_Scan(in, out, n, type, op, comm));
+      MUST_EITHER(request, MPI_Scan, MPI_Iscan, in, out, n, type, op, comm);
       break;
     default:
-      MUST(MPI_Exscan(in, out, n, type, op, comm));
+      MUST_EITHER(request, MPI_Exscan, MPI_Iexscan, in, out, n, type, op, comm);
   }
 }
 
@@ -179,7 +180,9 @@ void reduce(Kind kind, Random& plan, Random& own, const Comm& comm) {
   MPI_Op handle = op.op;
   const void* from = no_in ? nullptr : in.at(0);
   if (in_place) from = MPI_IN_PLACE;
-  call(p, from, no_out ? nullptr : out.at(0), type, handle, comm.handle);
+  MPI_Request request = MPI_REQUEST_NULL;
+  call(p, from, no_out ? nullptr : out.at(0), type, handle, comm.handle, job.later ? &request : nullptr);
+  complete(own, &request);
   if (op.own) MUST(MPI_Op_free(&handle));
   if (type != e.type) MUST(MPI_Type_free(&type));
 
@@ -198,10 +201,15 @@ void reduce_twice(Random& plan, Random& own, const Comm& comm) {
   };
   std::vector<double> in(n), sums[3];
   for (size_t k = 0; k < n; k++) in[k] = value(comm.rank, k);
+  // Small ones are combined in the same way where they are not blocking.
+  const bool alike = job.later && n * sizeof(double) * static_cast<size_t>(comm.size) <= 16 << 10;
   for (int i = 0; i < 2; i++) {
+    MPI_Request request = MPI_REQUEST_NULL;
     sums[i] = in;
-    MUST(MPI_Allreduce(in_place ? MPI_IN_PLACE : in.data(), sums[i].data(), static_cast<int>(n), MPI_DOUBLE,
-                       MPI_SUM, comm.handle));
+    MUST_EITHER(i == 1 && alike ? &request : nullptr, MPI_Allreduce, MPI_Iallreduce,
+                in_place ? MPI_IN_PLACE : in.data(), sums[i].data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM,
+                comm.handle);
+    complete(own, &request);
   }
   sums[2] = sums[0];
   const int root = draw(plan, 0, comm.size - 1);
