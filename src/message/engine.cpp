@@ -220,9 +220,9 @@ bool Engine::credit_left(Endpoint* destination) {
 
 // May a message of this size be kept for its receiver although there is no credit? To be asked again and
 // again while the message is held.
-bool Engine::may_exceed(const Endpoint* destination, uint64_t bytes, Held* held) const {
+bool Engine::may_exceed(const Endpoint* destination, uint32_t context, uint64_t bytes, Held* held) const {
   constexpr int64_t kUnseenCall = 1'000'000;  // ns
-  if (bytes > options_.library_eager_bytes) return false;
+  if (bytes > options_.library_eager_bytes || is_of_pieces(context)) return false;
   if (destination->waiting.load(std::memory_order_relaxed) != 0) return true;
   const uint32_t calls = destination->calls.load(std::memory_order_relaxed);
   const int64_t now = os::monotonic_ns();
@@ -338,7 +338,7 @@ void Engine::send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t so
   count(stats_.without_credit);
   Held held{};
   wait_for([&] {
-    const Beyond beyond = may_exceed(e, bytes, &held) ? Beyond::yes : Beyond::no;
+    const Beyond beyond = may_exceed(e, context, bytes, &held) ? Beyond::yes : Beyond::no;
     return push_inline(e, context, tag, source_rank, data, bytes, beyond);
   });
 }
@@ -480,7 +480,7 @@ bool Engine::start_send(Request* r, SendMode mode) {
     bool sent = pushed(Beyond::no);
     if (!sent) {
       count(stats_.without_credit);
-      sent = may_exceed(r->queue, n, &r->held) && pushed(Beyond::yes);
+      sent = may_exceed(r->queue, r->context, n, &r->held) && pushed(Beyond::yes);
     }
     if (sent) {
       r->state.store(RequestState::done, std::memory_order_relaxed);
@@ -496,7 +496,7 @@ bool Engine::start_send(Request* r, SendMode mode) {
       (may_buffer && !held && (always || (n <= options_.transfer.from.buffer_up_to && buffer_at_once(r))))) {
     if (mode != SendMode::buffered && !credit_left(r->queue)) {
       count(stats_.without_credit);
-      held = !may_exceed(r->queue, n, &r->held);
+      held = !may_exceed(r->queue, r->context, n, &r->held);
     }
     Cell* cell = held ? nullptr : packed_cell(r);
     if (cell != nullptr) {
@@ -599,7 +599,7 @@ bool Engine::is_expected(const Request* r) {
 // memory.
 bool Engine::buffer_queued_send(Request* r) {
   if (r->bufferable == Buffering::within_credit && !credit_left(r->queue) &&
-      !may_exceed(r->queue, layout::bytes(r->region), &r->held))
+      !may_exceed(r->queue, r->context, layout::bytes(r->region), &r->held))
     return false;
   if (r->bufferable == Buffering::late && !is_expected(r)) {
     r->polls = 0;
@@ -825,6 +825,17 @@ bool Engine::poll_group(Request* group, bool stay) {
   return done;
 }
 
+// Returns whether it is truncated.
+bool Engine::end_part(Request* part) {
+  const bool truncated = part->truncated != 0;
+  if (part->kind == RequestKind::receive) {
+    count(stats_.received);
+    count(stats_.received_bytes, part->status_bytes);
+  }
+  give_request(part);
+  return truncated;
+}
+
 bool Engine::poll_parts(Request* group, bool stay) {
   for (Request** at = &group->part[0]; *at != nullptr;) {
     Request* const part = *at;
@@ -833,8 +844,7 @@ bool Engine::poll_parts(Request* group, bool stay) {
       continue;
     }
     *at = part->next;
-    if (part->truncated != 0) group->truncated = 1;
-    give_request(part);
+    if (end_part(part)) group->truncated = 1;
   }
   if (group->part[0] != nullptr) return false;
   group->state.store(RequestState::done, std::memory_order_release);

@@ -97,7 +97,7 @@ def rma():
 
 def collectives():
     operations = ("allreduce", "reduce", "reduce_scatter_block", "scan", "allgather", "alltoall", "alltoallw", "neighbor_alltoallw", "gather",
-                  "scatter")
+                  "scatter", "iallreduce", "iallgather", "ialltoall", "ialltoallw", "ineighbor_alltoallw", "igather", "iscatter")
     m, text = measured_sweep("collectives", "--sizes", "8,64KiB", "--ranks", "2,3", "--threads", "0", *SHORT)
     check("allreduce: the best plain MPI against Tasuki" in text, "no matrix", text)
     found = {(r["operation"], r["size"], r["ranks"]) for r in m["rows"]}

@@ -200,8 +200,23 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
   bench::SweepOptions& c = collectives->options;
   c.sizes = {8, 256, 4 << 10, 64 << 10, 1 << 20};
   c.ranks = {2, 4};
-  c.operations = {"allreduce", "reduce",    "reduce_scatter_block", "scan",   "allgather",
-                  "alltoall",  "alltoallw", "neighbor_alltoallw",   "gather", "scatter"};
+  c.operations = {"allreduce",
+                  "reduce",
+                  "reduce_scatter_block",
+                  "scan",
+                  "allgather",
+                  "alltoall",
+                  "alltoallw",
+                  "neighbor_alltoallw",
+                  "gather",
+                  "scatter",
+                  "iallreduce",
+                  "iallgather",
+                  "ialltoall",
+                  "ialltoallw",
+                  "ineighbor_alltoallw",
+                  "igather",
+                  "iscatter"};
   add_list(cmd, "--sizes", &c.sizes,
            "Bytes of the vector that each rank gives to a reduction, or of the piece that one rank has for "
            "another (default: 8, 256, 4 KiB, 64 KiB, 1 MiB)");

@@ -18,11 +18,30 @@ enum {
   kNeighborAlltoallw,
   kGather,
   kScatter,
-  kCollectives
 };
-static const char* const kNames[kCollectives] = {
-    "allreduce", "reduce",    "reduce_scatter_block", "scan",   "allgather",
-    "alltoall",  "alltoallw", "neighbor_alltoallw",   "gather", "scatter"};
+// One of them, or its non-blocking form, started and waited for.
+static const struct {
+  const char* name;
+  int kind, later;
+} kCollectives[] = {
+    {"allreduce", kAllreduce, 0},
+    {"reduce", kReduce, 0},
+    {"reduce_scatter_block", kReduceScatterBlock, 0},
+    {"scan", kScan, 0},
+    {"allgather", kAllgather, 0},
+    {"alltoall", kAlltoall, 0},
+    {"alltoallw", kAlltoallw, 0},
+    {"neighbor_alltoallw", kNeighborAlltoallw, 0},
+    {"gather", kGather, 0},
+    {"scatter", kScatter, 0},
+    {"iallreduce", kAllreduce, 1},
+    {"iallgather", kAllgather, 1},
+    {"ialltoall", kAlltoall, 1},
+    {"ialltoallw", kAlltoallw, 1},
+    {"ineighbor_alltoallw", kNeighborAlltoallw, 1},
+    {"igather", kGather, 1},
+    {"iscatter", kScatter, 1},
+};
 
 static struct shape g_shape;
 static char *g_send, *g_receive;  // kMargin bytes on either side of the pieces
@@ -32,8 +51,8 @@ static MPI_Comm g_row = MPI_COMM_NULL;  // all ranks in a row: neighbours are th
 enum { kNeighbours = 2 };
 
 int find_collective(const char* name) {
-  for (int i = 0; i < kCollectives; i++)
-    if (strcmp(name, kNames[i]) == 0) return i;
+  for (int i = 0; i < (int)(sizeof kCollectives / sizeof kCollectives[0]); i++)
+    if (strcmp(name, kCollectives[i].name) == 0) return i;
   return -1;
 }
 
@@ -75,14 +94,23 @@ void drop_pieces(void) {
   g_types = NULL;
 }
 
-void run_collective(int o) {
+// Blocking, or with a request for it.
+static void call(int kind, MPI_Request* request) {
   const MPI_Comm world = MPI_COMM_WORLD;
   const MPI_Datatype type = g_shape.type;
+  const MPI_Aint places[kNeighbours] = {0, (MPI_Aint)g_shape.span};
   char *send = g_send + kMargin, *receive = g_receive + kMargin;
   const int numbers = (int)(g_shape.block * g_shape.count / sizeof(double));
-  switch (o) {
+#define EITHER(now, later, ...)    \
+  do {                             \
+    if (request == NULL)           \
+      now(__VA_ARGS__);            \
+    else                           \
+      later(__VA_ARGS__, request); \
+  } while (0)
+  switch (kind) {
     case kAllreduce:
-      MPI_Allreduce(send, receive, numbers, MPI_DOUBLE, MPI_SUM, world);
+      EITHER(MPI_Allreduce, MPI_Iallreduce, send, receive, numbers, MPI_DOUBLE, MPI_SUM, world);
       break;
     case kReduce:
       MPI_Reduce(send, receive, numbers, MPI_DOUBLE, MPI_SUM, 0, world);
@@ -94,29 +122,33 @@ void run_collective(int o) {
       MPI_Scan(send, receive, numbers, MPI_DOUBLE, MPI_SUM, world);
       break;
     case kAllgather:
-      MPI_Allgather(send, 1, type, receive, 1, type, world);
+      EITHER(MPI_Allgather, MPI_Iallgather, send, 1, type, receive, 1, type, world);
       break;
     case kAlltoall:
-      MPI_Alltoall(send, 1, type, receive, 1, type, world);
+      EITHER(MPI_Alltoall, MPI_Ialltoall, send, 1, type, receive, 1, type, world);
       break;
     case kAlltoallw:
-      MPI_Alltoallw(send, g_ones, g_places, g_types, receive, g_ones, g_places, g_types, world);
+      EITHER(MPI_Alltoallw, MPI_Ialltoallw, send, g_ones, g_places, g_types, receive, g_ones, g_places,
+             g_types, world);
       break;
-    case kNeighborAlltoallw: {
-      const MPI_Aint places[kNeighbours] = {0, (MPI_Aint)g_shape.span};
-      MPI_Neighbor_alltoallw(send, g_ones, places, g_types, receive, g_ones, places, g_types, g_row);
+    case kNeighborAlltoallw:
+      EITHER(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, send, g_ones, places, g_types, receive, g_ones,
+             places, g_types, g_row);
       break;
-    }
     case kGather:
-      MPI_Gather(send, 1, type, receive, 1, type, 0, world);
-      break;
-    case kScatter:
-      MPI_Scatter(send, 1, type, receive, 1, type, 0, world);
+      EITHER(MPI_Gather, MPI_Igather, send, 1, type, receive, 1, type, 0, world);
       break;
     default:
-      break;
+      EITHER(MPI_Scatter, MPI_Iscatter, send, 1, type, receive, 1, type, 0, world);
   }
-  if (o == kReduce || o == kGather || o == kScatter) MPI_Barrier(world);
+}
+
+void run_collective(int o) {
+  const int kind = kCollectives[o].kind;
+  MPI_Request request = MPI_REQUEST_NULL;
+  call(kind, kCollectives[o].later ? &request : NULL);
+  if (kCollectives[o].later) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (kind == kReduce || kind == kGather || kind == kScatter) MPI_Barrier(MPI_COMM_WORLD);
 }
 
 // ---- verification
@@ -185,12 +217,13 @@ static void fill_send(int o, uint64_t seed) {
       put_piece(g_send, other, seed, g_rank, other);
 }
 
-int verify_collective(int o, uint64_t seed, char* text, size_t room) {
+int verify_collective(int which, uint64_t seed, char* text, size_t room) {
+  const int o = kCollectives[which].kind;
   const size_t bytes = all_pieces() + 2 * kMargin;
   memset(g_send, kGap, bytes);
   memset(g_receive, kGap, bytes);
   fill_send(o, seed);
-  run_collective(o);
+  run_collective(which);
   memset(g_send, kGap, bytes);
   if (is_reduction(o))
     expect_numbers(o, seed);

@@ -100,11 +100,9 @@ bool wait_for(Engine& engine, Parts& parts, Moved* moved) {
 }
 
 // Where ranks outnumber cores nobody meets: each task has to run but once. 4 ranks on 2 cores: MPI_Alltoall
-// of 1 KiB 4.0 us, 5.8 with a meeting; 8 ranks: MPI_Scatter of 16 KiB 4.9 and 34. But an exchange of pieces
-// that are large, as all tasks know: 8 ranks, MPI_Alltoall of 16 KiB 52 us, 38 with a meeting.
-bool go_as_messages(const Meeting& m, uint64_t each = 0) {
-  constexpr uint64_t kMostEach = 2 << 10;
-  return m.engine().options().wait.oversubscribed && m.count() <= kMostByMessages && each <= kMostEach;
+// of 1 KiB 4.0 us, 5.8 with a meeting; 8 ranks: MPI_Scatter of 16 KiB 4.9 and 34.
+bool go_as_messages(const Meeting& m) {
+  return m.engine().options().wait.oversubscribed && m.count() <= kMostByMessages;
 }
 
 uint64_t bytes_of(const Pieces& p, int count, int but) {
@@ -116,18 +114,19 @@ uint64_t bytes_of(const Pieces& p, int count, int but) {
 
 // begin(Parts&) begins the messages.
 template <typename Begin>
-bool by_messages(const Meeting& m, Moved* moved, Begin begin) {
-  Parts parts(m.engine(), m.member(), of_pieces(m.member().context), kBlocking);
+bool by_messages(const Meeting& m, Parts::Ends ends, Moved* moved, Begin begin) {
+  Parts parts(m.engine(), m.member(), of_pieces(m.member().context), kBlocking, ends);
   m.engine().count_call();
   return begin(parts) && wait_for(m.engine(), parts, moved);
 }
 
 }  // namespace
 
-bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, uint64_t each, Moved* moved) {
-  if (go_as_messages(m, each)) {
+bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, Moved* moved) {
+  if (go_as_messages(m)) {
     moved->bytes += bytes_of(receive, m.count(), own ? kNone : m.rank());
-    return by_messages(m, moved, [&](Parts& parts) { return begin_exchange(parts, send, receive, own); });
+    return by_messages(m, Parts::Ends::with_others, moved,
+                       [&](Parts& parts) { return begin_exchange(parts, send, receive, own); });
   }
   if (!m.open()) return false;
   const bool several = send.step != 0;
@@ -191,7 +190,8 @@ bool scatter(Meeting& m, int root, const Pieces& send, const layout::Region& rec
 
 bool gather(Meeting& m, int root, const layout::Region& send, const Pieces& receive, bool own, Moved* moved) {
   if (m.rank() == root) moved->bytes += bytes_of(receive, m.count(), own ? kNone : root);
-  return by_messages(m, moved, [&](Parts& parts) { return begin_gather(parts, root, send, receive, own); });
+  return by_messages(m, Parts::Ends::alone, moved,
+                     [&](Parts& parts) { return begin_gather(parts, root, send, receive, own); });
 }
 
 bool find_places(Meeting& m, const Neighbours& n, int* place, bool* repeated) {
@@ -217,7 +217,8 @@ bool exchange_among(Meeting& m, const Neighbours& n, const int* place, const Pie
                     const Pieces& receive, Moved* moved) {
   if (go_as_messages(m)) {
     moved->bytes += bytes_of(receive, n.sources, kNone);
-    return by_messages(m, moved, [&](Parts& parts) { return begin_exchange_among(parts, n, send, receive); });
+    return by_messages(m, Parts::Ends::with_others, moved,
+                       [&](Parts& parts) { return begin_exchange_among(parts, n, send, receive); });
   }
   if (!m.open()) return false;
   const bool several = send.step != 0;

@@ -1,8 +1,9 @@
-// Collective operations that move data between the tasks of one communicator: every piece is copied once, by
-// whoever gets it (or, of a gather, by whoever has it), straight from one typed buffer to the other.
+// Collective operations that move data between the tasks of one communicator, straight from one typed buffer
+// to the other. The tasks meet, and each copies what it gets; or every piece is a message (parts.h): in a
+// gather, in a small scatter, and where ranks outnumber cores.
 //
-// What fits into a post travels there. Each task decides that for itself, so that the tasks need not agree
-// on sizes: MPI_Alltoallw has no size that all of them know.
+// Of tasks that meet, what fits into a post travels there. Each task decides that for itself, so that the
+// tasks need not agree on sizes: MPI_Alltoallw has no size that all of them know.
 #pragma once
 
 #include "message/collectives/meeting.h"
@@ -23,9 +24,8 @@ struct Moved {
 };
 
 // Every task gets from every other: piece `rank` of its `send`, into its own piece `receive.of(that task)`.
-// `own`: the task's piece for itself moves, too. `each`: the bytes of every piece; 0: not all are alike, or
-// not all tasks know. False: no memory, in which case no task can go on.
-bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, uint64_t each, Moved* moved);
+// `own`: the task's piece for itself moves, too. False: no memory, in which case no task can go on.
+bool exchange(Meeting& m, const Pieces& send, const Pieces& receive, bool own, Moved* moved);
 
 // The root's pieces go to the others (scatter). Only the root's `send` and the others' `receive` are used;
 // `own`: at the root, receive gets its piece. Small pieces are messages in the collective context, which the

@@ -20,8 +20,7 @@ Request* Parts::begin(const layout::Region& region, int other) {
 
 void Parts::add(Request* part) {
   if (part->state.load(std::memory_order_acquire) == RequestState::done) {
-    truncated_ = truncated_ || part->truncated != 0;
-    engine_.give_request(part);
+    truncated_ = engine_.end_part(part) || truncated_;
   } else {
     part->next = unfinished_;
     unfinished_ = part;
@@ -37,7 +36,8 @@ bool Parts::give(int to, const layout::Region& piece) {
   Request* r = begin(piece, to);
   if (r == nullptr) return false;
   r->envelope.source_rank = me_.rank;
-  if (!engine_.start_send(r, SendMode::standard)) {
+  const bool straight = ends_ == Ends::with_others && n > kParcelBytes;
+  if (!engine_.start_send(r, straight ? SendMode::synchronous : SendMode::standard)) {
     engine_.give_request(r);
     return false;
   }

@@ -10,10 +10,13 @@ namespace tasuki::message {
 // One task's side of one operation. Used by one thread.
 class Parts {
  public:
+  // Whether what this task gives may be kept for its receivers, or ends with what it gets from them anyway:
+  // then large pieces are copied once, whoever is late.
+  enum class Ends : bool { alone, with_others };
   // `context` is that of the operation's kind (engine.h), derived from that of the communicator; `tag` tells
   // it from others that are under way.
-  Parts(Engine& engine, const Member& me, uint32_t context, int32_t tag)
-      : engine_(engine), me_(me), context_(context), tag_(tag) {}
+  Parts(Engine& engine, const Member& me, uint32_t context, int32_t tag, Ends ends = Ends::alone)
+      : engine_(engine), me_(me), context_(context), tag_(tag), ends_(ends) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
@@ -37,6 +40,7 @@ class Parts {
   const Member me_;
   const uint32_t context_;
   const int32_t tag_;
+  const Ends ends_;
   Request* unfinished_ = nullptr;  // by `next`
   bool truncated_ = false;
 };

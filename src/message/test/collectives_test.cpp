@@ -283,7 +283,7 @@ TEST(Exchange, GivesEachPieceToItsOwner) {
         for (std::vector<char>& v : send) out.push_back(message::bytes_of(v));
         for (std::vector<char>& v : got) in.push_back(message::bytes_of(v));
         Moved moved;
-        meet([&](Meeting& m) { ASSERT_TRUE(exchange(m, {out.data(), 1}, {in.data(), 1}, true, 0, &moved)); });
+        meet([&](Meeting& m) { ASSERT_TRUE(exchange(m, {out.data(), 1}, {in.data(), 1}, true, &moved)); });
         ASSERT_FALSE(moved.too_long);
         for (int other = 0; other < tasks; other++)
           ASSERT_EQ(got[static_cast<size_t>(other)], piece(other, rank, length(other, rank, round), round));
@@ -302,7 +302,7 @@ TEST(Exchange, TellsOfAPieceThatDoesNotFit) {
       for (size_t i = 0; i < 3; i++) in.push_back({guard.data() + i * n, room, layout::byte_layout()});
       const layout::Region out = message::bytes_of(mine);
       Moved moved;
-      meet([&](Meeting& m) { ASSERT_TRUE(exchange(m, {&out, 0}, {in.data(), 1}, true, 0, &moved)); });
+      meet([&](Meeting& m) { ASSERT_TRUE(exchange(m, {&out, 0}, {in.data(), 1}, true, &moved)); });
       ASSERT_EQ(moved.too_long, rank == 1);
       ASSERT_EQ(moved.bytes, 3 * room);
       if (rank == 1) {

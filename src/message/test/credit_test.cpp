@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "message/collectives/parts.h"
 #include "message/test/world.h"
 
 namespace tasuki::message {
@@ -179,6 +180,42 @@ TEST(Credit, MemoryOfABurstGoesBackToTheSystem) {
   for (int to = 1; to < 9; to++) receive_all(w, messages, sent[static_cast<size_t>(to - 1)], to);
   for (int i = 0; i < 3000; i++) w[0].count_call();
   EXPECT_LT(w[0].cell_bytes(), (4 << 20) + kSome);
+}
+
+// A task that is ahead of others in collective operations leaves its pieces where they are, also when their
+// receiver waits in a call of MPI.
+TEST(Credit, IsNotExceededByPiecesOfCollectiveOperations) {
+  World w(2);
+  constexpr uint32_t kPieces = of_pieces(kContext);
+  const int slots[] = {0, 1};
+  const Member me{kContext, 0, 2, slots};
+  for (const size_t bytes : {size_t{64}, size_t{3000}}) {
+    const auto given = pattern(bytes, 3);
+    std::atomic<bool> held{false};
+    std::atomic<int> begun{0};
+    std::thread receiver([&] {
+      w[1].wait_for([&] { return held.load(); });
+      for (int i = 0; i < begun.load(); i++) {
+        std::vector<char> in(bytes);
+        Request* r = make(w[1], bytes_of(in), 0, kBlocking, kPieces);
+        w[1].start_receive(r);
+        finish(w[1], r);
+        ASSERT_EQ(in, given);
+      }
+    });
+    while (w[1].self()->waiting.load() == 0) std::this_thread::yield();
+    Request* rest = nullptr;
+    while (rest == nullptr && begun.load() < 1'000'000) {
+      Parts parts(w[0], me, kPieces, kBlocking);
+      EXPECT_TRUE(parts.give(1, bytes_of(const_cast<std::vector<char>&>(given))) && parts.rest(&rest));
+      begun++;
+    }
+    held = true;
+    EXPECT_NE(rest, nullptr) << "a million pieces are kept";
+    EXPECT_LT(static_cast<uint64_t>(begun.load()) * bytes, 2 * Engine::kCredit);
+    if (rest != nullptr) finish(w[0], rest);
+    receiver.join();
+  }
 }
 
 // The protocol that the paper compares with: through a buffer, whatever the size.

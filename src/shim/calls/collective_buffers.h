@@ -133,18 +133,16 @@ int64_t extent_of(const Target& t);
 [[noreturn]] void no_memory_to_meet(const CommInfo* c);
 
 // Both buffers of one call.
-struct CollectiveBuffers : HeldOperation {
+class CollectiveBuffers : public HeldOperation {
+ public:
   // So many pieces.
   CollectiveBuffers(int out, int in)
       : send(CollectiveBuffer::Use::send, out), receive(CollectiveBuffer::Use::receive, in) {}
-  void arrived() override {
-    if (!std::exchange(has_arrived_, true)) receive.finish();
-  }
 
   CollectiveBuffer send, receive;
 
  private:
-  bool has_arrived_ = false;
+  void end() override { receive.finish(); }
 };
 
 // operation(Meeting&, Moved*) is the message layer's.

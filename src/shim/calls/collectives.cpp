@@ -29,13 +29,9 @@ int buffer_error(MPI_Comm comm) {
   return raise(comm, MPI_ERR_BUFFER);
 }
 
-uint64_t bytes_of(const Target& t, MPI_Count count) {
-  return static_cast<uint64_t>(count) * t.type->size;
-}
-
 // Of a piece that is as large for all: there is nothing to move, or the library is the better one to move it.
 bool is_left(const Target& t, MPI_Count count, When when) {
-  const uint64_t bytes = bytes_of(t, count);
+  const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
   return bytes == 0 || (!when.later && is_faster_by_library(bytes));
 }
 
@@ -48,12 +44,10 @@ const void* at_element(const void* buffer, const Target& t, MPI_Count element) {
   return static_cast<const char*>(buffer) + extent_of(t) * element;
 }
 
-// `each`: the bytes of every piece, where all have the same and all ranks know; 0: else.
-int exchange_all(CollectiveCall& call, const message::Pieces& send, bool own, uint64_t each) {
+int exchange_all(CollectiveCall& call, const message::Pieces& send, bool own) {
   const message::Pieces receive = call.receive().pieces();
-  return call.carry_out(
-      [&](Meeting& m, Moved* moved) { return exchange(m, send, receive, own, each, moved); },
-      [&](Parts& parts) { return begin_exchange(parts, send, receive, own); });
+  return call.carry_out([&](Meeting& m, Moved* moved) { return exchange(m, send, receive, own, moved); },
+                        [&](Parts& parts) { return begin_exchange(parts, send, receive, own); });
 }
 
 // Where the members are on several hosts.
@@ -114,7 +108,7 @@ int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, v
       CollectiveCall call(c, when, 1, c->peer_count);
       call.send().add(from, own, count);
       call.receive().add_blocks(into, recvbuf, recvcount, c->peer_count, in_place ? c->rank : kNobody);
-      return exchange_all(call, call.send().same_for_all(), !in_place, bytes_of(into, recvcount));
+      return exchange_all(call, call.send().same_for_all(), !in_place);
     });
   });
 }
@@ -140,7 +134,7 @@ int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, 
       CollectiveCall call(c, when, 1, c->peer_count);
       call.send().add(from, own, count);
       call.receive().add_blocks(into, recvbuf, counts, places, c->peer_count, in_place ? c->rank : kNobody);
-      return exchange_all(call, call.send().same_for_all(), !in_place, 0);
+      return exchange_all(call, call.send().same_for_all(), !in_place);
     });
   });
 }
@@ -162,7 +156,7 @@ int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, vo
       call.send().add_blocks(from, in_place ? recvbuf : sendbuf, count, n, but);
       if (in_place) call.send().copy_aside();
       call.receive().add_blocks(into, recvbuf, recvcount, n, but);
-      return exchange_all(call, call.send().pieces(), !in_place, bytes_of(into, recvcount));
+      return exchange_all(call, call.send().pieces(), !in_place);
     });
   });
 }
@@ -187,7 +181,7 @@ int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, 
       call.send().add_blocks(origin, in_place ? recvbuf : sendbuf, sent, from, n, but);
       if (in_place) call.send().copy_aside();
       call.receive().add_blocks(into, recvbuf, received, to, n, but);
-      return exchange_all(call, call.send().pieces(), !in_place, 0);
+      return exchange_all(call, call.send().pieces(), !in_place);
     });
   });
 }
@@ -215,7 +209,7 @@ int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
   if (passes) return pass();
   if (rc != MPI_SUCCESS) return rc;
   if (in_place) call.send().copy_aside();
-  return exchange_all(call, call.send().pieces(), !in_place, 0);
+  return exchange_all(call, call.send().pieces(), !in_place);
 }
 
 namespace {

@@ -172,25 +172,24 @@ class HeldReduction : public HeldOperation {
     }
   }
   message::Pieces places() const { return {places_.data(), 1}; }
-  void arrived() override {
-    if (std::exchange(has_arrived_, true)) return;
+
+ private:
+  void end() override {
     message::combine_vectors(vectors_.data(), static_cast<int>(vectors_.size()), result_, elements_,
                              operation_.combination(), true);
   }
 
- private:
   const Operation operation_;
   char* result_;
   uint64_t elements_;
   std::vector<char> memory_;
   std::vector<layout::Region> places_;
   std::vector<const char*> vectors_;
-  bool has_arrived_ = false;
 };
 
 // A rank that only gives.
-struct NothingHeld : HeldOperation {
-  void arrived() override {}
+class NothingHeld : public HeldOperation {
+  void end() override {}
 };
 
 // Small vectors, and predefined operations, which cannot be freed: each rank that gets the result combines

@@ -1,12 +1,11 @@
 #include "shim/objects/parts.h"
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
 #include "generated/pmpi.h"
-#include "os/process/cpu.h"
 #include "shim/entry/stand_in.h"
+#include "shim/objects/once.h"
 #include "shim/objects/requests.h"
 
 namespace tasuki::shim {
@@ -54,15 +53,11 @@ void pack_part(Request* r, uint32_t part) {
 
 void unpack_part(Request* r, uint32_t part) {
   if (mine(r).unpacked == nullptr) return;
-  const std::atomic_ref<uint8_t> state(mine(r).unpacked[part]);
-  uint8_t is = kNot;
-  if (state.compare_exchange_strong(is, kUnderWay, std::memory_order_acquire)) {
+  do_once<uint8_t>(mine(r).unpacked[part], kNot, kUnderWay, kUnpacked, [&] {
     const Part p = part_of(r, part);
     MPI_Count position = 0;
     stand_in::unpack(p.packed, p.bytes, &position, p.user, p.count, p.type, MPI_COMM_SELF);
-    state.store(kUnpacked, std::memory_order_release);
-  }
-  while (state.load(std::memory_order_acquire) != kUnpacked) os::cpu_yield();
+  });
 }
 
 void unpack_parts(Request* r) {

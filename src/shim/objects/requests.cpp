@@ -291,12 +291,10 @@ Request* Requests::make_borne(RequestKind kind, CommInfo* comm, MPI_Request libr
 void Requests::land(Request* r) {
   if (mine(r).held != nullptr) mine(r).held->arrived();
   if (r->kind != RequestKind::receive || r->cancelled != 0) return;
-  if (mine(r).unpacked != nullptr) {
+  if (mine(r).unpacked != nullptr)
     unpack_parts(r);
-  } else if (mine(r).opaque == Opaque::yes) {
-    unpack_by_library(r);
-    mine(r).opaque = Opaque::unpacked;
-  }
+  else
+    do_once(mine(r).opaque, Opaque::yes, Opaque::unpacking, Opaque::unpacked, [&] { unpack_by_library(r); });
 }
 
 int Requests::peek(Request* r, MPI_Status* status) {

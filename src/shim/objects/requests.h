@@ -12,6 +12,7 @@
 #include "shim/objects/attached.h"
 #include "shim/objects/detached.h"
 #include "shim/objects/handle_map.h"
+#include "shim/objects/once.h"
 #include "shim/objects/targets.h"
 #include "shim/objects/twins.h"
 #include "shim/objects/verdict.h"
@@ -19,14 +20,24 @@
 namespace tasuki::shim {
 
 // What a non-blocking collective operation needs until it is complete.
-struct HeldOperation {
+class HeldOperation {
+ public:
   virtual ~HeldOperation() = default;
   // All is here: to be called before anybody hears of that, perhaps several times.
-  virtual void arrived() = 0;
+  void arrived() {
+    do_once(state_, State::open, State::ending, State::ended, [this] { end(); });
+  }
+
+ private:
+  enum class State : uint8_t { open, ending, ended };
+
+  virtual void end() = 0;
+
+  State state_ = State::open;
 };
 
 // Whether the library packs and unpacks: an undecodable type, and of a receive whether it has.
-enum class Opaque : uint8_t { no, yes, unpacked };
+enum class Opaque : uint8_t { no, yes, unpacking, unpacked };
 
 // What the shim keeps with a request, in the slot that the message layer leaves to it.
 struct OwnerPart {
