@@ -5,51 +5,16 @@
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
+from help_text import Help, output_of
+
 SECTIONS = {"Positionals": "ARGUMENTS", "Options": "OPTIONS", "Subcommands": "COMMANDS"}
-
-
-def output_of(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def roff(text):
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace("^", "\\(ha").replace("~", "\\(ti")
     return "\\&" + text if text.startswith(".") else text
-
-
-class Help:
-    """--help, taken apart: one paragraph, the usage line, and sections of entries (what is written, what it means) or of plain lines."""
-
-    def __init__(self, text):
-        self.description, self.usage, self.sections, self.footer = "", "", {}, []
-        section = None
-        for line in text.splitlines():
-            heading = re.fullmatch(r"([A-Z][\w ]+):", line)
-            if line.startswith("Usage: "):
-                self.usage = line.removeprefix("Usage: ")
-            elif heading:
-                section = self.sections.setdefault(heading[1], [])
-            elif line.startswith("  ") and section is not None:
-                section.append(line)
-            elif line.strip():
-                if self.usage:
-                    self.footer.append(line)
-                else:
-                    self.description += (" " if self.description else "") + line
-
-    def entries(self, section):
-        """(name, meaning): the meaning is in the same line behind two blanks or behind the column, or in the lines below."""
-        found = []
-        for line in self.sections.get(section, []):
-            entry = re.match(r"  (\S.{26}\S) (\S.*)|  (\S.*?)(?:  +(\S.*))?$", line)
-            if line.startswith(" " * 10) and found:
-                found[-1][1] = f"{found[-1][1]} {line.strip()}".strip()
-            elif entry:
-                found.append([(entry[1] or entry[3]).strip(), (entry[2] or entry[4] or "").strip()])
-        return found
 
 
 def entry_lines(entries):
@@ -95,7 +60,7 @@ def page(words, told, version, settings, others):
 
 def write_pages(folder, program, words, version):
     told = Help(output_of(program, *words[1:], "--help"))
-    subs = [name for name, _ in told.entries("Subcommands")]
+    subs = [name for name, _ in told.subcommands()]
     parent = ["-".join(words[:-1])] if len(words) > 1 else []
     others = parent + (["tasukicc"] if words == ["tasuki"] else []) or ["tasuki"]
     settings = list(settings_lines(program)) if words == ["tasuki"] else []
@@ -110,7 +75,7 @@ def main():
     for old in folder.glob("tasuki*.1"):
         old.unlink()
     os.environ["TASUKI_LOG"] = "error"
-    version = output_of(programs[0], "--version").strip().replace("tasuki", "Tasuki")
+    version = output_of(programs[0], "--version").splitlines()[0].replace("tasuki", "Tasuki")
     for program in programs:
         write_pages(folder, program, [pathlib.Path(program).name], version)
 

@@ -16,6 +16,26 @@
 #include "tools/words.h"
 
 namespace tasuki::tool {
+namespace {
+
+// For who types `tasuki` and nothing else.
+constexpr const char* kFirstWords =
+    "mpirun -n 8 tasuki run ./app    the ranks of a node in one address space; typed messages copied once\n"
+    "tasuki doctor ./app             whether this machine and this program are ready for it\n"
+    "tasuki bench ddt                what it gains here, beside plain MPI\n"
+    "tasuki mem -n 2 ./app           the memory of several hosts for one program\n"
+    "tasuki --help                   all commands; tasuki help COMMAND: one of them\n";
+
+}  // namespace
+
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  if (argc > 1 && words[1] == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
+  return words;
+}
 
 std::vector<std::string> own_words() {
   const std::string text = os::file_or_empty("/proc/self/cmdline");
@@ -65,20 +85,25 @@ void add_part(CLI::App& app, const Part& part) {
   app.add_subcommand(part.command, part.about);
 }
 
-int carry_out(int argc, char** argv, std::span<const AddCommand> commands) {
+int carry_out(const std::vector<std::string>& argv, std::span<const AddCommand> commands) {
+  if (argv.size() < 2) {
+    fputs(kFirstWords, stdout);
+    return 2;
+  }
   set_log_level(static_cast<LogLevel>(setting_choice("TASUKI_LOG")));
   CLI::App app("Tasuki: the ranks of a node in one address space, typed messages copied once.", "tasuki");
   app.formatter(std::make_shared<HelpFormatter>());  // the subcommands inherit it
-  app.set_version_flag("--version", "tasuki " TASUKI_VERSION);
+  app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
   int exit_code = 0;
   for (const AddCommand add : commands) add(app, &exit_code);
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  app.footer("tasuki help COMMAND: what a command does, as tasuki COMMAND --help");  // not the subcommands'
+  const std::vector<std::string> words(argv.begin() + 1, argv.end());
   if (!knows_words(app, words)) return 2;
   look_at_settings(words);
   try {
     const std::vector<std::string> marked = mark_end_of_options(app, words);
-    std::vector<const char*> arguments{argv[0]};
+    std::vector<const char*> arguments{argv[0].c_str()};
     for (const std::string& word : marked) arguments.push_back(word.c_str());
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ParseError& e) {

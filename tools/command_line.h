@@ -10,15 +10,21 @@
 
 namespace tasuki::tool {
 
+// The words of main(), where `tasuki help run` is `tasuki run --help`.
+std::vector<std::string> words_of(int argc, char** argv);
+
+// What --version says: the version in the first line, then how it was built and for which MPI.
+std::string version_text();
+
 // The words that this process was started with, and as one line to be typed again.
 std::vector<std::string> own_words();
 std::string command_line();
 
 using AddCommand = void (*)(CLI::App& app, int* exit_code);
 
-// The whole of a program: reads the command line and carries it out; the exit code. `commands` are those that
-// stand in this program, in the order of --help.
-int carry_out(int argc, char** argv, std::span<const AddCommand> commands);
+// The whole of a program: reads the command line (words_of) and carries it out; the exit code. `commands` are
+// those that stand in this program, in the order of --help.
+int carry_out(const std::vector<std::string>& argv, std::span<const AddCommand> commands);
 
 // A subcommand that is a program of its own in libexec/tasuki, as git has it: `tasuki run`, which every rank
 // starts, does not load the simulator.

@@ -15,11 +15,12 @@ void name_part(CLI::App& app, int*) {
 
 int main(int argc, char** argv) {
   using namespace tasuki::tool;
-  if (const Part* part = part_of({argv + 1, argv + argc}); part != nullptr)
-    return become_part(*part, {argv, argv + argc});
+  const std::vector<std::string> words = words_of(argc, argv);
+  if (const Part* part = part_of({words.begin() + 1, words.end()}); part != nullptr)
+    return become_part(*part, words);
   static constexpr AddCommand kCommands[] = {
       add_run,      add_check_layout, add_gdb,      add_settings, add_doctor, add_layout,
       name_part<0>, name_part<1>,     name_part<2>, add_simcc,    add_mem,    add_lend,
   };
-  return carry_out(argc, argv, kCommands);
+  return carry_out(words, kCommands);
 }

@@ -565,6 +565,12 @@ def scenario_slips(b):
     tasuki("run", "--", "--requir", code=127, text="execvp error on file --requir")
     tasuki("rnu", code=2, text="tasuki: there is no command 'rnu'; is run meant?")
     tasuki("foo", code=2, text="tasuki: there is no command 'foo' (")
+    tasuki("help", "foo", code=2, text="tasuki: there is no command 'foo' (")
+    for words in (["run"], ["bench", "ddt"], ["sim"], []):
+        equal(tasuki("help", *words, code=0, text="").stdout, tasuki(*words, "--help", code=0, text="").stdout, f"help {words}")
+    check(len(tasuki(code=2, text="").stdout.splitlines()) == 5, "no words for a newcomer")
+    version = tasuki("-V", code=0, text="").stdout
+    check(version.startswith("tasuki ") and "\nMPI: " in version and "\ncompiler: " in version, version)
     tasuki("bench", "strtup", code=2, text="tasuki bench: there is no command 'strtup'; is startup meant?")
     tasuki("settings", "--markdwn", code=2, text="is --markdown meant?")
     result = tasuki("run", "-n", "3", *probe, code=0, text="is TASUKI_SPIN meant?", TASUKI_SPIM="1")

@@ -3,5 +3,5 @@
 
 int main(int argc, char** argv) {
   static constexpr tasuki::tool::AddCommand kCommands[] = {tasuki::tool::add_sim};
-  return tasuki::tool::carry_out(argc, argv, kCommands);
+  return tasuki::tool::carry_out(tasuki::tool::words_of(argc, argv), kCommands);
 }
