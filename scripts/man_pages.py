@@ -19,7 +19,10 @@ def roff(text):
 
 def entry_lines(entries):
     for name, meaning in entries:
-        yield from (".TP", f".B {roff(name.replace(',-', ', -'))}", roff(meaning) or "\\ ")
+        written = roff(name.replace(",-", ", -"))
+        # A long list of words breaks behind its commas.
+        written = re.sub(r"\{.*\}", lambda words: words[0].replace(",", ",\\:"), written)
+        yield from (".TP", f".B {written}", roff(meaning) or "\\ ")
 
 
 def settings_lines(tasuki):
@@ -37,7 +40,7 @@ def page(words, told, version, settings, others):
     if what[1].islower():
         what = what[0].lower() + what[1:]
     usage = told.usage.removeprefix(" ".join(words)).strip()
-    lines = [f'.TH {name.upper()} 1 "" "{version}" Tasuki', ".SH NAME", f"{roff(name)} \\- {roff(what)}", ".SH SYNOPSIS",
+    lines = [f'.TH {name.upper()} 1 "" "{version}" Tasuki', ".ad l", ".SH NAME", f"{roff(name)} \\- {roff(what)}", ".SH SYNOPSIS",
              f".B {roff(' '.join(words))}", roff(usage), ".SH DESCRIPTION", roff(description[0].upper() + description[1:])]
     for text in told.footer:
         lines += [".PP", roff(text)]
