@@ -125,21 +125,24 @@ class Test:
                 one.process.communicate(timeout=30)
                 check(one.process.returncode == 0, f"the lender ends with {one.process.returncode}")
 
-    def lost(self, replicas):
-        """A lender is killed while a program uses it."""
+    def lost(self, replicas, after=0.5):
+        """A lender is killed while a program uses it, so many seconds after the program has come."""
         with self.lender("--memory", "200MiB") as one, self.lender("--memory", "200MiB") as two:
             borrower = self.start("--lenders", f"{one.at},{two.at}", "--replicas", replicas, words=("threads", "24"))
             while "borrows" not in one.process.stdout.readline():
                 pass
-            time.sleep(0.5)
+            time.sleep(after)
             one.kill()
             out, err = borrower.communicate(timeout=120)
+            # On a busy machine nothing may be there yet; then nothing is lost.
+            if replicas != "2" and borrower.returncode == 0 and out == "done threads\n" and after < 4:
+                return self.lost(replicas, 2 * after)
             told = f"memory server {one.at} has ended, or its connection has" in err or "memory server " + one.at in err
             if replicas == "2":
                 check(borrower.returncode == 0 and out == "done threads\n", f"with two copies it ends with {borrower.returncode}: {out} {err}")
             else:
                 check(borrower.returncode == 1 and "cluster memory is lost" in err, f"without copies it ends with {borrower.returncode}: {out} {err}")
-            check(told, f"it does not say who was lost: {err}")
+            return check(told, f"it does not say who was lost: {err}")
 
     def one_by_one(self):
         """Two of three are killed, the second one when the copies of the first were made again."""
