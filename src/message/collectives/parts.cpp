@@ -1,12 +1,11 @@
 #include "message/collectives/parts.h"
 
 namespace tasuki::message {
-namespace {
 
-// From here on idle tasks take parts of a copy.
-constexpr uint64_t kShareFrom = 128 << 10;
-
-}  // namespace
+void copy_piece(Engine& engine, const layout::Region& into, const layout::Region& piece, uint64_t bytes) {
+  constexpr uint64_t kShareFrom = 128 << 10;
+  engine.copy(into, piece, bytes, kShareFrom);
+}
 
 Request* Parts::begin(const layout::Region& region, int other) {
   Request* r = engine_.take_request();
@@ -56,7 +55,7 @@ bool Parts::get(int from, const layout::Region& into) {
 void Parts::keep(const layout::Region& piece, const layout::Region& into) {
   const uint64_t n = layout::bytes(piece), room = layout::bytes(into);
   truncated_ = truncated_ || n > room;
-  if (n != 0 && room != 0) engine_.copy(into, piece, n < room ? n : room, kShareFrom);
+  if (n != 0 && room != 0) copy_piece(engine_, into, piece, n < room ? n : room);
 }
 
 bool Parts::rest(Request** request) {

@@ -7,6 +7,9 @@
 
 namespace tasuki::message {
 
+// A copy by the caller; idle tasks take parts of a large one.
+void copy_piece(Engine& engine, const layout::Region& into, const layout::Region& piece, uint64_t bytes);
+
 // One task's side of one operation. Used by one thread.
 class Parts {
  public:
