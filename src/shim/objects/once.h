@@ -12,8 +12,9 @@ namespace tasuki::shim {
 template <typename State, typename What>
 void do_once(State& state, State before, State meanwhile, State after, What what) {
   const std::atomic_ref<State> word(state);
-  State is = before;
-  if (word.compare_exchange_strong(is, meanwhile, std::memory_order_acquire)) {
+  // Every receive comes here: nothing is locked where there is nothing to do.
+  State is = word.load(std::memory_order_acquire);
+  if (is == before && word.compare_exchange_strong(is, meanwhile, std::memory_order_acquire)) {
     what();
     word.store(after, std::memory_order_release);
   }
