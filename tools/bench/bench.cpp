@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "bench/driver/benchmarks/ddt.h"
+#include "bench/driver/figures/text.h"
 #include "bench/driver/reports/report.h"
 #include "os/files/output_file.h"
 #include "tools/bench/common.h"
@@ -23,12 +24,27 @@ namespace {
 struct DdtCommand {
   bench::DdtOptions options;
   BenchCommon common;
+  std::vector<uint64_t> fragments;
 };
+
+// Plain Open MPI whose messages go through shared memory in pieces of so many bytes, whatever their size.
+bench::Peer in_fragments(const bench::DdtOptions& o, uint64_t bytes) {
+  const std::string size = std::to_string(bytes);
+  bench::Peer peer{o.mpi, o.program};
+  peer.mpi.name += ", fragments of " + bench::readable(bytes);
+  for (const char* setting : {"eager_limit", "rndv_eager_limit", "max_send_size"})
+    peer.environment.push_back(std::string("OMPI_MCA_btl_vader_") + setting + "=" + size);
+  peer.environment.emplace_back("OMPI_MCA_btl_vader_single_copy_mechanism=none");
+  return peer;
+}
 
 int run_ddt(DdtCommand* c) {
   bench::DdtOptions& o = c->options;
   if (Status s = check_pattern(o.pattern); !s.ok()) return fail(s);
   if (Status s = prepare(c->common, "ddt", &o); !s.ok()) return fail(s);
+  if (!c->fragments.empty() && o.mpi.name != "openmpi")
+    return fail(Status::error(EINVAL, "--fragments: only Open MPI has such a setting; add --mpi openmpi"));
+  for (const uint64_t bytes : c->fragments) o.peers.push_back(in_fragments(o, bytes));
   return measure_and_report(c->common, [&o](const auto& progress) { return bench::run_ddt(o, progress); });
 }
 
@@ -50,6 +66,14 @@ void add_ddt(CLI::App* bench, int* exit_code) {
   cmd->add_option("--rounds", o.rounds, "How many turns each job gets in a row")
       ->check(CLI::Range(5, 1000))
       ->capture_default_str();
+  cmd->add_option("--fragments", c->fragments,
+                  "Further jobs of plain Open MPI whose messages go through shared memory in fragments of so "
+                  "many bytes, e.g. 4KiB,16KiB,64KiB; each row names the best (figure 15 of the paper on "
+                  "derived datatypes, "
+                  "with TASUKI_PROTOCOL=direct)")
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1} << 10, uint64_t{1} << 24));
   add_buffers(cmd, "", &o);
   cmd->callback([c, exit_code] { *exit_code = run_ddt(c.get()); });
 }

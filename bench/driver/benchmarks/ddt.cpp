@@ -35,8 +35,8 @@ class Measurement {
   Job& tasuki() { return jobs[libraries]; }
 
  private:
-  void add(const std::string& name, const Mpi& mpi, const std::string& program, bool run,
-           const char* threads);
+  JobSpec job(const std::string& name, const Mpi& mpi, const std::string& program) const;
+  void add_tasuki(const std::string& name, const char* threads);
   Status messages(double budget, bool touch, Contest* contest);
   Status packs(double budget, Contest* contest);
   void add_times(const Contest& contest, const std::string& prefix, json* result) const;
@@ -50,30 +50,39 @@ class Measurement {
   std::vector<double> memcpy_us_, direct_us_, crossing_us_, crossing_touching_us_;
 };
 
-void Measurement::add(const std::string& name, const Mpi& mpi, const std::string& program, bool run,
-                      const char* threads) {
+JobSpec Measurement::job(const std::string& name, const Mpi& mpi, const std::string& program) const {
   // One process packs: its helper threads may have the other cores.
   const int ranks = options_.pack ? 1 : 2;
-  JobSpec spec{
-      name,
-      launch_command(mpi, ranks, options_.pack ? 0 : 1,
-                     mpi.name == options_.mpi.name ? options_.launch_args : std::vector<std::string>()),
-      run ? options_.runner : std::vector<std::string>(), program};
-  if (run) spec.environment.push_back("TASUKI_STATS=1");
-  if (threads != nullptr) spec.environment.push_back(std::string("TASUKI_THREADS=") + threads);
+  const bool ours = mpi.mpirun == options_.mpi.mpirun;
+  JobSpec spec{name,
+               launch_command(mpi, ranks, options_.pack ? 0 : 1,
+                              ours ? options_.launch_args : std::vector<std::string>()),
+               {},
+               program};
   spec.ranks = ranks;
+  return spec;
+}
+
+void Measurement::add_tasuki(const std::string& name, const char* threads) {
+  JobSpec spec = job(name, options_.mpi, options_.program);
+  spec.runner = options_.runner;
+  spec.environment.push_back("TASUKI_STATS=1");
+  if (threads != nullptr) spec.environment.push_back(std::string("TASUKI_THREADS=") + threads);
   jobs.emplace_back(spec);
 }
 
 Status Measurement::start() {
-  add("plain MPI", options_.mpi, options_.program, false, nullptr);
-  for (const Peer& p : options_.peers) add(p.mpi.name, p.mpi, p.program, false, nullptr);
+  jobs.emplace_back(job("plain MPI", options_.mpi, options_.program));
+  for (const Peer& p : options_.peers) {
+    JobSpec spec = job(p.mpi.name, p.mpi, p.program);
+    spec.environment = p.environment;
+    jobs.emplace_back(spec);
+  }
   libraries = jobs.size();
-  add("Tasuki", options_.mpi, options_.program, true, options_.pack ? "0" : nullptr);
+  add_tasuki("Tasuki", options_.pack ? "0" : nullptr);
   if (options_.pack)
     for (const int n : options_.helpers)
-      add("Tasuki, " + std::to_string(n) + " helpers", options_.mpi, options_.program, true,
-          std::to_string(n).c_str());
+      add_tasuki("Tasuki, " + std::to_string(n) + " helpers", std::to_string(n).c_str());
   hellos.resize(jobs.size());
   for (size_t i = 0; i < jobs.size(); i++)
     if (Status s = jobs[i].start(kStartTimeout, &hellos[i]); !s.ok()) return s;

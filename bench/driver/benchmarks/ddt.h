@@ -18,6 +18,7 @@ namespace tasuki::bench {
 struct Peer {
   Mpi mpi;
   std::string program;  // ddt-<mpi>, built for it
+  std::vector<std::string> environment{};
 };
 
 struct DdtOptions {
@@ -30,7 +31,8 @@ struct DdtOptions {
   double seconds = 0;                    // for all rows together; 0: a little over a second per row
   long iterations = 0;                   // round trips per row and job; 0: as many as the time allows
   int rounds = 7;
-  std::vector<Peer> peers;   // further MPI libraries in the same run: each row names the best
+  // Further MPI libraries, or the same one with other settings, in the same run: each row names the best.
+  std::vector<Peer> peers;
   bool pack = false;         // MPI_Pack and MPI_Unpack by one process instead of messages
   std::vector<int> helpers;  // pack: jobs with so many helper threads, beside one without
   // Which messages are timed: those whose sent lines are written before and whose received lines are read
