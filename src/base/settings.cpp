@@ -62,9 +62,27 @@ constexpr Setting kSettings[] = {
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,
      "on: a program that cannot share the address space is an error, not a plain process."},
     {"TASUKI_EVERYWHERE", SettingKind::choice, "auto", "auto|on|off",
-     "Does Tasuki carry out MPI_Bcast between hosts, too? That needs every rank of the job under tasuki run. "
+     "Does Tasuki carry out collective operations between hosts, too? That needs every rank of the job under "
+     "tasuki run. "
      "auto: yes, if the ranks find that this is so; on: yes, and a rank that is not under tasuki run or "
      "cannot share the address space is an error; off: no."},
+    {"TASUKI_BCAST", SettingKind::choice, "auto", "auto|binomial|chain|binary_tree|trinaryx3",
+     "How hosts hand on a broadcast from 64 KiB on; as all settings of this kind, rank 0's holds for the "
+     "job. "
+     "auto: by hosts and bytes; trinaryx3: three pipelines at once, on a torus of hosts (TASUKI_SHAPE)."},
+    {"TASUKI_ALLTOALL", SettingKind::choice, "auto", "auto|spread|linear|ring|pairwise|a2at",
+     "In which order ranks on several hosts exchange pieces (MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw). "
+     "auto: all at once; a2at: four at a time, so that all links of a square torus of ranks (TASUKI_SHAPE) "
+     "have as much to carry."},
+    {"TASUKI_SHAPE", SettingKind::text, "auto", nullptr,
+     "Extents of the torus of hosts, or of ranks, for trinaryx3 and a2at: 4x4, 2x3x4; auto: as near to a "
+     "square, or else a cube, as their number allows."},
+    {"TASUKI_SEGMENT", SettingKind::bytes, "0", nullptr,
+     "Bytes of the segments of a broadcast between hosts, and of the messages of an exchange; 0: Tasuki "
+     "chooses those, and pieces travel whole."},
+    {"TASUKI_PACE", SettingKind::bytes, "0", nullptr,
+     "Bytes a second that a rank sends to other hosts in an exchange, message by message, so that they do "
+     "not wait for each other in the network; 0: as fast as they go."},
     {"TASUKI_JOIN_TIMEOUT", SettingKind::count, "5", nullptr,
      "How many seconds the ranks of a node wait for each other at the start."},
     {"TASUKI_MAPPINGS", SettingKind::count_or_auto, "auto", nullptr,

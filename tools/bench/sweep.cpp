@@ -165,22 +165,25 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
   typed->options.where = {"node", "hosts"};
   add_where(cmd, typed, exit_code);
 
-  auto bcast = add_sweep(
-      bench, exit_code, "bcast",
-      "MPI_Bcast by message size, ranks, segment size (TASUKI_CHUNK) and threads, dense and typed: plain MPI "
-      "and Tasuki.",
-      bench::Sweep::bcast, &cmd);
+  auto bcast = add_sweep(bench, exit_code, "bcast",
+                         "MPI_Bcast by message size, ranks, segment size and threads, dense and typed, "
+                         "inside the node or on two "
+                         "hosts (network namespaces of this machine): plain MPI and Tasuki.",
+                         bench::Sweep::bcast, &cmd);
   bench::SweepOptions& b = bcast->options;
   b.sizes = powers_of(4, 4 << 10, 4 << 20);
   b.chunks = powers_of(4, 16 << 10, 1 << 20);
   b.ranks = {2, 4};
   add_list(cmd, "--sizes", &b.sizes, "Message bytes (default: powers of 4 from 4 KiB to 4 MiB)");
   add_list(cmd, "--chunks", &b.chunks,
-           "Segment bytes, TASUKI_CHUNK (default: powers of 4 from 16 KiB to 1 MiB)");
+           "Segment bytes: TASUKI_CHUNK, on two hosts TASUKI_SEGMENT (default: powers of 4 from 16 KiB to "
+           "1 MiB)");
   cmd->add_option("--ranks", b.ranks, "Numbers of ranks")
       ->delimiter(',')
       ->check(CLI::Range(2, 1024))
       ->capture_default_str();
+  b.where = {"node"};
+  add_where(cmd, bcast, exit_code);
 
   auto rma = add_sweep(
       bench, exit_code, "rma",

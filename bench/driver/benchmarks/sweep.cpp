@@ -34,6 +34,11 @@ int cores_each(const SweepOptions& options, int ranks) {
   return std::clamp(usable_cores() / ranks, 0, 1 + options.helpers.back());
 }
 
+// What cuts a message into segments inside a node, and between hosts.
+std::string segment_setting(const TwoHosts* hosts) {
+  return hosts == nullptr ? "TASUKI_CHUNK" : "TASUKI_SEGMENT";
+}
+
 // The jobs of one setting (a place, a number of ranks): plain MPI first, then the variants, then peers.
 class Stage {
  public:
@@ -52,9 +57,10 @@ class Stage {
         spec.runner = options.runner;
         spec.environment.push_back("TASUKI_STATS=1");
         spec.environment.push_back("TASUKI_THREADS=" + std::to_string(v.helpers));
-        if (v.chunk != 0) spec.environment.push_back("TASUKI_CHUNK=" + std::to_string(v.chunk));
+        if (v.chunk != 0)
+          spec.environment.push_back(segment_setting(hosts) + ("=" + std::to_string(v.chunk)));
         spec.name += ", " + std::to_string(v.helpers) + " helpers";
-        if (v.chunk != 0) spec.name += ", chunks of " + readable(v.chunk);
+        if (v.chunk != 0) spec.name += ", segments of " + readable(v.chunk);
       }
       jobs_.emplace_back(spec);
     }
@@ -188,6 +194,7 @@ class Runner {
   Status pack();
   Status typed();
   Status bcast();
+  Status bcast_at(const std::string& place, const TwoHosts* hosts);
   Status rma();
   Status collectives();
   Status collectives_at(const std::string& place, const TwoHosts* hosts);
@@ -389,13 +396,24 @@ Status Runner::typed() {
 }
 
 Status Runner::bcast() {
-  plan(2 * options_.sizes.size() * options_.ranks.size());
+  TwoHosts hosts;
+  const Result<bool> made = make_hosts(&hosts);
+  if (!made.ok()) return made.status();
+  const bool node = is_measured("node");
+  plan(2 * options_.sizes.size() * options_.ranks.size() * (node && made.value() ? 2 : 1));
+  if (node)
+    if (Status s = bcast_at("node", nullptr); !s.ok()) return s;
+  return made.value() ? bcast_at("hosts", &hosts) : Status();
+}
+
+Status Runner::bcast_at(const std::string& place, const TwoHosts* hosts) {
+  const std::string where_text = hosts == nullptr ? "" : " on two hosts";
   std::vector<Variant> variants;
   for (const uint64_t chunk : options_.chunks)
     for (const int n : options_.helpers) variants.push_back({n, chunk});
   constexpr uint64_t kBlock = 64;  // of the typed message, every 128 bytes
   for (const int ranks : options_.ranks) {
-    Stage stage(options_, ranks, nullptr, variants);
+    Stage stage(options_, ranks, hosts, variants);
     if (Status s = stage.start(); !s.ok()) return s;
     hello_ = stage.hello.values[0];
     for (const std::string kind : {"dense", "typed"})
@@ -403,27 +421,27 @@ Status Runner::bcast() {
         const Cell cell =
             kind == "dense" ? Cell{bytes, 1, 1} : Cell{kBlock, std::max<uint64_t>(1, bytes / kBlock), 2};
         const double seconds = begin_cell(kind + " broadcast of " + readable(bytes) + " bytes, " +
-                                          std::to_string(ranks) + " ranks");
+                                          std::to_string(ranks) + " ranks" + where_text);
         if (Status s = stage.measure(cell, "bcast", false, seconds); !s.ok()) return s;
         for (size_t v = 0; v < variants.size(); v++) {
           json row = stage.row(cell, v);
           row["ranks"] = ranks;
           row["size"] = bytes;
+          row["where"] = place;
           add(std::move(row), kind,
-              readable(bytes) + ", " + std::to_string(ranks) + " ranks, " + readable(variants[v].chunk) +
-                  " chunks, " + helpers_text(variants[v].helpers));
+              readable(bytes) + ", " + std::to_string(ranks) + " ranks" + where_text + ", " +
+                  readable(variants[v].chunk) + " segments, " + helpers_text(variants[v].helpers));
         }
       }
     for (const std::string kind : {"dense", "typed"})
       for (const int n : options_.helpers) {
-        const json where = {{"operation", kind}, {"ranks", ranks}, {"helpers", n}};
-        const std::string what =
-            (kind == "dense" ? "Dense broadcast, " : "Typed broadcast, ") + std::to_string(ranks) + " ranks";
+        const json where = {{"operation", kind}, {"ranks", ranks}, {"helpers", n}, {"where", place}};
+        const std::string what = (kind == "dense" ? "Dense broadcast, " : "Typed broadcast, ") +
+                                 std::to_string(ranks) + " ranks" + where_text;
         const std::string note = kind == "dense" ? "" : "Blocks of 64 bytes every 128. ";
         figure(what + ": plain MPI against Tasuki, " + helpers_text(n),
-               note +
-                   "Speed-up by segment size (TASUKI_CHUNK) and message size (figures 5 to 7 and 9 of the "
-                   "HPC-152 report).",
+               note + "Speed-up by segment size (" + segment_setting(hosts) +
+                   ") and message size (figures 5 to 7 and 9 of the HPC-152 report).",
                where, "ratio", {"plain_us", "tasuki_us"}, "chunk", "size");
         figure(what + ": Tasuki, " + helpers_text(n),
                note + "Message bytes by time until the last rank has them.", where, "rate", {"tasuki_us"},

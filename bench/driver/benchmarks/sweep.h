@@ -7,7 +7,7 @@
 //
 //   pattern, bytes     what tells it from others, for `tasuki bench compare`; packed bytes
 //   operation          "pack", "unpack", "node", "hosts", "dense", "typed"; "put", "get", ... (rma);
-//                      "allreduce", ... (collectives)
+//                      "allreduce", ... (collectives, bcast)
 //   block, count, stride_ratio, helpers, ranks, chunk       where it lies in the sweep
 //   where              "node", "hosts" (collectives)
 //   plain_us, tasuki_us, ratio                              plain MPI, Tasuki, plain / Tasuki
@@ -47,12 +47,12 @@ struct SweepOptions {
   std::vector<int> strides{2};           // in blocks
   std::vector<int> helpers;              // TASUKI_THREADS
   uint64_t max_bytes = 16 << 20;         // packed bytes of a row
-  std::vector<std::string> where;        // typed, collectives: "node", "hosts"
+  std::vector<std::string> where;        // typed, bcast, collectives: "node", "hosts"
   bool need_hosts = false;               // not permitted is an error, not a note
   std::vector<uint64_t> sizes;           // bcast, rma: message bytes; collectives: of a piece or vector
   std::vector<int> ranks;                // bcast, collectives
   std::vector<std::string> operations;   // collectives
-  std::vector<uint64_t> chunks;          // bcast: TASUKI_CHUNK
+  std::vector<uint64_t> chunks;          // bcast: TASUKI_CHUNK; on hosts TASUKI_SEGMENT
   std::vector<Peer> peers;               // rma, collectives: further MPI libraries
   double seconds = 0;                    // for everything; 0: a quarter of a second a cell
   int rounds = 5;

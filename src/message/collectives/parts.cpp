@@ -27,6 +27,7 @@ void Parts::add(Request* part) {
 }
 
 bool Parts::give(int to, const layout::Region& piece) {
+  if (me_.slots[to] == kElsewhere) return outside_->give(to, piece);
   char* start = nullptr;
   const uint64_t n = layout::bytes(piece);
   if (n <= kInlineBytes && layout::is_dense(piece, &start) &&
@@ -45,6 +46,7 @@ bool Parts::give(int to, const layout::Region& piece) {
 }
 
 bool Parts::get(int from, const layout::Region& into) {
+  if (me_.slots[from] == kElsewhere) return outside_->get(from, into);
   Request* r = begin(into, from);
   if (r == nullptr) return false;
   engine_.start_receive(r);

@@ -10,6 +10,18 @@ namespace tasuki::message {
 // A copy by the caller; idle tasks take parts of a large one.
 void copy_piece(Engine& engine, const layout::Region& into, const layout::Region& piece, uint64_t bytes);
 
+// Carries pieces to and from members that are not tasks of this space: their slots are kElsewhere. As
+// Parts::give and Parts::get; what is under way there is not part of Parts::rest().
+class Outside {
+ public:
+  virtual bool give(int to, const layout::Region& piece) = 0;
+  virtual bool get(int from, const layout::Region& into) = 0;
+
+ protected:
+  ~Outside() = default;
+};
+inline constexpr int kElsewhere = -1;
+
 // One task's side of one operation. Used by one thread.
 class Parts {
  public:
@@ -18,8 +30,10 @@ class Parts {
   enum class Ends : bool { alone, with_others };
   // `context` is that of the operation's kind (engine.h), derived from that of the communicator; `tag` tells
   // it from others that are under way.
-  Parts(Engine& engine, const Member& me, uint32_t context, int32_t tag, Ends ends = Ends::alone)
-      : engine_(engine), me_(me), context_(context), tag_(tag), ends_(ends) {}
+  // `outside`: needed if some members are elsewhere.
+  Parts(Engine& engine, const Member& me, uint32_t context, int32_t tag, Ends ends = Ends::alone,
+        Outside* outside = nullptr)
+      : engine_(engine), me_(me), context_(context), tag_(tag), ends_(ends), outside_(outside) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
@@ -44,6 +58,7 @@ class Parts {
   const uint32_t context_;
   const int32_t tag_;
   const Ends ends_;
+  Outside* const outside_;
   Request* unfinished_ = nullptr;  // by `next`
   bool truncated_ = false;
 };

@@ -57,7 +57,8 @@ int span_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_C
       return pass();
     return p.spans.get(comm).answer(pass, [&](Span* s) {
       if (root >= s->count) return pass();
-      const int rc = broadcast_spanning(p.broadcaster, s, root, {buffer, count, type, t}, nothing_found);
+      const int rc = broadcast_spanning(p.broadcaster, s, p.spans.choices(), root, {buffer, count, type, t},
+                                        nothing_found);
       p.engine.stats().spanning++;
       return rc == MPI_SUCCESS ? rc : raise(comm, rc);
     });
@@ -80,7 +81,7 @@ int begin_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_
     return pass();
   return target(buffer, count, type, comm).answer(pass, [&](const Target& t) {
     if (t.type->size == 0) return pass();
-    CollectiveCall call(c, when, 1, 1);
+    CollectiveCall call(place_in(c), when, 1, 1);
     CollectiveBuffer& used = receives(c, root) ? call.receive() : call.send();
     used.add(t, buffer, count);
     return call.begin_only([&](message::Parts& parts) { return begin_broadcast(parts, root, used[0]); });
@@ -90,7 +91,7 @@ int begin_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_
 int begin_barrier(MPI_Comm comm, When when, Pass pass) {
   CommInfo* c = place_at_once(comm, when);
   if (c == nullptr) return pass();
-  CollectiveCall call(c, when, 0, 0);
+  CollectiveCall call(place_in(c), when, 0, 0);
   return call.begin_only([](message::Parts& parts) { return message::begin_barrier(parts); });
 }
 

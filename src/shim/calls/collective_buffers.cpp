@@ -1,5 +1,6 @@
 #include "shim/calls/collective_buffers.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -28,23 +29,80 @@ int64_t extent_of(const Target& t) {
   return extent;
 }
 
-void no_memory_to_meet(const CommInfo* c) {
-  abort_without_memory("a collective operation", c->peer_count);
+void no_memory_to_meet(int members) {
+  abort_without_memory("a collective operation", members);
 }
 
-CollectiveCall::CollectiveCall(CommInfo* c, When when, int out, int in) : comm_(c), when_(when) {
+Resolved<Place> place_on_hosts(MPI_Comm comm, bool typed) {
+  SpanTable& spans = g_process.spans;
+  return spans.get(comm).and_then([&](Span* s) -> Resolved<Place> {
+    if (!pieces_pay(*s, typed) && spans.choices().alltoall == 0) return Unresolved::pass();
+    return Place{nullptr, s, comm, s->rank, s->count};
+  });
+}
+
+namespace {
+
+Resolved<Place> place_if_they_pay(MPI_Comm comm, const Elements& piece, bool rooted) {
+  Process& p = g_process;
+  if (piece.count <= 0) return Unresolved::pass();
+  return p.types.find(piece.type, comm).and_then([&](TypeInfo* t) -> Resolved<Place> {
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<uint64_t>(piece.count), t->size, &bytes) || bytes == 0)
+      return Unresolved::pass();
+    const bool chosen = !rooted && p.spans.choices().alltoall != 0;
+    if (!chosen && !pieces_pay(bytes, rooted)) return Unresolved::pass();
+    return place_on_hosts(comm, false);
+  });
+}
+
+}  // namespace
+
+Resolved<Place> place_on_hosts(MPI_Comm comm, const Elements& piece, bool rooted) {
+  int size = 0;
+  if (!g_process.spans.may_carry(comm, &size)) return Unresolved::pass();
+  return place_if_they_pay(comm, piece, rooted);
+}
+
+Resolved<Place> place_on_hosts(MPI_Comm comm, int root, const Elements& at_root, const Elements& elsewhere) {
+  int size = 0, rank = MPI_PROC_NULL;
+  if (!g_process.spans.may_carry(comm, &size) || root < 0 || root >= size) return Unresolved::pass();
+  pmpi().Comm_rank(comm, &rank);
+  return place_if_they_pay(comm, rank == root ? at_root : elsewhere, true);
+}
+
+CollectiveCall::CollectiveCall(const Place& place, When when, int out, int in) : place_(place), when_(when) {
   if (when.later)
     later_.reset(buffers_ = new (std::nothrow) CollectiveBuffers(out, in));
   else
     buffers_ = &now_.emplace(out, in);
-  if (buffers_ == nullptr) no_memory_to_meet(c);
+  if (buffers_ == nullptr) no_memory_to_meet(place.count);
+}
+
+int CollectiveCall::carry_out(const schedule::Schedule& rounds, const message::Pieces& send,
+                              const message::Pieces& receive, bool own) {
+  using schedule::Action;
+  std::vector<schedule::Step> steps;
+  const auto begin = [&](message::Parts& parts, uint32_t round) {
+    rounds.round(static_cast<uint32_t>(place_.rank), 0, round, steps);
+    return std::all_of(steps.begin(), steps.end(), [&](const schedule::Step& s) {
+      const int peer = static_cast<int>(s.peer);
+      if (s.action == Action::receive) return parts.get(peer, receive.of(peer));
+      if (s.action == Action::send) return parts.give(peer, send.of(peer));
+      if (own) parts.keep(send.of(place_.rank), receive.of(place_.rank));
+      return true;
+    });
+  };
+  const int rc = carry_out_on_hosts(place_, rounds.rounds(), begin);
+  buffers_->arrived();
+  return rc;
 }
 
 int hand_over(CommInfo* c, MPI_Request* request, message::Parts& parts, std::unique_ptr<HeldOperation> held) {
   Process& p = g_process;
   p.engine.count(p.engine.stats().collectives);
   Request* rest = nullptr;
-  if (!parts.rest(&rest)) no_memory_to_meet(c);
+  if (!parts.rest(&rest)) no_memory_to_meet(c->peer_count);
   if (rest != nullptr) {
     *request = p.requests.hand_over(rest, c, held.release());
   } else {

@@ -149,7 +149,7 @@ int meet_and_reduce(Left left, CommInfo* c, const void* sendbuf, void* recvbuf, 
                          TypeTable::retain(t.type);
                          Process& p = g_process;
                          Meeting meeting(p.engine, *c->barrier, member(*c));
-                         if (!use(meeting, operands, o.combination())) no_memory_to_meet(c);
+                         if (!use(meeting, operands, o.combination())) no_memory_to_meet(c->peer_count);
                          p.engine.count(p.engine.stats().collectives);
                          p.engine.count(p.engine.stats().collective_bytes, bytes);
                          TypeTable::release(t.type);
@@ -232,8 +232,8 @@ int join_and_reduce(Ranks ranks, const void* sendbuf, void* recvbuf, MPI_Count c
                     MPI_Op op, MPI_Comm comm, Pass pass, Use use) {
   Process& p = g_process;
   const void* const used = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
-  if (!p.spans.collectives() || comm == MPI_COMM_NULL || count <= 0 || op == MPI_OP_NULL || used == nullptr)
-    return pass();
+  int size = 0;
+  if (!p.spans.may_carry(comm, &size) || count <= 0 || op == MPI_OP_NULL || used == nullptr) return pass();
   return p.types.find(type, comm).answer(pass, [&](TypeInfo* t) {
     uint64_t bytes = 0;
     if (__builtin_mul_overflow(static_cast<uint64_t>(count), t->size, &bytes) || !spans_pay(bytes))
@@ -281,10 +281,8 @@ namespace {
 int reduce_on_hosts(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
                     int root, MPI_Comm comm, Pass pass) {
   int rank = MPI_PROC_NULL, size = 0;
-  if (!g_process.spans.collectives() || comm == MPI_COMM_NULL || root < 0) return pass();
+  if (!g_process.spans.may_carry(comm, &size) || root < 0 || root >= size) return pass();
   pmpi().Comm_rank(comm, &rank);
-  pmpi().Comm_size(comm, &size);
-  if (root >= size) return pass();
   const bool at_root = rank == root;
   if (at_root ? recvbuf == nullptr || recvbuf == MPI_IN_PLACE : sendbuf == MPI_IN_PLACE) return pass();
   return join_and_reduce(Ranks::in_any_order, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm,
@@ -318,16 +316,22 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype typ
 
 namespace {
 
-int reduce_scatter_on_hosts(const void* sendbuf, void* recvbuf, uint64_t mine, MPI_Datatype type, MPI_Op op,
-                            MPI_Comm comm, Pass pass) {
+// count_of(rank) elements for each.
+template <typename CountOf>
+int reduce_scatter_on_hosts(const void* sendbuf, void* recvbuf, CountOf count_of, MPI_Datatype type,
+                            MPI_Op op, MPI_Comm comm, Pass pass) {
   int size = 0;
   MPI_Count all = 0;
-  if (!g_process.spans.collectives() || comm == MPI_COMM_NULL) return pass();
-  pmpi().Comm_size(comm, &size);
-  if (__builtin_mul_overflow(mine, size, &all)) return pass();
+  if (!g_process.spans.may_carry(comm, &size)) return pass();
+  std::vector<uint64_t> counts;
+  for (int i = 0; i < size; i++) {
+    const MPI_Count n = count_of(i);
+    if (n < 0 || __builtin_add_overflow(all, n, &all)) return pass();
+    counts.push_back(static_cast<uint64_t>(n));
+  }
   return join_and_reduce(Ranks::in_order, sendbuf, recvbuf, all, type, op, comm, pass,
                          [&](const Inside& inside, Span* s, const SpanReduction& r) {
-                           return reduce_scatter_spanning(inside, s, mine, r);
+                           return reduce_scatter_spanning(inside, s, counts, r);
                          });
 }
 
@@ -338,7 +342,9 @@ int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount
   if (recvbuf == nullptr || recvbuf == MPI_IN_PLACE || recvcount < 0) return pass();
   CommInfo* c = meeting_place(comm);
   const uint64_t mine = static_cast<uint64_t>(recvcount);
-  if (c == nullptr) return reduce_scatter_on_hosts(sendbuf, recvbuf, mine, type, op, comm, pass);
+  if (c == nullptr)
+    return reduce_scatter_on_hosts(
+        sendbuf, recvbuf, [&](int) { return recvcount; }, type, op, comm, pass);
   return meet_and_reduce(Left::never, c, sendbuf, recvbuf, recvcount * c->peer_count, type, op, comm, pass,
                          [&](Meeting& m, const Operands& o, const Combination& how) {
                            const uint64_t begin = mine * static_cast<uint64_t>(c->rank);
@@ -351,7 +357,11 @@ int reduce_scatter(const void* sendbuf, void* recvbuf, const void* recvcounts, b
                    MPI_Op op, MPI_Comm comm, Pass pass) {
   CommInfo* c = meeting_place(comm);
   const Counts counts(recvcounts, large);
-  if (c == nullptr || !counts.there() || !are_counts(counts, c->peer_count)) return pass();
+  if (!counts.there() || recvbuf == MPI_IN_PLACE) return pass();
+  if (c == nullptr)
+    return reduce_scatter_on_hosts(
+        sendbuf, recvbuf, [&](int i) { return counts[i]; }, type, op, comm, pass);
+  if (!are_counts(counts, c->peer_count)) return pass();
   MPI_Count begin = 0, all = 0;
   for (int i = 0; i < c->peer_count; i++) {
     if (i == c->rank) begin = all;

@@ -304,6 +304,7 @@ void nothing_found() {
 namespace delegate {
 
 int init(Pass pass) {
+  set_log_level(static_cast<LogLevel>(setting_choice("TASUKI_LOG")));
   const task::TaskSlot* slot = enroll();
   Presence presence;
   presence.announce();

@@ -6,6 +6,7 @@
 #include "generated/pmpi.h"
 #include "shim/errors.h"
 #include "shim/objects/requests.h"
+#include "shim/objects/topology.h"
 
 namespace tasuki::shim {
 namespace {
@@ -17,11 +18,14 @@ int* integers(int n) {
 }
 
 void free_span(Span* s) {
+  free_topology(s->topology.topology);
+  free(s->slots);
   free(s->leader);
   free(s->node_of);
   free(s->local_rank);
   free(const_cast<int*>(s->local.slots));
   delete s->schedule;
+  delete s->rounds;
   delete s;
 }
 
@@ -38,16 +42,20 @@ void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads, 
                                     slot_of_world_rank);
   struct Answer {
     int node, collectives;
+    SpanChoices choices;
   };
-  const Answer mine{node, collectives ? 1 : 0};
+  int rank = 0;
+  pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
+  const Answer mine{node, collectives ? 1 : 0, rank == 0 ? read_choices() : SpanChoices{}};
   Answer* const all = static_cast<Answer*>(malloc(sizeof(Answer) * static_cast<size_t>(world_size_)));
   if (node_of_world_rank_ == nullptr || all == nullptr) pmpi().Abort(MPI_COMM_WORLD, 1);
-  pmpi().Allgather(&mine, 2, MPI_INT, all, 2, MPI_INT, MPI_COMM_WORLD);
+  pmpi().Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
   collectives_ = true;
   for (int i = 0; i < world_size_; i++) {
     node_of_world_rank_[i] = all[i].node;
     collectives_ = collectives_ && all[i].collectives != 0;
   }
+  choices_ = all[0].choices;
   free(all);
   pmpi().Comm_group(MPI_COMM_WORLD, &world_group_);
   pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &SpanTable::forget, &keyval_, this);
@@ -82,12 +90,13 @@ int SpanTable::make(MPI_Comm comm, Span* s) {
   int* ranks = integers(2 * n);
   int* node_number = integers(world_size_);
   int* slots = integers(n);
+  s->slots = integers(n);
   s->leader = integers(n);
   s->node_of = integers(n);
   s->local_rank = integers(n);
   s->local.slots = slots;
-  bool good = ranks != nullptr && node_number != nullptr && slots != nullptr && s->leader != nullptr &&
-              s->node_of != nullptr && s->local_rank != nullptr;
+  bool good = ranks != nullptr && node_number != nullptr && slots != nullptr && s->slots != nullptr &&
+              s->leader != nullptr && s->node_of != nullptr && s->local_rank != nullptr;
   if (good) {
     int* world = ranks + n;
     for (int i = 0; i < n; i++) ranks[i] = i;
@@ -105,12 +114,14 @@ int SpanTable::make(MPI_Comm comm, Span* s) {
       s->node_of[i] = node;
     }
     if (all_here) s->node = s->node_of[s->rank];
+    s->of_all = n == world_size_;
     s->in_order = std::is_sorted(s->node_of, s->node_of + n);
     for (int i = 0; all_here && i < n; i++) {
+      s->slots[i] = slot_of_world_rank_[world[i]];
       if (s->node_of[i] != s->node) continue;
       if (i == s->rank) s->local.rank = s->local.count;
       s->local_rank[i] = s->local.count;
-      slots[s->local.count++] = slot_of_world_rank_[world[i]];
+      slots[s->local.count++] = s->slots[i];
     }
   }
   free(ranks);
@@ -132,7 +143,10 @@ int SpanTable::set_up(MPI_Comm comm, Span* s) {
   if (rc != MPI_SUCCESS) return rc;
   pmpi().Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
   // The members of a host need a context of their board, and a place to meet.
-  if (s->local.count == 1) return rc;
+  if (s->local.count == 1) {
+    s->local.context = board_->next_context.fetch_add(1, std::memory_order_relaxed);
+    return rc;
+  }
   const int first = s->leader[s->node];
   struct {
     unsigned context;
@@ -151,6 +165,14 @@ int SpanTable::set_up(MPI_Comm comm, Span* s) {
   s->local.context = shared.context;
   s->barrier = shared.barrier;
   return rc != MPI_SUCCESS || s->barrier != nullptr ? rc : MPI_ERR_NO_MEM;
+}
+
+bool SpanTable::may_carry(MPI_Comm comm, int* size) const {
+  if (!collectives_ || comm == MPI_COMM_NULL) return false;
+  int inter = 0;
+  pmpi().Comm_test_inter(comm, &inter);
+  pmpi().Comm_size(comm, size);
+  return inter == 0;
 }
 
 Resolved<Span*> SpanTable::get(MPI_Comm comm) {

@@ -13,6 +13,8 @@
 #include "message/collectives/broadcast.h"
 #include "schedule/schedule.h"
 #include "shim/delegates.h"
+#include "shim/hosts/span_choices.h"
+#include "shim/objects/comm.h"
 #include "shim/objects/datatype.h"
 #include "shim/objects/handle_map.h"
 #include "shim/resolved.h"
@@ -24,18 +26,30 @@ struct Span {
       comm;  // private: the leaders' messages; MPI_COMM_NULL if the members are not all under Tasuki here
   int rank, count;           // of this process in the communicator
   int node, nodes;           // its host among those of the members
+  int* slots;                // by rank; kElsewhere
   int* leader;               // by node: the rank there that talks to other hosts, unless the root is there
   int* node_of;              // by rank
   int* local_rank;           // by rank: its place among the members of its host
+  bool of_all;               // of as many ranks as MPI_COMM_WORLD
   bool in_order;             // the hosts' ranks follow each other: all of the first host, then of the next
   Broadcaster::Group local;  // the members of this host
   Barrier* barrier;          // of these; nullptr: this process is the only one here
   MPI_Comm leaders;          // one rank of each host, by node: known after leaders_of(); else MPI_COMM_NULL
   bool has_leaders;          // that has been called
+  KnownTopology topology;
   // The schedule of the last broadcast: programs repeat themselves.
   schedule::Parameters parameters;
-  schedule::Schedule* schedule;
+  const schedule::Schedule* schedule;
+  // Of exchanges, with pieces of one byte; nullptr until it is known, and where all go at once.
+  const schedule::Schedule* rounds;
+  bool rounds_known;
+  uint32_t exchanges;  // of messages, so far
 };
+
+// This task among all members.
+inline message::Member member(const Span& s) {
+  return {s.local.context, s.rank, s.count, s.slots};
+}
 
 class SpanTable {
  public:
@@ -45,9 +59,12 @@ class SpanTable {
   void open(Board* board, const int* slot_of_world_rank, bool threads, bool collectives);
   void close();
   bool on() const { return on_; }
+  const SpanChoices& choices() const { return choices_; }
   // Do all ranks of the job want more than broadcasts?
   bool collectives() const { return collectives_; }
 
+  // May collective operations on it be Tasuki's? `size`: its members.
+  bool may_carry(MPI_Comm comm, int* size) const;
   // The communicator's span, made if it is new: collective.
   Resolved<Span*> get(MPI_Comm comm);
 
@@ -58,6 +75,7 @@ class SpanTable {
 
   HandleMap<Span> map_;
   bool on_ = false, collectives_ = false;
+  SpanChoices choices_{};
   Board* board_ = nullptr;
   BarrierPool barriers_;
   int world_size_ = 0;
@@ -79,7 +97,7 @@ struct UserBuffer {
 };
 // Called by all ranks of the span; returns an error code, not raised.
 // `nothing_found`: called when neither side has got on.
-int broadcast_spanning(Broadcaster& broadcaster, Span* s, int root, const UserBuffer& b,
-                       void (*nothing_found)());
+int broadcast_spanning(Broadcaster& broadcaster, Span* s, const SpanChoices& choices, int root,
+                       const UserBuffer& b, void (*nothing_found)());
 
 }  // namespace tasuki::shim

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <numeric>
 
 #include "generated/pmpi.h"
 #include "message/collectives/exchange.h"
@@ -72,40 +72,34 @@ class Host {
     if (!reduce_for_root(m, kLeader, r.send, into, r.count, r.how)) no_memory(s_);
   }
 
-  // The leader gets what all have, one after the other from `into` on, where each has a place of `bytes`.
-  // `own`: its part is not there yet.
-  void collect(const layout::Region& part, bool own, char* into, uint64_t bytes) const {
+  // The leader gets what all have, one after the other from `into` on, where each has a place of so many
+  // bytes. `own`: its part is not there yet. Others need no places.
+  void collect(const layout::Region& part, bool own, char* into, const std::vector<uint64_t>& bytes) const {
     if (alone()) {
-      if (own) layout::pack(into, part, 0, std::min(bytes, layout::bytes(part)));
+      const uint64_t n = std::min(bytes[0], layout::bytes(part));
+      if (own && n != 0) layout::pack(into, part, 0, n);
       return;
     }
-    std::vector<layout::Region> parts(leads() ? members() : 0);
-    for (size_t i = 0; i < parts.size(); i++) parts[i] = dense(into + i * bytes, bytes);
+    const std::vector<layout::Region> parts = row(into, bytes);
     Meeting m = meeting();
     Moved moved;
     if (!gather(m, kLeader, part, {parts.data(), 1}, own, &moved)) no_memory(s_);
   }
 
-  // Each gets its part of what the leader has; nothing if the leader says so by `rc`. The parts are of
-  // `bytes` each, or there is one only.
-  int deal(const char* from, uint64_t bytes, int only, char* into, int rc) const {
+  // Each gets its part of what the leader has one after the other; nothing if the leader says so by `rc`.
+  int deal(const char* from, const std::vector<uint64_t>& bytes, char* into, int rc) const {
+    const uint64_t mine = bytes[static_cast<size_t>(s_.local.rank)];
     if (alone()) {
-      if (rc == MPI_SUCCESS) memcpy(into, from, bytes);
+      if (rc == MPI_SUCCESS && from != nullptr) memmove(into, from, mine);
       return rc;
     }
-    const bool gets = only == kAll || only == s_.local.rank;
-    std::vector<layout::Region> parts(leads() ? members() : 0, dense(nullptr, 0));
-    for (size_t i = 0; rc == MPI_SUCCESS && i < parts.size(); i++) {
-      if (only == kAll) parts[i] = dense(from + i * bytes, bytes);
-      if (only == static_cast<int>(i)) parts[i] = dense(from, bytes);
-    }
+    const std::vector<layout::Region> parts =
+        rc == MPI_SUCCESS ? row(from, bytes) : std::vector<layout::Region>(members(), dense(nullptr, 0));
     Meeting m = meeting();
     Moved moved;
-    const layout::Region piece = dense(into, gets ? bytes : 0);
-    if (!scatter(m, kLeader, {parts.data(), 1}, piece, true, &moved)) no_memory(s_);
-    return rc == MPI_SUCCESS && gets && moved.bytes != bytes ? MPI_ERR_OTHER : rc;
+    if (!scatter(m, kLeader, {parts.data(), 1}, dense(into, mine), true, &moved)) no_memory(s_);
+    return rc == MPI_SUCCESS && !leads() && moved.bytes != mine ? MPI_ERR_OTHER : rc;
   }
-  static constexpr int kAll = -1;
 
   // All get what the leader has, or nothing.
   int give_to_all(const layout::Region& from, const layout::Region& to, int rc) const {
@@ -122,24 +116,46 @@ class Host {
     return rc;
   }
 
+  // Of so many bytes for each rank, those of this host's ranks.
+  std::vector<uint64_t> here(const std::vector<uint64_t>& bytes) const {
+    std::vector<uint64_t> mine;
+    for (size_t i = 0; i < bytes.size(); i++)
+      if (s_.node_of[i] == s_.node) mine.push_back(bytes[i]);
+    return mine;
+  }
+
  private:
   bool alone() const { return s_.barrier == nullptr; }
   size_t members() const { return static_cast<size_t>(s_.local.count); }
+  // Places one after the other, at the leader.
+  std::vector<layout::Region> row(const char* memory, const std::vector<uint64_t>& bytes) const {
+    std::vector<layout::Region> places;
+    for (size_t i = 0; leads() && i < bytes.size(); i++) {
+      places.push_back(dense(memory, bytes[i]));
+      memory += bytes[i];
+    }
+    return places;
+  }
   Meeting meeting() const { return Meeting(inside_.engine, *s_.barrier, s_.local); }
 
   const Inside& inside_;
   const Span& s_;
 };
 
-// By node: so many of something for each of its ranks, and where they begin.
+// By node: what its ranks have together of something, and where that begins.
 struct Shares {
-  Shares(const Span& s, uint64_t each)
+  Shares(const Span& s, const std::vector<uint64_t>& of_ranks)
       : counts(static_cast<size_t>(s.nodes)), begins(static_cast<size_t>(s.nodes)) {
-    for (int i = 0; i < s.count; i++) counts[static_cast<size_t>(s.node_of[i])] += as_count(each);
+    for (size_t i = 0; i < of_ranks.size(); i++)
+      counts[static_cast<size_t>(s.node_of[i])] += as_count(of_ranks[i]);
     for (size_t i = 1; i < begins.size(); i++) begins[i] = begins[i - 1] + counts[i - 1];
   }
   std::vector<int> counts, begins;
 };
+
+uint64_t sum(const std::vector<uint64_t>& of) {
+  return std::accumulate(of.begin(), of.end(), uint64_t{0});
+}
 
 }  // namespace
 
@@ -165,9 +181,11 @@ int reduce_spanning(const Inside& inside, Span* s, int root, const SpanReduction
   const uint64_t bytes = r.count * r.how.size;
   const int node = s->node_of[root], place = s->local_rank[root];
   const bool passes_on = s->node == node && place != kLeader;
+  std::vector<uint64_t> at_root(static_cast<size_t>(s->local.count));
+  if (passes_on) at_root[static_cast<size_t>(place)] = bytes;
   if (!host.leads()) {
     host.join(r, nullptr);
-    return passes_on ? host.deal(nullptr, bytes, place, r.receive, rc) : rc;
+    return passes_on ? host.deal(nullptr, at_root, r.receive, rc) : rc;
   }
   // Not in place: plain MPICH 4.0.2 crashes there at a root other than 0.
   const Block joined(*s, bytes);
@@ -178,49 +196,78 @@ int reduce_spanning(const Inside& inside, Span* s, int root, const SpanReduction
   if (!passes_on) return reduce(r.receive);
   const Block result(*s, bytes);
   rc = reduce(result.memory());
-  return host.deal(result.memory(), bytes, place, nullptr, rc);
+  return host.deal(result.memory(), at_root, nullptr, rc);
 }
 
-int reduce_scatter_spanning(const Inside& inside, Span* s, uint64_t mine, const SpanReduction& r) {
+int reduce_scatter_spanning(const Inside& inside, Span* s, const std::vector<uint64_t>& counts,
+                            const SpanReduction& r) {
   int rc = leaders_of(s);
   if (rc != MPI_SUCCESS) return rc;
   const Host host(inside, *s);
-  const uint64_t bytes = mine * r.how.size;
+  std::vector<uint64_t> bytes = host.here(counts);
+  for (uint64_t& n : bytes) n *= r.how.size;
   if (!host.leads()) {
     host.join(r, nullptr);
-    return host.deal(nullptr, bytes, Host::kAll, r.receive, rc);
+    return host.deal(nullptr, bytes, r.receive, rc);
   }
   const Block joined(*s, r.count * r.how.size);
-  const Block result(*s, bytes * static_cast<uint64_t>(s->local.count));
+  const Block result(*s, sum(bytes));
   host.join(r, joined.memory());
-  const Shares shares(*s, mine);
+  const Shares shares(*s, counts);
   rc =
       pmpi().Reduce_scatter(joined.memory(), result.memory(), shares.counts.data(), r.type, r.op, s->leaders);
-  return host.deal(result.memory(), bytes, Host::kAll, r.receive, rc);
+  return host.deal(result.memory(), bytes, r.receive, rc);
 }
 
-int allgather_spanning(const Inside& inside, Span* s, const layout::Region& own, const layout::Region& all) {
+namespace {
+
+// Where each rank's piece is in a stream of all: the hosts' one after the other, and each host's by rank.
+std::vector<uint64_t> places_in_stream(const Span& s, const std::vector<uint64_t>& bytes,
+                                       const Shares& shares) {
+  std::vector<uint64_t> next(shares.begins.begin(), shares.begins.end()), places(bytes.size());
+  for (size_t i = 0; i < bytes.size(); i++) {
+    uint64_t& end = next[static_cast<size_t>(s.node_of[i])];
+    places[i] = end;
+    end += bytes[i];
+  }
+  return places;
+}
+
+}  // namespace
+
+int allgather_spanning(const Inside& inside, Span* s, const layout::Region& own, const SpanGathered& all) {
   int rc = leaders_of(s);
   if (rc != MPI_SUCCESS) return rc;
   const Host host(inside, *s);
-  if (!host.leads()) {
-    host.collect(own, true, nullptr, 0);
-    return host.give_to_all(all, all, rc);
-  }
-  const uint64_t bytes_of_all = layout::bytes(all), bytes = bytes_of_all / static_cast<uint64_t>(s->count);
+  const Shares shares(*s, all.bytes);
+  const std::vector<uint64_t> places = places_in_stream(*s, all.bytes, shares);
+  const uint64_t bytes = sum(all.bytes);
   char* stream = nullptr;
-  const bool is_dense = layout::is_dense(all, &stream);
-  const Block aside(*s, is_dense ? 0 : bytes_of_all);
-  if (!is_dense) stream = aside.memory();
-  char* const here = stream + bytes * static_cast<uint64_t>(s->rank);
-  char* start = nullptr;
-  const bool in_place = layout::is_dense(own, &start) && start == here;
-  host.collect(own, !in_place, here, bytes);
-  const Shares shares(*s, bytes);
-  rc = pmpi().Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, stream, shares.counts.data(),
-                         shares.begins.data(), MPI_BYTE, s->leaders);
-  rc = host.give_to_all(dense(stream, bytes_of_all), all, rc);
-  if (rc == MPI_SUCCESS && !is_dense) layout::unpack(all, 0, bytes_of_all, stream);
+  const bool is_dense = all.whole != nullptr && layout::is_dense(*all.whole, &stream);
+  // The leader needs all as a stream; the others where there is no region to receive it into.
+  const bool aside = host.leads() ? !is_dense : all.whole == nullptr;
+  const Block memory(*s, aside ? bytes : 0);
+  if (aside) stream = memory.memory();
+  const auto unpack = [&] {
+    if (all.whole != nullptr) return layout::unpack(*all.whole, 0, bytes, stream);
+    for (size_t i = 0; i < places.size(); i++)
+      if (all.bytes[i] != 0) layout::unpack(all.pieces[i], 0, all.bytes[i], stream + places[i]);
+  };
+  if (!host.leads()) {
+    host.collect(own, true, nullptr, {});
+    const layout::Region into = aside ? dense(stream, bytes) : *all.whole;
+    rc = host.give_to_all(into, into, rc);
+  } else {
+    char* const mine = stream + places[static_cast<size_t>(s->rank)];
+    char* start = nullptr;
+    const bool in_place = layout::is_dense(own, &start) && start == mine;
+    host.collect(own, !in_place, mine, host.here(all.bytes));
+    rc = pmpi().Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, stream, shares.counts.data(),
+                           shares.begins.data(), MPI_BYTE, s->leaders);
+    const layout::Region from = dense(stream, bytes);
+    rc = host.give_to_all(from, from, rc);
+  }
+  if (rc == MPI_SUCCESS && aside) unpack();
   return rc;
 }
 

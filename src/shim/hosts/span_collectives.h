@@ -7,6 +7,8 @@
 // raised; a rank without memory ends the job, because the others count on it.
 #pragma once
 
+#include <vector>
+
 #include "message/collectives/reduction.h"
 #include "shim/hosts/span.h"
 
@@ -32,11 +34,18 @@ struct SpanReduction {
 };
 int allreduce_spanning(const Inside& inside, Span* s, const SpanReduction& r);
 int reduce_spanning(const Inside& inside, Span* s, int root, const SpanReduction& r);
-// Every rank gets `mine` elements. Only where s->in_order.
-int reduce_scatter_spanning(const Inside& inside, Span* s, uint64_t mine, const SpanReduction& r);
+// Every rank gets as many elements as `counts` says of it. Only where s->in_order.
+int reduce_scatter_spanning(const Inside& inside, Span* s, const std::vector<uint64_t>& counts,
+                            const SpanReduction& r);
 
-// Every rank has `own`, and gets all of them, in `all`, in the order of ranks; in place `own` is the rank's
-// part of `all`. Only where s->in_order.
-int allgather_spanning(const Inside& inside, Span* s, const layout::Region& own, const layout::Region& all);
+// What every rank gets in an allgather: so many bytes of each, in one region where they lie one after the
+// other and s->in_order, else in one for each rank.
+struct SpanGathered {
+  std::vector<uint64_t> bytes;
+  const layout::Region* whole;  // nullptr: see `pieces`
+  const layout::Region* pieces;
+};
+// Every rank has `own`; in place that is its piece of `all`.
+int allgather_spanning(const Inside& inside, Span* s, const layout::Region& own, const SpanGathered& all);
 
 }  // namespace tasuki::shim

@@ -53,7 +53,7 @@ void CommTable::close() {
 
 void CommTable::release(CommInfo* c) {
   if (!c->users.remove()) return;
-  free_topology(c->topology);
+  free_topology(c->topology.topology);
   free(c->slots);
   free(c);
 }

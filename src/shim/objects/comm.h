@@ -12,13 +12,13 @@
 #include <atomic>
 
 #include "message/collectives/barrier.h"
-#include "message/collectives/tell.h"
+#include "message/collectives/parts.h"
 #include "shim/objects/handle_map.h"
 #include "shim/objects/users.h"
 
 namespace tasuki::shim {
 
-inline constexpr int kElsewhere = -1;
+using message::kElsewhere;
 inline constexpr int kNobody = -1;
 
 // Each communicator has this many contexts: its own, and those of its first duplicates by MPI_Comm_idup, for
@@ -30,7 +30,12 @@ inline constexpr uint32_t kSelfContext = 2 * kContextsEach;
 // The first of those that are agreed on.
 inline constexpr uint32_t kFirstContext = 3 * kContextsEach;
 
+// What is known of a communicator's topology (topology.h).
 struct Topology;
+struct KnownTopology {
+  Topology* topology;  // nullptr until it is known, and where it is the library's affair
+  bool known;
+};
 
 struct CommInfo {
   MPI_Comm comm;  // MPI_COMM_NULL once the user has freed it
@@ -45,11 +50,10 @@ struct CommInfo {
   bool mixed;      // some peers are elsewhere
   // What the last MPI_Probe from any source found elsewhere; kNobody: nothing.
   int probed_source, probed_tag;
-  uint32_t from_any;   // receives from any source so far
-  uint32_t begun;      // non-blocking collective operations of this layer so far
-  Barrier* barrier;    // nullptr: barriers are the library's
-  Topology* topology;  // topology.h: nullptr until it is known, and where it is the library's affair
-  bool topology_known;
+  uint32_t from_any;  // receives from any source so far
+  uint32_t begun;     // non-blocking collective operations of this layer so far
+  Barrier* barrier;   // nullptr: barriers are the library's
+  KnownTopology topology;
   uint64_t attached_bytes;  // MPI_Comm_attach_buffer
   Users users;              // operations in progress, plus one while the communicator exists
 };

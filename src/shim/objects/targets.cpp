@@ -10,7 +10,7 @@ bool address_is_plausible(const void* buf, MPI_Count count, const TypeInfo* t) {
 
 }  // namespace
 
-// Inlined into its two callers: every message goes through one of them.
+// Inlined into its callers: every message goes through one of them.
 [[gnu::always_inline]] inline Resolved<Target> Targets::resolve(CommInfo* c, const void* buf, MPI_Count count,
                                                                 MPI_Datatype type, int slot, MPI_Comm comm) {
   const Resolved<TypeInfo*> found = count != 0 ? types_.find(type, comm) : types_.find_for_none(type, comm);
@@ -27,6 +27,11 @@ Resolved<Target> Targets::to(const void* buf, MPI_Count count, MPI_Datatype type
     return Unresolved::pass();
   if (c->slots[dest] == kElsewhere) return Unresolved::pass();
   return resolve(c, buf, count, type, c->slots[dest], comm);
+}
+
+Resolved<Target> Targets::memory(const void* buf, MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
+  if (count < 0) return Unresolved::pass();
+  return resolve(nullptr, buf, count, type, kAnySource, comm);
 }
 
 Resolved<Target> Targets::buffer(const void* buf, MPI_Count count, MPI_Datatype type, int tag,

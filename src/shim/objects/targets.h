@@ -28,6 +28,8 @@ class Targets {
   Resolved<Target> to(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
   Resolved<Target> from(const void* buf, MPI_Count count, MPI_Datatype type, int source, int tag,
                         MPI_Comm comm);
+  // A buffer of a collective call, on a communicator of whatever kind: a target without one.
+  Resolved<Target> memory(const void* buf, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
   // The same without a peer: a buffer, for whomever.
   Resolved<Target> buffer(const void* buf, MPI_Count count, MPI_Datatype type, int tag, MPI_Comm comm);
 

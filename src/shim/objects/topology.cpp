@@ -52,14 +52,14 @@ void neighbours_in_distributed_graph(MPI_Comm comm, Lists* lists) {
                               lists->destinations.data(), out_weights.data());
 }
 
-bool find_neighbours(const CommInfo& c, Lists* lists) {
+bool find_neighbours(MPI_Comm comm, int rank, Lists* lists) {
   int kind = MPI_UNDEFINED;
-  pmpi().Topo_test(c.comm, &kind);
-  if (kind == MPI_CART) return neighbours_in_grid(c.comm, lists);
+  pmpi().Topo_test(comm, &kind);
+  if (kind == MPI_CART) return neighbours_in_grid(comm, lists);
   if (kind == MPI_GRAPH)
-    neighbours_in_graph(c.comm, c.rank, lists);
+    neighbours_in_graph(comm, rank, lists);
   else if (kind == MPI_DIST_GRAPH)
-    neighbours_in_distributed_graph(c.comm, lists);
+    neighbours_in_distributed_graph(comm, lists);
   else
     return false;
   return true;
@@ -73,10 +73,10 @@ bool has_repeated(std::vector<int> ranks) {
 }
 
 // In one piece of memory: the structure, its sources and their places, its destinations.
-Topology* make_topology(const CommInfo& c, const Lists& lists) {
+Topology* make_topology(int count, const Lists& lists) {
   const size_t in = lists.sources.size(), out = lists.destinations.size();
   Topology* const t = static_cast<Topology*>(malloc(sizeof(Topology) + (2 * in + out) * sizeof(int)));
-  if (t == nullptr) abort_without_memory("a topology", c.peer_count);
+  if (t == nullptr) abort_without_memory("a topology", count);
   int* const sources = reinterpret_cast<int*>(t + 1);
   std::copy(lists.sources.begin(), lists.sources.end(), sources);
   std::copy(lists.destinations.begin(), lists.destinations.end(), sources + 2 * in);
@@ -89,17 +89,17 @@ Topology* make_topology(const CommInfo& c, const Lists& lists) {
 
 }  // namespace
 
-const Topology* topology_of(CommInfo* c) {
-  if (c->topology_known) return c->topology;
-  c->topology_known = true;
+const Topology* topology_of(KnownTopology* known, MPI_Comm comm, int rank, int count) {
+  if (known->known) return known->topology;
+  known->known = true;
   Lists lists;
-  if (find_neighbours(*c, &lists)) c->topology = make_topology(*c, lists);
-  return c->topology;
+  if (find_neighbours(comm, rank, &lists)) known->topology = make_topology(count, lists);
+  return known->topology;
 }
 
 const Topology* topology_with_places(CommInfo* c, message::Engine& engine) {
-  topology_of(c);
-  Topology* const t = c->topology;
+  topology_of(&c->topology, c->comm, c->rank, c->peer_count);
+  Topology* const t = c->topology.topology;
   if (t == nullptr || t->has_places) return t;
   message::Meeting meeting(engine, *c->barrier, member(*c));
   if (!find_places(meeting, t->neighbours, t->place, &t->repeated))

@@ -21,8 +21,8 @@ struct Topology {
 // That is so where the communicator has no topology, and in a grid with a periodic dimension of one or two
 // ranks: the neighbours on both sides are one rank there, and libraries do not agree on which piece goes
 // where.
-const Topology* topology_of(CommInfo* c);
-// The same, collective.
+const Topology* topology_of(KnownTopology* known, MPI_Comm comm, int rank, int count);
+// The same between tasks of one space, collective.
 const Topology* topology_with_places(CommInfo* c, message::Engine& engine);
 
 void free_topology(Topology* t);
