@@ -154,18 +154,19 @@ class Engine {
     wait_for(done, options_.wait);
   }
   // The same for what other tasks do without a message to this one: looks into the rings now and then, so
-  // that nobody waits for it meanwhile.
+  // that nobody waits for it meanwhile. `library`: as wait_for_both().
   template <typename Done>
-  void wait_for_tasks(Done done) {
+  void wait_for_tasks(Done done, bool library = false) {
     constexpr uint32_t kProgressEvery = 32;  // polls between two looks
     uint32_t polls = 0;
-    wait_for([&] {
+    const auto look = [&] {
       if (done()) return true;
       if (++polls % kProgressEvery == 0) progress();
       return false;
-    });
+    };
+    library ? wait_for_both(look) : wait_for(look);
   }
-  // The same where the MPI library, too, may bring what is waited for: short sleeps.
+  // The same where the MPI library, too, may bring what is waited for, or must be seen to: short sleeps.
   template <typename Done>
   void wait_for_both(Done done) {
     WaitPolicy policy = options_.wait;

@@ -213,6 +213,7 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
                   "neighbor_alltoallw",
                   "gather",
                   "scatter",
+                  "barrier",
                   "iallreduce",
                   "iallgather",
                   "ialltoall",

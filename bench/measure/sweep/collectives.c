@@ -18,6 +18,7 @@ enum {
   kNeighborAlltoallw,
   kGather,
   kScatter,
+  kBarrier,
 };
 // One of them, or its non-blocking form, started and waited for.
 static const struct {
@@ -34,6 +35,7 @@ static const struct {
     {"neighbor_alltoallw", kNeighborAlltoallw, 0},
     {"gather", kGather, 0},
     {"scatter", kScatter, 0},
+    {"barrier", kBarrier, 0},
     {"iallreduce", kAllreduce, 1},
     {"iallgather", kAllgather, 1},
     {"ialltoall", kAlltoall, 1},
@@ -137,6 +139,9 @@ static void call(int kind, MPI_Request* request) {
       break;
     case kGather:
       EITHER(MPI_Gather, MPI_Igather, send, 1, type, receive, 1, type, 0, world);
+      break;
+    case kBarrier:
+      MPI_Barrier(world);
       break;
     default:
       EITHER(MPI_Scatter, MPI_Iscatter, send, 1, type, receive, 1, type, 0, world);

@@ -52,7 +52,7 @@ void BarrierPool::give(Barrier* b) {
   free_ = b;
 }
 
-void enter_barrier(Engine& engine, Barrier& b, int rank, int count, const int* slots) {
+void enter_barrier(Engine& engine, Barrier& b, int rank, int count, const int* slots, bool library) {
   engine.count_call();
   // No task can complete this barrier before this one has arrived.
   const uint32_t generation = b.generation.load(std::memory_order_relaxed);
@@ -62,7 +62,8 @@ void enter_barrier(Engine& engine, Barrier& b, int rank, int count, const int* s
     const uint32_t in_group = std::min(kArity, members - group * kArity);
     std::atomic<uint32_t>& arrived = level[group].arrived;
     if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != in_group) {
-      engine.wait_for_tasks([&] { return b.generation.load(std::memory_order_acquire) != generation; });
+      engine.wait_for_tasks([&] { return b.generation.load(std::memory_order_acquire) != generation; },
+                            library);
       return;
     }
     arrived.store(0, std::memory_order_relaxed);  // for the next barrier, which nobody can enter yet

@@ -46,7 +46,8 @@ class BarrierPool {
 };
 
 // Returns when all `count` tasks of the barrier have called it; `slots` by rank. As other collective
-// operations it is called by one thread of a task at a time.
-void enter_barrier(Engine& engine, Barrier& b, int rank, int count, const int* slots);
+// operations it is called by one thread of a task at a time. `library`: others wait for the MPI library here,
+// which is to get on meanwhile.
+void enter_barrier(Engine& engine, Barrier& b, int rank, int count, const int* slots, bool library = false);
 
 }  // namespace tasuki::message

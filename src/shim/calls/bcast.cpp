@@ -4,6 +4,7 @@
 // the library.
 #include "generated/pmpi.h"
 #include "shim/calls/collective_buffers.h"
+#include "shim/hosts/span_collectives.h"
 
 namespace tasuki::shim::delegate {
 namespace {
@@ -97,10 +98,29 @@ int begin_barrier(MPI_Comm comm, When when, Pass pass) {
 
 }  // namespace
 
+namespace {
+
+// On a communicator that is not one host's. A span is not made for a barrier alone, but of MPI_COMM_WORLD.
+int span_barrier(MPI_Comm comm, Pass pass) {
+  Process& p = g_process;
+  int size = 0;
+  if (!p.spans.may_carry(comm, &size) || (comm != MPI_COMM_WORLD && p.spans.known(comm) == nullptr))
+    return pass();
+  return p.spans.get(comm).answer(pass, [&](Span* s) {
+    if (s->nodes == s->count) return pass();
+    const int rc = barrier_spanning({p.engine, p.broadcaster}, s);
+    p.engine.count(p.engine.stats().spanning);
+    return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+  });
+}
+
+}  // namespace
+
 int barrier(MPI_Comm comm, When when, Pass pass) {
   if (when.later) return begin_barrier(comm, when, pass);
   CommInfo* c = g_process.comms.find(comm);
-  if (c == nullptr || c->barrier == nullptr) return pass();
+  if (c == nullptr || c->mixed) return span_barrier(comm, pass);
+  if (c->barrier == nullptr) return pass();
   g_process.engine.stats().barriers++;
   enter_barrier(g_process.engine, *c->barrier, c->rank, c->peer_count, c->slots);
   return MPI_SUCCESS;

@@ -65,6 +65,8 @@ class SpanTable {
 
   // May collective operations on it be Tasuki's? `size`: its members.
   bool may_carry(MPI_Comm comm, int* size) const;
+  // The communicator's span, if there is one already: the same for all members.
+  Span* known(MPI_Comm comm) { return map_.find(key_of(comm)); }
   // The communicator's span, made if it is new: collective.
   Resolved<Span*> get(MPI_Comm comm);
 

@@ -163,6 +163,20 @@ bool span_collectives_pay(const Span& s, uint64_t bytes) {
   return s.nodes < s.count && spans_pay(bytes);
 }
 
+int barrier_spanning(const Inside& inside, Span* s) {
+  int rc = leaders_of(s);
+  if (rc != MPI_SUCCESS) return rc;
+  const message::Member& here = s->local;
+  const auto meet = [&] {
+    if (s->barrier != nullptr)
+      enter_barrier(inside.engine, *s->barrier, here.rank, here.count, here.slots, true);
+  };
+  meet();
+  if (here.rank == kLeader) rc = pmpi().Barrier(s->leaders);
+  meet();
+  return rc;
+}
+
 int allreduce_spanning(const Inside& inside, Span* s, const SpanReduction& r) {
   int rc = leaders_of(s);
   if (rc != MPI_SUCCESS) return rc;

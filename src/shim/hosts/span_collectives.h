@@ -23,6 +23,9 @@ struct Inside {
 // Do they pay for so many bytes of a rank (of all, if it gets all)? Only where a host has several ranks.
 bool span_collectives_pay(const Span& s, uint64_t bytes);
 
+// MPI_Barrier, where a host has several ranks: they meet, their leaders do by the library, they meet again.
+int barrier_spanning(const Inside& inside, Span* s);
+
 // Rows of elements of a type without gaps, and an operation that commutes.
 struct SpanReduction {
   const char* send;  // may be what `receive` is
