@@ -126,6 +126,15 @@ def buffers():
     check("touched" in text and "untouched" in text, "what is accepted is not named", text)
 
 
+def fragments():
+    """Open MPI in fragments, beside Open MPI as it is; other libraries have no such setting."""
+    text = ddt(*ONE, "--fragments", "4KiB,64KiB", "--buffers", "untouched", "--json", "/dev/stdout", code=0 if args.mpi == "openmpi" else 1)
+    if args.mpi == "openmpi":
+        check("openmpi, fragments of 64Ki" in text and "peers_us" in text, "no further job", text)
+    else:
+        check("--mpi openmpi" in text, "no way out is named", text)
+
+
 def selects():
     text = ddt("--pattern", "no_such_row", "--runner", "", code=1)
     check("matches none" in text and "SPECFEM3D_cm/177672" in text, "the rows are not named", text)

@@ -74,6 +74,11 @@ def hosts():
     m, text = measured_sweep("typed", "--blocks", "64", "--counts", "64", *SHORT, "--where", "hosts", "--threads", "0")
     check("Between two hosts: plain MPI against Tasuki" in text, "no matrix", text)
     check({r["operation"] for r in m["rows"]} == {"hosts", "hosts contiguous"}, "rows", m["rows"])
+    m, text = measured_sweep("bcast", "--sizes", "256KiB", "--chunks", "64KiB,256KiB", "--ranks", "2", "--threads", "0", *SHORT,
+                             "--where", "hosts")
+    check("Typed broadcast, 2 ranks on two hosts" in text, "no matrix", text)
+    check({(r["operation"], r["chunk"], r["where"]) for r in m["rows"]} ==
+          {(o, c, "hosts") for o in ("dense", "typed") for c in (65536, 262144)}, "other cells", m["rows"])
 
 
 def bcast():
@@ -96,8 +101,9 @@ def rma():
 
 
 def collectives():
-    operations = ("allreduce", "reduce", "reduce_scatter_block", "scan", "allgather", "alltoall", "alltoallw", "neighbor_alltoallw", "gather",
-                  "scatter", "iallreduce", "iallgather", "ialltoall", "ialltoallw", "ineighbor_alltoallw", "igather", "iscatter")
+    operations = ("allreduce", "reduce", "reduce_scatter_block", "scan", "allgather", "alltoall", "alltoallw", "neighbor_alltoallw",
+                  "gather", "scatter", "barrier", "iallreduce", "iallgather", "ialltoall", "ialltoallw", "ineighbor_alltoallw",
+                  "igather", "iscatter")
     m, text = measured_sweep("collectives", "--sizes", "8,64KiB", "--ranks", "2,3", "--threads", "0", *SHORT)
     check("allreduce: the best plain MPI against Tasuki" in text, "no matrix", text)
     found = {(r["operation"], r["size"], r["ranks"]) for r in m["rows"]}
