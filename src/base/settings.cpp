@@ -63,13 +63,12 @@ constexpr Setting kSettings[] = {
      "on: a program that cannot share the address space is an error, not a plain process."},
     {"TASUKI_EVERYWHERE", SettingKind::choice, "auto", "auto|on|off",
      "Does Tasuki carry out collective operations between hosts, too? That needs every rank of the job under "
-     "tasuki run. "
-     "auto: yes, if the ranks find that this is so; on: yes, and a rank that is not under tasuki run or "
-     "cannot share the address space is an error; off: no."},
+     "tasuki run. auto: yes, if the ranks find that this is so; on: yes, and a rank that is not under tasuki "
+     "run or cannot share the address space is an error; off: no."},
     {"TASUKI_BCAST", SettingKind::choice, "auto", "auto|binomial|chain|binary_tree|trinaryx3",
      "How hosts hand on a broadcast from 64 KiB on; as all settings of this kind, rank 0's holds for the "
-     "job. "
-     "auto: by hosts and bytes; trinaryx3: three pipelines at once, on a torus of hosts (TASUKI_SHAPE)."},
+     "job. auto: by hosts and bytes; trinaryx3: three pipelines at once, on a torus of hosts "
+     "(TASUKI_SHAPE)."},
     {"TASUKI_ALLTOALL", SettingKind::choice, "auto", "auto|spread|linear|ring|pairwise|a2at",
      "In which order ranks on several hosts exchange pieces (MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw). "
      "auto: all at once; a2at: four at a time, so that all links of a square torus of ranks (TASUKI_SHAPE) "

@@ -60,8 +60,7 @@ int span_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_C
       if (root >= s->count) return pass();
       const int rc = broadcast_spanning(p.broadcaster, s, p.spans.choices(), root, {buffer, count, type, t},
                                         nothing_found);
-      p.engine.stats().spanning++;
-      return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+      return end_on_hosts(comm, rc);
     });
   });
 }
@@ -103,14 +102,11 @@ namespace {
 // On a communicator that is not one host's. A span is not made for a barrier alone, but of MPI_COMM_WORLD.
 int span_barrier(MPI_Comm comm, Pass pass) {
   Process& p = g_process;
-  int size = 0;
-  if (!p.spans.may_carry(comm, &size) || (comm != MPI_COMM_WORLD && p.spans.known(comm) == nullptr))
+  if (p.spans.members_of(comm) == 0 || (comm != MPI_COMM_WORLD && p.spans.known(comm) == nullptr))
     return pass();
   return p.spans.get(comm).answer(pass, [&](Span* s) {
-    if (s->nodes == s->count) return pass();
-    const int rc = barrier_spanning({p.engine, p.broadcaster}, s);
-    p.engine.count(p.engine.stats().spanning);
-    return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+    if (!s->shares()) return pass();
+    return end_on_hosts(comm, barrier_spanning({p.engine, p.broadcaster}, s));
   });
 }
 

@@ -59,14 +59,13 @@ Resolved<Place> place_if_they_pay(MPI_Comm comm, const Elements& piece, bool roo
 }  // namespace
 
 Resolved<Place> place_on_hosts(MPI_Comm comm, const Elements& piece, bool rooted) {
-  int size = 0;
-  if (!g_process.spans.may_carry(comm, &size)) return Unresolved::pass();
+  if (g_process.spans.members_of(comm) == 0) return Unresolved::pass();
   return place_if_they_pay(comm, piece, rooted);
 }
 
 Resolved<Place> place_on_hosts(MPI_Comm comm, int root, const Elements& at_root, const Elements& elsewhere) {
-  int size = 0, rank = MPI_PROC_NULL;
-  if (!g_process.spans.may_carry(comm, &size) || root < 0 || root >= size) return Unresolved::pass();
+  int rank = MPI_PROC_NULL;
+  if (root < 0 || root >= g_process.spans.members_of(comm)) return Unresolved::pass();
   pmpi().Comm_rank(comm, &rank);
   return place_if_they_pay(comm, rank == root ? at_root : elsewhere, true);
 }
@@ -137,6 +136,7 @@ void CollectiveBuffer::keep(TypeInfo* t) {
 }
 
 void CollectiveBuffer::add(const Target& t, const void* at, MPI_Count count) {
+  if (count == 0) return add_nothing();
   keep(t.type);
   if (!t.type->opaque) {
     regions_[count_++] = region_of(at, count, t.type);
@@ -157,7 +157,7 @@ void CollectiveBuffer::add(const Target& t, const void* at, MPI_Count count) {
 void CollectiveBuffer::add_blocks(const Target& t, const void* buffer, MPI_Count count, int n, int but) {
   const int64_t step = extent_of(t) * count;
   for (int i = 0; i < n; i++) {
-    if (i == but || count == 0)
+    if (i == but)
       add_nothing();
     else
       add(t, at_offset(buffer, step * i), count);
@@ -168,7 +168,7 @@ void CollectiveBuffer::add_blocks(const Target& t, const void* buffer, const Cou
                                   const Displacements& displacements, int n, int but) {
   const int64_t extent = extent_of(t);
   for (int i = 0; i < n; i++) {
-    if (i == but || counts[i] == 0)
+    if (i == but)
       add_nothing();
     else
       add(t, at_offset(buffer, displacements[i] * extent), counts[i]);

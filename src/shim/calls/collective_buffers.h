@@ -44,9 +44,8 @@ Resolved<Place> place_on_hosts(MPI_Comm comm, bool typed);
 template <typename Valid>
 Resolved<Place> place_for(MPI_Comm comm, When when, Valid valid, bool typed = false) {
   CommInfo* c = meeting_place(comm, when);
-  int size = 0;
-  if (c == nullptr && (when.later || !g_process.spans.may_carry(comm, &size))) return Unresolved::pass();
-  if (!valid(c, c != nullptr ? c->peer_count : size)) return Unresolved::pass();
+  const int members = c != nullptr ? c->peer_count : when.later ? 0 : g_process.spans.members_of(comm);
+  if (members == 0 || !valid(c, members)) return Unresolved::pass();
   return c != nullptr ? place_in(c) : place_on_hosts(comm, typed);
 }
 
@@ -126,7 +125,7 @@ class CollectiveBuffer {
   CollectiveBuffer(const CollectiveBuffer&) = delete;
   CollectiveBuffer& operator=(const CollectiveBuffer&) = delete;
 
-  // `count` elements from `at` on. The type stays known until the call ends.
+  // `count` elements from `at` on, or a piece of nothing. The type stays known until the call ends.
   void add(const Target& t, const void* at, MPI_Count count);
   // A piece of nothing.
   void add_nothing() { regions_[count_++] = {nullptr, 0, layout::byte_layout()}; }
@@ -221,6 +220,12 @@ int begin_messages(CommInfo* c, MPI_Request* request, std::unique_ptr<HeldOperat
   return hand_over(c, request, parts, std::move(held));
 }
 
+// An operation between hosts has ended with this code, which is raised.
+inline int end_on_hosts(MPI_Comm comm, int rc) {
+  g_process.engine.count(g_process.engine.stats().spanning);
+  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+}
+
 // The same between hosts, all of it: begin(Parts&, round) begins the messages of one of so many rounds.
 template <typename Begin>
 int carry_out_on_hosts(const Place& p, uint32_t rounds, Begin begin) {
@@ -234,8 +239,7 @@ int carry_out_on_hosts(const Place& p, uint32_t rounds, Begin begin) {
     if (!begin(parts, round) || !parts.rest(&rest)) no_memory_to_meet(p.count);
     rc = outside.wait(rest);
   }
-  process.engine.count(process.engine.stats().spanning);
-  return rc == MPI_SUCCESS ? rc : raise(p.handle, rc);
+  return end_on_hosts(p.handle, rc);
 }
 
 // One call that moves data, blocking or not, with its buffers.

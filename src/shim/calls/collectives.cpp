@@ -81,8 +81,8 @@ int allgather_on_hosts(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
                        CountOf count_of, const Displacements* places, MPI_Datatype recvtype, MPI_Comm comm,
                        Pass pass) {
   Process& p = g_process;
-  int size = 0;
-  if (!p.spans.may_carry(comm, &size)) return pass();
+  const int size = p.spans.members_of(comm);
+  if (size == 0) return pass();
   return target(recvbuf, 1, recvtype, comm).answer(pass, [&](const Target& into) {
     MPI_Count elements = 0;
     bool in_a_row = true;
@@ -109,10 +109,7 @@ int allgather_on_hosts(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
       return from.answer(pass, [&](const Target& t) {
         const bool whole = in_a_row && s->in_order;
         Buffer own(Use::send, 1), all(Use::receive, whole ? 1 : size);
-        if (sent == 0)
-          own.add_nothing();
-        else
-          own.add(t, own_at, sent);
+        own.add(t, own_at, sent);
         SpanGathered gathered{{}, nullptr, nullptr};
         for (int i = 0; i < size; i++)
           gathered.bytes.push_back(static_cast<uint64_t>(count_of(i)) * into.type->size);
@@ -120,18 +117,12 @@ int allgather_on_hosts(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
           all.add(into, at_element(recvbuf, into, place_of(0)), elements);
           gathered.whole = &all[0];
         } else {
-          for (int i = 0; i < size; i++) {
-            if (count_of(i) == 0)
-              all.add_nothing();
-            else
-              all.add(into, at_element(recvbuf, into, place_of(i)), count_of(i));
-          }
+          for (int i = 0; i < size; i++) all.add(into, at_element(recvbuf, into, place_of(i)), count_of(i));
           gathered.pieces = &all[0];
         }
         const int rc = allgather_spanning({p.engine, p.broadcaster}, s, own[0], gathered);
         all.finish();
-        p.engine.count(p.engine.stats().spanning);
-        return rc == MPI_SUCCESS ? rc : raise(comm, rc);
+        return end_on_hosts(comm, rc);
       });
     });
   });

@@ -77,10 +77,7 @@ int gather_all(const Neighbourhood& p, const void* sendbuf, MPI_Count count, MPI
   const MPI_Count sent = used(count, p.neighbours().destinations);
   return target(sendbuf, sent, type, comm).answer(pass, [&](const Target& from) {
     CollectiveCall call(p.place, p.when, 1, p.neighbours().sources);
-    if (sent == 0)
-      call.send().add_nothing();
-    else
-      call.send().add(from, sendbuf, sent);
+    call.send().add(from, sendbuf, sent);
     in(call.receive());
     return exchange_all(p, call, call.send().same_for_all());
   });

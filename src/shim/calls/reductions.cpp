@@ -225,15 +225,14 @@ bool commutes(MPI_Op op) {
   return pmpi().Op_commutative(op, &commutes) == MPI_SUCCESS && commutes != 0;
 }
 
-// The same where the members are on several hosts: use(Inside, Span*, SpanReduction).
+// The same on a communicator that may be carried between hosts: use(Inside, Span*, SpanReduction).
 enum class Ranks : bool { in_any_order, in_order };
 template <typename Use>
 int join_and_reduce(Ranks ranks, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
                     MPI_Op op, MPI_Comm comm, Pass pass, Use use) {
   Process& p = g_process;
   const void* const used = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
-  int size = 0;
-  if (!p.spans.may_carry(comm, &size) || count <= 0 || op == MPI_OP_NULL || used == nullptr) return pass();
+  if (count <= 0 || op == MPI_OP_NULL || used == nullptr) return pass();
   return p.types.find(type, comm).answer(pass, [&](TypeInfo* t) {
     uint64_t bytes = 0;
     if (__builtin_mul_overflow(static_cast<uint64_t>(count), t->size, &bytes) || !spans_pay(bytes))
@@ -248,8 +247,8 @@ int join_and_reduce(Ranks ranks, const void* sendbuf, void* recvbuf, MPI_Count c
                            SpanReduction{static_cast<const char*>(used), static_cast<char*>(recvbuf),
                                          static_cast<uint64_t>(count), type, op, o.combination()});
         TypeTable::release(t);
-        p.engine.count(p.engine.stats().spanning);
-        return rc == MPI_SUCCESS ? o.code : raise(comm, rc);
+        const int ended = end_on_hosts(comm, rc);
+        return rc == MPI_SUCCESS ? o.code : ended;
       });
     });
   });
@@ -267,6 +266,7 @@ int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype 
                         [](message::Parts& parts, const layout::Region& send, const message::Pieces& places) {
                           return begin_exchange(parts, {&send, 0}, places, false);
                         });
+  if (c == nullptr && g_process.spans.members_of(comm) == 0) return pass();
   if (c == nullptr)
     return join_and_reduce(Ranks::in_any_order, sendbuf, recvbuf, count, type, op, comm, pass,
                            allreduce_spanning);
@@ -280,8 +280,8 @@ namespace {
 
 int reduce_on_hosts(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
                     int root, MPI_Comm comm, Pass pass) {
-  int rank = MPI_PROC_NULL, size = 0;
-  if (!g_process.spans.may_carry(comm, &size) || root < 0 || root >= size) return pass();
+  int rank = MPI_PROC_NULL;
+  if (root < 0 || root >= g_process.spans.members_of(comm)) return pass();
   pmpi().Comm_rank(comm, &rank);
   const bool at_root = rank == root;
   if (at_root ? recvbuf == nullptr || recvbuf == MPI_IN_PLACE : sendbuf == MPI_IN_PLACE) return pass();
@@ -320,9 +320,9 @@ namespace {
 template <typename CountOf>
 int reduce_scatter_on_hosts(const void* sendbuf, void* recvbuf, CountOf count_of, MPI_Datatype type,
                             MPI_Op op, MPI_Comm comm, Pass pass) {
-  int size = 0;
+  const int size = g_process.spans.members_of(comm);
   MPI_Count all = 0;
-  if (!g_process.spans.may_carry(comm, &size)) return pass();
+  if (size == 0) return pass();
   std::vector<uint64_t> counts;
   for (int i = 0; i < size; i++) {
     const MPI_Count n = count_of(i);

@@ -142,11 +142,7 @@ int SpanTable::set_up(MPI_Comm comm, Span* s) {
   pmpi().Group_free(&group);
   if (rc != MPI_SUCCESS) return rc;
   pmpi().Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
-  // The members of a host need a context of their board, and a place to meet.
-  if (s->local.count == 1) {
-    s->local.context = board_->next_context.fetch_add(1, std::memory_order_relaxed);
-    return rc;
-  }
+  // The members of a host need a context of their board, and, if there are several, a place to meet.
   const int first = s->leader[s->node];
   struct {
     unsigned context;
@@ -155,7 +151,7 @@ int SpanTable::set_up(MPI_Comm comm, Span* s) {
   constexpr int kBytes = sizeof shared;
   if (s->rank == first) {
     shared.context = board_->next_context.fetch_add(1, std::memory_order_relaxed);
-    shared.barrier = barriers_.take(s->local.count);
+    if (s->local.count > 1) shared.barrier = barriers_.take(s->local.count);
     for (int i = 0; rc == MPI_SUCCESS && i < s->count; i++)
       if (s->node_of[i] == s->node && i != first)
         rc = pmpi().Send(&shared, kBytes, MPI_BYTE, i, kSetUpTag, s->comm);
@@ -164,15 +160,15 @@ int SpanTable::set_up(MPI_Comm comm, Span* s) {
   }
   s->local.context = shared.context;
   s->barrier = shared.barrier;
-  return rc != MPI_SUCCESS || s->barrier != nullptr ? rc : MPI_ERR_NO_MEM;
+  return rc != MPI_SUCCESS || s->barrier != nullptr || s->local.count == 1 ? rc : MPI_ERR_NO_MEM;
 }
 
-bool SpanTable::may_carry(MPI_Comm comm, int* size) const {
-  if (!collectives_ || comm == MPI_COMM_NULL) return false;
-  int inter = 0;
+int SpanTable::members_of(MPI_Comm comm) const {
+  if (!collectives_ || comm == MPI_COMM_NULL) return 0;
+  int inter = 0, size = 0;
   pmpi().Comm_test_inter(comm, &inter);
-  pmpi().Comm_size(comm, size);
-  return inter == 0;
+  if (inter == 0) pmpi().Comm_size(comm, &size);
+  return size;
 }
 
 Resolved<Span*> SpanTable::get(MPI_Comm comm) {

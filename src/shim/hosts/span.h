@@ -22,6 +22,8 @@
 namespace tasuki::shim {
 
 struct Span {
+  bool shares() const { return nodes < count; }  // does some host have several of the members?
+
   MPI_Comm
       comm;  // private: the leaders' messages; MPI_COMM_NULL if the members are not all under Tasuki here
   int rank, count;           // of this process in the communicator
@@ -46,6 +48,11 @@ struct Span {
   uint32_t exchanges;  // of messages, so far
 };
 
+// Bytes in a row.
+inline layout::Region dense(const void* memory, uint64_t bytes) {
+  return {static_cast<char*>(const_cast<void*>(memory)), bytes, layout::byte_layout()};
+}
+
 // This task among all members.
 inline message::Member member(const Span& s) {
   return {s.local.context, s.rank, s.count, s.slots};
@@ -63,8 +70,8 @@ class SpanTable {
   // Do all ranks of the job want more than broadcasts?
   bool collectives() const { return collectives_; }
 
-  // May collective operations on it be Tasuki's? `size`: its members.
-  bool may_carry(MPI_Comm comm, int* size) const;
+  // The members of a communicator whose collective operations may be Tasuki's; else 0.
+  int members_of(MPI_Comm comm) const;
   // The communicator's span, if there is one already: the same for all members.
   Span* known(MPI_Comm comm) { return map_.find(key_of(comm)); }
   // The communicator's span, made if it is new: collective.

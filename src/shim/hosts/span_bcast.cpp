@@ -99,7 +99,7 @@ class SpanBroadcast {
 
  private:
   int leader(int node) const { return node == s_.node_of[root_] ? root_ : s_.leader[node]; }
-  layout::Region stream() const { return {stream_, bytes_, layout::byte_layout()}; }
+  layout::Region stream() const { return dense(stream_, bytes_); }
 
   int follow() {
     uint64_t sent = 0;

@@ -45,10 +45,6 @@ int leaders_of(Span* s) {
   return rc;
 }
 
-layout::Region dense(const void* memory, uint64_t bytes) {
-  return {static_cast<char*>(const_cast<void*>(memory)), bytes, layout::byte_layout()};
-}
-
 // The leader is the first rank of its host.
 constexpr int kLeader = 0;
 
@@ -160,7 +156,7 @@ uint64_t sum(const std::vector<uint64_t>& of) {
 }  // namespace
 
 bool span_collectives_pay(const Span& s, uint64_t bytes) {
-  return s.nodes < s.count && spans_pay(bytes);
+  return s.shares() && spans_pay(bytes);
 }
 
 int barrier_spanning(const Inside& inside, Span* s) {

@@ -11,12 +11,6 @@
 namespace tasuki::shim {
 namespace {
 
-constexpr uint64_t kShareFrom = 128 << 10;
-
-layout::Region dense(char* memory, uint64_t bytes) {
-  return {memory, bytes, layout::byte_layout()};
-}
-
 // Operations have tags in turns, so that what one of them leaves over, by a mistake of the program's, does
 // not meet the next one.
 int next_tag(Span* s) {
@@ -68,7 +62,7 @@ bool pieces_pay(uint64_t bytes, bool rooted) {
 
 // One rank on each host: MPI_Alltoall of 64 KiB 0.92, MPI_Alltoallw of typed pieces 1.14, MPICH 4.1.
 bool pieces_pay(const Span& s, bool typed) {
-  return typed || s.nodes < s.count;
+  return typed || s.shares();
 }
 
 SpanMessages::SpanMessages(message::Engine& engine, Span* s, const SpanChoices& choices)
@@ -128,7 +122,7 @@ bool SpanMessages::begin(Piece p) {
     data = p.packed = take_needed_block(p.bytes);
     if (data == nullptr) return false;
     if (!p.receives && p.bytes == layout::bytes(p.region))
-      engine_.copy(dense(data, p.bytes), p.region, p.bytes, kShareFrom);
+      copy_piece(engine_, dense(data, p.bytes), p.region, p.bytes);
     else if (!p.receives && p.bytes != 0)
       layout::pack(data, p.region, p.begin, p.bytes);
   }
@@ -150,7 +144,7 @@ void SpanMessages::end(const Piece& p, const MPI_Status& status) {
   if (p.receives) note(pmpi().Get_elements_x(&status, MPI_BYTE, &bytes));
   const uint64_t n = std::min(static_cast<uint64_t>(bytes), p.bytes);
   if (n != 0 && n == layout::bytes(p.region))
-    engine_.copy(p.region, dense(p.packed, n), n, kShareFrom);
+    copy_piece(engine_, p.region, dense(p.packed, n), n);
   else if (n != 0)
     layout::unpack(p.region, p.begin, n, p.packed);
   give_block(p.packed);
