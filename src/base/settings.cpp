@@ -66,7 +66,7 @@ constexpr Setting kSettings[] = {
      "tasuki run. auto: yes, if the ranks find that this is so; on: yes, and a rank that is not under tasuki "
      "run or cannot share the address space is an error; off: no."},
     {"TASUKI_BCAST", SettingKind::choice, "auto", "auto|binomial|chain|binary_tree|trinaryx3",
-     "How hosts hand on a broadcast from 64 KiB on; as all settings of this kind, rank 0's holds for the "
+     "How hosts hand on a broadcast; as all settings of this kind, rank 0's holds for the "
      "job. auto: by hosts and bytes; trinaryx3: three pipelines at once, on a torus of hosts "
      "(TASUKI_SHAPE)."},
     {"TASUKI_ALLTOALL", SettingKind::choice, "auto", "auto|spread|linear|ring|pairwise|a2at",

@@ -101,8 +101,8 @@ def scenario_hosts(b):
                 equal((shared.returncode, lines(shared.stdout)), (0, expected), shared.stderr)
                 # In each round three messages of each rank on the communicator of its node; on the two of all ranks one each to
                 # the other rank of the node, and two to the right neighbour, which every rank has on its node in one of them.
-                sent = dict(re.findall(r"tasuki: rank (\d+):.*\bsent=(\d+)", shared.stderr))
-                equal(sent, {str(i): str(7 * rounds) for i in range(4)}, shared.stderr)
+                received = dict(re.findall(r"tasuki: rank (\d+):.*\breceived=(\d+)", shared.stderr))
+                equal(received, {str(i): str(7 * rounds) for i in range(4)}, shared.stderr)
             b.wait_until_gone()
             check_second = subprocess.run(host.enter() + ["cat", "/proc/net/unix"], capture_output=True, text=True)
             check("@tasuki." not in check_second.stdout, "a socket on the second host")

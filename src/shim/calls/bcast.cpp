@@ -54,9 +54,8 @@ int span_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_C
   if (count <= 0 || comm == MPI_COMM_NULL || buffer == MPI_IN_PLACE || root < 0) return pass();
   return p.types.find(type, comm).answer(pass, [&](TypeInfo* t) {
     uint64_t bytes = 0;
-    if (__builtin_mul_overflow(static_cast<uint64_t>(count), t->size, &bytes) || !spans_pay(bytes))
-      return pass();
-    return p.spans.get(comm).answer(pass, [&](Span* s) {
+    if (__builtin_mul_overflow(static_cast<uint64_t>(count), t->size, &bytes) || bytes == 0) return pass();
+    return p.spans.get_for(comm, bytes).answer(pass, [&](Span* s) {
       if (root >= s->count) return pass();
       const int rc = broadcast_spanning(p.broadcaster, s, p.spans.choices(), root, {buffer, count, type, t},
                                         nothing_found);
@@ -99,13 +98,11 @@ int begin_barrier(MPI_Comm comm, When when, Pass pass) {
 
 namespace {
 
-// On a communicator that is not one host's. A span is not made for a barrier alone, but of MPI_COMM_WORLD.
+// On a communicator that is not one host's.
 int span_barrier(MPI_Comm comm, Pass pass) {
   Process& p = g_process;
-  if (p.spans.members_of(comm) == 0 || (comm != MPI_COMM_WORLD && p.spans.known(comm) == nullptr))
-    return pass();
-  return p.spans.get(comm).answer(pass, [&](Span* s) {
-    if (!s->shares()) return pass();
+  if (p.spans.members_of(comm) == 0) return pass();
+  return p.spans.get_for(comm, 0).answer(pass, [&](Span* s) {
     return end_on_hosts(comm, barrier_spanning({p.engine, p.broadcaster}, s));
   });
 }

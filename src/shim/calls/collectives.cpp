@@ -92,10 +92,10 @@ int allgather_on_hosts(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
       if (__builtin_add_overflow(elements, count_of(i), &elements)) return pass();
     }
     uint64_t bytes = 0;
-    if (__builtin_mul_overflow(into.type->size, static_cast<uint64_t>(elements), &bytes) || !spans_pay(bytes))
+    if (__builtin_mul_overflow(into.type->size, static_cast<uint64_t>(elements), &bytes) || bytes == 0)
       return pass();
-    return p.spans.get(comm).answer(pass, [&](Span* s) {
-      if (!span_collectives_pay(*s, bytes)) return pass();
+    return p.spans.get_for(comm, bytes).answer(pass, [&](Span* s) {
+      if (!s->shares()) return pass();
       const auto place_of = [&](int i) { return places != nullptr ? (*places)[i] : count_of(0) * i; };
       const MPI_Count mine = count_of(s->rank);
       const bool in_place = sendbuf == MPI_IN_PLACE;

@@ -235,12 +235,11 @@ int join_and_reduce(Ranks ranks, const void* sendbuf, void* recvbuf, MPI_Count c
   if (count <= 0 || op == MPI_OP_NULL || used == nullptr) return pass();
   return p.types.find(type, comm).answer(pass, [&](TypeInfo* t) {
     uint64_t bytes = 0;
-    if (__builtin_mul_overflow(static_cast<uint64_t>(count), t->size, &bytes) || !spans_pay(bytes))
-      return pass();
+    if (__builtin_mul_overflow(static_cast<uint64_t>(count), t->size, &bytes)) return pass();
     return operation_for(op, type, t).answer(pass, [&](const Operation& o) {
       if (!commutes(op)) return pass();
-      return p.spans.get(comm).answer(pass, [&](Span* s) {
-        if (!span_collectives_pay(*s, bytes) || (ranks == Ranks::in_order && !s->in_order)) return pass();
+      return p.spans.get_for(comm, bytes).answer(pass, [&](Span* s) {
+        if (!s->shares() || (ranks == Ranks::in_order && !s->in_order)) return pass();
         if (is_alias(sendbuf, recvbuf)) return raise(comm, MPI_ERR_BUFFER);
         TypeTable::retain(t);
         const int rc = use(Inside{p.engine, p.broadcaster}, s,

@@ -13,6 +13,13 @@ namespace {
 
 constexpr int kSetUpTag = 0;
 
+// Leaders would need as much memory again for typed data.
+constexpr uint64_t kMostForSpans = 1 << 30;
+
+// Communicators of all ranks that get a span for small operations: the library's are not without end. All
+// ranks are members of each of these, and so come to the same number; threads may make theirs in any order.
+constexpr int kMostForLittle = 64;
+
 int* integers(int n) {
   return static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(n)));
 }
@@ -59,6 +66,7 @@ void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads, 
   free(all);
   pmpi().Comm_group(MPI_COMM_WORLD, &world_group_);
   pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &SpanTable::forget, &keyval_, this);
+  threads_ = threads;
   map_.set_threads(threads);
   on_ = true;
 }
@@ -171,6 +179,24 @@ int SpanTable::members_of(MPI_Comm comm) const {
   return size;
 }
 
+bool SpanTable::makes_for_little(MPI_Comm comm) const {
+  int size = 0;
+  if (comm == MPI_COMM_WORLD) return true;
+  if (threads_ || of_all_ >= kMostForLittle) return false;
+  pmpi().Comm_size(comm, &size);
+  return size == world_size_;
+}
+
+Resolved<Span*> SpanTable::get_for(MPI_Comm comm, uint64_t bytes) {
+  if (bytes > kMostForSpans) return Unresolved::pass();
+  if (bytes >= kLargeForSpans) return get(comm);
+  if (map_.find(key_of(comm)) == nullptr && !makes_for_little(comm)) return Unresolved::pass();
+  return get(comm).and_then([](Span* s) -> Resolved<Span*> {
+    if (!s->shares()) return Unresolved::pass();
+    return s;
+  });
+}
+
 Resolved<Span*> SpanTable::get(MPI_Comm comm) {
   Span* s = map_.find(key_of(comm));
   if (s == nullptr) {
@@ -184,6 +210,7 @@ Resolved<Span*> SpanTable::get(MPI_Comm comm) {
     }
     // Communicators that MPI itself made end with it.
     if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) pmpi().Comm_set_attr(comm, keyval_, this);
+    if (!threads_ && s->of_all && s->comm != MPI_COMM_NULL) of_all_++;
   }
   if (s->comm == MPI_COMM_NULL) return Unresolved::pass();
   return s;

@@ -15,10 +15,6 @@
 namespace tasuki::shim {
 namespace {
 
-// Below, the library is as fast (two hosts, contiguous, Open MPI: 32 KiB 45 us and 54); above, leaders would
-// need as much memory again for typed data.
-constexpr uint64_t kLeast = 64 << 10;
-constexpr uint64_t kMost = 1 << 30;
 constexpr int kTag = 3;  // and as many more as there are lanes
 
 // The paper's best segments (Shimada et al. 2016) were of 64 to 128 KiB, on a network that moves data by
@@ -288,10 +284,6 @@ class SpanBroadcast {
 };
 
 }  // namespace
-
-bool spans_pay(uint64_t bytes) {
-  return bytes >= kLeast && bytes <= kMost;
-}
 
 int broadcast_spanning(Broadcaster& broadcaster, Span* s, const SpanChoices& choices, int root,
                        const UserBuffer& b, void (*nothing_found)()) {

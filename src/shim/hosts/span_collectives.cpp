@@ -47,9 +47,10 @@ int leaders_of(Span* s) {
 
 // The leader is the first rank of its host.
 constexpr int kLeader = 0;
+constexpr int kSwapTag = 0;
 
 int as_count(uint64_t n) {
-  return static_cast<int>(n);  // spans_pay() has a limit
+  return static_cast<int>(n);  // SpanTable::get_for() has a limit
 }
 
 // One rank's part inside its host.
@@ -155,10 +156,6 @@ uint64_t sum(const std::vector<uint64_t>& of) {
 
 }  // namespace
 
-bool span_collectives_pay(const Span& s, uint64_t bytes) {
-  return s.shares() && spans_pay(bytes);
-}
-
 int barrier_spanning(const Inside& inside, Span* s) {
   int rc = leaders_of(s);
   if (rc != MPI_SUCCESS) return rc;
@@ -173,13 +170,39 @@ int barrier_spanning(const Inside& inside, Span* s) {
   return rc;
 }
 
+namespace {
+
+// Two leaders swap small vectors: Open MPI 4.1 takes 37 us for 4 KiB of two ranks (2 KiB 18, 8 KiB 25).
+constexpr uint64_t kMostSwapped = 32 << 10;
+
+// In place at r.receive.
+int allreduce_of_leaders(const Span& s, const SpanReduction& r) {
+  const uint64_t bytes = r.count * r.how.size;
+  if (s.nodes != 2 || bytes > kMostSwapped)
+    return pmpi().Allreduce(MPI_IN_PLACE, r.receive, as_count(r.count), r.type, r.op, s.leaders);
+  const Block other(s, bytes);
+  const int peer = 1 - s.node, n = as_count(r.count);
+  const int rc = pmpi().Sendrecv(r.receive, n, r.type, peer, kSwapTag, other.memory(), n, r.type, peer,
+                                 kSwapTag, s.leaders, MPI_STATUS_IGNORE);
+  if (rc != MPI_SUCCESS) return rc;
+  // Both in the same order, for the same rounding.
+  if (s.node == 0) {
+    r.how.combine(r.how.context, r.receive, other.memory(), r.count);
+    memcpy(r.receive, other.memory(), bytes);
+  } else {
+    r.how.combine(r.how.context, other.memory(), r.receive, r.count);
+  }
+  return rc;
+}
+
+}  // namespace
+
 int allreduce_spanning(const Inside& inside, Span* s, const SpanReduction& r) {
   int rc = leaders_of(s);
   if (rc != MPI_SUCCESS) return rc;
   const Host host(inside, *s);
   host.join(r, r.receive);
-  if (host.leads())
-    rc = pmpi().Allreduce(MPI_IN_PLACE, r.receive, as_count(r.count), r.type, r.op, s->leaders);
+  if (host.leads()) rc = allreduce_of_leaders(*s, r);
   const layout::Region result = dense(r.receive, r.count * r.how.size);
   return host.give_to_all(result, result, rc);
 }

@@ -2,9 +2,10 @@
 // leader, the leaders do the operation among themselves by the MPI library, and each gives its host what came
 // of it. So a host's data cross the network once and not once for each of its ranks.
 //
-// All ranks must come to the same decision from what is equal on all of them: the communicator, the root, the
-// bytes, the operation. All functions are called by all ranks of the span, and return an error code, not
-// raised; a rank without memory ends the job, because the others count on it.
+// They pay only where a host has several ranks. All ranks must come to the same decision from what is equal
+// on all of them: the communicator, the root, the bytes, the operation. All functions are called by all ranks
+// of the span, and return an error code, not raised; a rank without memory ends the job, because the others
+// count on it.
 #pragma once
 
 #include <vector>
@@ -20,10 +21,7 @@ struct Inside {
   Broadcaster& broadcaster;
 };
 
-// Do they pay for so many bytes of a rank (of all, if it gets all)? Only where a host has several ranks.
-bool span_collectives_pay(const Span& s, uint64_t bytes);
-
-// MPI_Barrier, where a host has several ranks: they meet, their leaders do by the library, they meet again.
+// MPI_Barrier: the ranks of each host meet, their leaders do by the library, they meet again.
 int barrier_spanning(const Inside& inside, Span* s);
 
 // Rows of elements of a type without gaps, and an operation that commutes.
