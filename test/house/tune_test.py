@@ -91,6 +91,22 @@ def main():
     constants, said = run(TASUKI_TUNE=str(folder / "none.toml"))
     check("a file that is named must be there", constants is None and "No such file" in said, said)
 
+    # By these constants lines cost all, and a byte through the buffer next to nothing.
+    unfit = folder / "unfit.toml"
+    values = {"line": 500.0, "page": 500.0, "run": 0.01, "byte": 0.01, "staged_byte": 0.01, "handshake": 0.01, "unit": 0.01}
+    machine = text[text.index("[machine]"):].split("\n\n")[0]
+    unfit.write_text(f"format = 1\n{machine}\n[costs]\n" + "".join(f"{k} = {v}\n" for k, v in values.items()))
+    for file, code, words in [(good, 0, "fits this machine"), (unfit, 1, "does not fit"), (folder / "none.toml", 2, "`tasuki tune` writes one")]:
+        before = file.read_text() if file.exists() else None
+        done = subprocess.run([tasuki, "tune", "--check", "--output", str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=380)
+        said = done.stdout + done.stderr
+        check(f"checked: {file.name}", (done.returncode == code and words in said) or
+              (done.returncode == 2 and "too busy" in said and before is not None) or
+              # What was measured while others ran may not hold now.
+              (file == good and done.returncode == 1 and "does not fit" in said), f"{done.returncode}: {said}")
+        check("and left alone", (file.read_text() if file.exists() else None) == before)
+
     done = subprocess.run([tasuki, "tune", "--output", "/proc/none/tune.toml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           timeout=240)
     check("a file that cannot be written is an error", done.returncode == 1 and "/proc/none/tune.toml" in done.stderr, done.stderr)

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <vector>
 
 #include "bench/driver/jobs/launch.h"
 #include "layout/expression.h"
@@ -31,7 +32,13 @@ const char* name_of(Way way) {
   return "pipelined";
 }
 
-void print_costs(const Costs& built_in, const Costs& here) {
+// What the constants were until now: those of the file, or, without one, the built-in ones.
+struct Before {
+  Costs costs = message::kBuiltInCosts;
+  const char* name = "built-in";
+};
+
+void print_costs(const Before& before, const Costs& here) {
   static constexpr const char* kMeaning[message::kCostCount] = {
       "a cache line of another core's, among many",
       "a page that such lines lie on",
@@ -41,10 +48,12 @@ void print_costs(const Costs& built_in, const Costs& here) {
       "a flag from core to core",
       "one unit through that buffer, besides its bytes",
   };
-  printf("%-12s %10s %10s  ns for\n", "constant", "built-in", "here");
-  for (size_t i = 0; i < message::kCostCount; i++)
-    printf("%-12s %10.4g %10.4g  %s\n", message::kCostNames[i], message::cost_at(built_in, i),
-           message::cost_at(here, i), kMeaning[i]);
+  printf("%-12s %10s %10s %8s  ns for\n", "constant", before.name, "here", "change");
+  for (size_t i = 0; i < message::kCostCount; i++) {
+    const double was = message::cost_at(before.costs, i), is = message::cost_at(here, i);
+    printf("%-12s %10.4g %10.4g %+7.0f%%  %s\n", message::kCostNames[i], was, is, 100 * (is / was - 1),
+           kMeaning[i]);
+  }
 }
 
 Result<layout::Footprint> footprint_of(const std::string& expression) {
@@ -56,34 +65,49 @@ Result<layout::Footprint> footprint_of(const std::string& expression) {
   return f;
 }
 
-// The named patterns whose messages would take another way.
-void print_changes(const Costs& built_in, const Costs& here) {
-  int changed = 0;
+// A message of one of the patterns of `tasuki layout`.
+struct Message {
+  const char* name;
+  layout::Footprint source, destination;
+
+  Way way(const Costs& c) const { return message::cheapest(c, source, destination); }
+  double us(Way way, const Costs& c, bool touched) const {
+    return message::time_of(way, c, source, destination, touched) / 1e3;
+  }
+};
+
+std::vector<Message> messages() {
+  std::vector<Message> all;
   for (size_t i = 0; i < layout::kPatternCount; i++) {
     const layout::NamedPattern& p = layout::kPatterns[i];
     Result<layout::PatternExpressions> sides = layout::pattern_expressions(p, {});
     if (!sides.ok()) continue;
     Result<layout::Footprint> source = footprint_of(sides.value().send);
     Result<layout::Footprint> destination = footprint_of(sides.value().receive);
-    if (!source.ok() || !destination.ok()) continue;
-    const Way was = message::cheapest(built_in, source.value(), destination.value());
-    const Way is = message::cheapest(here, source.value(), destination.value());
+    if (source.ok() && destination.ok()) all.push_back({p.name, source.value(), destination.value()});
+  }
+  return all;
+}
+
+// A message that takes one way by some constants, and another by those of here.
+void print_ways(const Message& m, Way was, Way is, const Costs& here) {
+  printf("  %-14s %8lu B:", m.name, static_cast<unsigned long>(m.source.bytes));
+  printf(" %9s %.1f, %.1f  ->", name_of(was), m.us(was, here, false), m.us(was, here, true));
+  printf(" %9s %.1f, %.1f\n", name_of(is), m.us(is, here, false), m.us(is, here, true));
+}
+
+// The messages that would take another way.
+void print_changes(const Before& before, const Costs& here) {
+  int changed = 0;
+  for (const Message& m : messages()) {
+    const Way was = m.way(before.costs), is = m.way(here);
     if (was == is) continue;
     if (changed++ == 0)
       printf("\nmessages that take another way (untouched and touched buffers, predicted, us):\n");
-    const auto predicted = [&](Way way) {
-      printf(" %9s %.1f, %.1f", name_of(way),
-             message::time_of(way, here, source.value(), destination.value(), false) / 1e3,
-             message::time_of(way, here, source.value(), destination.value(), true) / 1e3);
-    };
-    printf("  %-14s %8lu B:", p.name, static_cast<unsigned long>(source.value().bytes));
-    predicted(was);
-    printf("  ->");
-    predicted(is);
-    printf("\n");
+    print_ways(m, was, is, here);
   }
-  const message::Thresholds a = message::thresholds(built_in), b = message::thresholds(here);
-  printf("\n%-44s %10s %10s\n", "from this size on, bytes", "built-in", "here");
+  const message::Thresholds a = message::thresholds(before.costs), b = message::thresholds(here);
+  printf("\n%-44s %10s %10s\n", "from this size on, bytes", before.name, "here");
   const auto line = [](const char* what, uint64_t x, uint64_t y) {
     printf("%-44s %10lu %10lu\n", what, static_cast<unsigned long>(x), static_cast<unsigned long>(y));
   };
@@ -116,6 +140,36 @@ void print_check(TunePair* pair, const Costs& here) {
   }
 }
 
+struct Measured {
+  Costs costs;
+  const char* doubt;  // why they cannot be what was to be measured, or nullptr
+};
+
+// Again, as long as the machine was too busy.
+Measured measure(TunePair& pair) {
+  Measured m{};
+  for (int attempt = 1; attempt <= kAttempts; attempt++) {
+    m.costs = pair.costs([](const std::string& what) { fprintf(stderr, "tune: %s\n", what.c_str()); });
+    m.doubt = message::spoiled(m.costs);
+    if (m.doubt == nullptr) break;
+    fprintf(stderr, "tune: %s: other programs had the cores%s\n", m.doubt,
+            attempt < kAttempts ? "; measuring again" : "");
+  }
+  return m;
+}
+
+Status too_busy(const std::string& consequence, const char* doubt) {
+  return Status::error(EBUSY, consequence + ": " + doubt + " (measured " + std::to_string(kAttempts) +
+                                  " times). The machine is too busy; run this again when nothing else runs");
+}
+
+// What is too cheap to be measured.
+Costs at_least(Costs costs) {
+  for (size_t i = 0; i < message::kCostCount; i++)
+    message::cost_at(costs, i) = std::max(kLeast, message::cost_at(costs, i));
+  return costs;
+}
+
 int tune(const std::string& output, bool dry) {
   const std::string file = output.empty() ? default_tune_file() : output;
   if (!dry && file.empty())
@@ -126,33 +180,22 @@ int tune(const std::string& output, bool dry) {
   Result<TunePair*> made = TunePair::make();
   if (!made.ok()) return fail(made.status());
   const std::unique_ptr<TunePair> pair(made.value());
+  Before before;
+  if (Result<Costs> stored = read_tune_file(file); stored.ok()) before = {stored.value(), "before"};
   const bool busy = !bench::load_notes().empty();
-  Costs here{};
-  const char* doubt = nullptr;
-  for (int attempt = 1; attempt <= kAttempts; attempt++) {
-    here = pair->costs([](const std::string& what) { fprintf(stderr, "tune: %s\n", what.c_str()); });
-    doubt = message::spoiled(here);
-    if (doubt == nullptr) break;
-    fprintf(stderr, "tune: %s: other programs had the cores%s\n", doubt,
-            attempt < kAttempts ? "; measuring again" : "");
-  }
+  const auto [measured, doubt] = measure(*pair);
   if (doubt != nullptr && !dry) {
-    print_costs(message::kBuiltInCosts, here);
-    return fail(Status::error(
-        EBUSY, std::string("nothing is stored: ") + doubt + " (measured " + std::to_string(kAttempts) +
-                   " times). The machine is too busy; run this again when nothing else runs"));
+    print_costs(before, measured);
+    return fail(too_busy("nothing is stored", doubt));
   }
-  // What is too cheap to be measured.
-  for (size_t i = 0; i < message::kCostCount; i++)
-    message::cost_at(here, i) = std::max(kLeast, message::cost_at(here, i));
-  print_costs(message::kBuiltInCosts, here);
-  print_changes(message::kBuiltInCosts, here);
+  const Costs here = at_least(measured);
+  print_costs(before, here);
+  print_changes(before, here);
   print_check(pair.get(), here);
   if (busy || doubt != nullptr)
     printf(
         "\nnote: the machine was busy, and the constants may be far off%s%s; run this again when nothing "
-        "else "
-        "runs\n",
+        "else runs\n",
         doubt != nullptr ? ": " : "", doubt != nullptr ? doubt : "");
   if (dry) return 0;
   if (Status s = write_tune_file(file, here); !s.ok()) return fail(s);
@@ -161,17 +204,72 @@ int tune(const std::string& output, bool dry) {
   return 0;
 }
 
+// A message may take so many times as long as by the best way before constants that make it do so do not fit:
+// what `tasuki tune` finds differs by less from run to run.
+constexpr double kFits = 1.25;
+
+// As diff: 0 the file fits, 1 it does not, 2 that cannot be told.
+int check_file(const std::string& output) {
+  constexpr int kDoesNotFit = 1, kCannotTell = 2;
+  const std::string file = output.empty() ? default_tune_file() : output;
+  const auto cannot_tell = [](const Status& why) {
+    fail(why);
+    return kCannotTell;
+  };
+  const Result<Costs> stored = read_tune_file(file);
+  if (!stored.ok())
+    return cannot_tell(Status::error(stored.status().err(),
+                                     file + ": " + stored.status().message() + "; `tasuki tune` writes one"));
+  Result<TunePair*> made = TunePair::make();
+  if (!made.ok()) return cannot_tell(made.status());
+  const std::unique_ptr<TunePair> pair(made.value());
+  const auto [measured, doubt] = measure(*pair);
+  const Before before{stored.value(), "file"};
+  if (doubt != nullptr) {
+    print_costs(before, measured);
+    return cannot_tell(too_busy("nothing can be said of " + file, doubt));
+  }
+  const Costs here = at_least(measured);
+  print_costs(before, here);
+  const std::vector<Message> all = messages();
+  int slower = 0;
+  for (const Message& m : all) {
+    const Way by_file = m.way(before.costs), best = m.way(here);
+    if (m.us(by_file, here, true) <= kFits * m.us(best, here, true)) continue;
+    if (slower++ == 0)
+      printf("\nmessages that would be faster another way (untouched and touched buffers, predicted, us):\n");
+    print_ways(m, by_file, best, here);
+  }
+  if (slower != 0) {
+    printf(
+        "\n%s does not fit this machine any more: %d of the %zu patterns of `tasuki layout` would be faster "
+        "by constants measured now. Run `tasuki tune`\n",
+        file.c_str(), slower, all.size());
+    return kDoesNotFit;
+  }
+  printf(
+      "\n%s fits this machine: none of the %zu patterns of `tasuki layout` would be more than %.0f %% faster "
+      "another way\n",
+      file.c_str(), all.size(), 100 * (kFits - 1));
+  return 0;
+}
+
 }  // namespace
 
 void add_tune(CLI::App& app, int* exit_code) {
   CLI::App* cmd = app.add_subcommand("tune", kAboutTune);
   auto output = std::make_shared<std::string>();
-  auto dry = std::make_shared<bool>(false);
-  cmd->add_option(
-      "--output", *output,
-      "Write the result to this file (default: ~/.config/tasuki/tune.toml, or under $XDG_CONFIG_HOME)");
-  cmd->add_flag("--dry-run", *dry, "Write nothing");
-  cmd->callback([output, dry, exit_code] { *exit_code = tune(*output, *dry); });
+  auto dry = std::make_shared<bool>(false), check = std::make_shared<bool>(false);
+  cmd->add_option("--output", *output,
+                  "The file that the result is written to, or that is checked (default: "
+                  "~/.config/tasuki/tune.toml, or under $XDG_CONFIG_HOME)");
+  CLI::Option* const no_file = cmd->add_flag("--dry-run", *dry, "Write nothing");
+  cmd->add_flag(
+         "--check", *check,
+         "Write nothing, but say whether the file still fits the machine: exit code 0 if it does, 1 if "
+         "not, 2 if that cannot be told")
+      ->excludes(no_file);
+  cmd->callback([=] { *exit_code = *check ? check_file(*output) : tune(*output, *dry); });
 }
 
 }  // namespace tasuki::tool
