@@ -126,6 +126,24 @@ def buffers():
     check("touched" in text and "untouched" in text, "what is accepted is not named", text)
 
 
+def counts():
+    """Events beside the times; what the machine does not count is named."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "a.json")
+        text = ddt(*ONE, "--count", "context-switches,page-faults", "--json", str(file))
+        row = json.loads(file.read_text())["contiguous"][0]
+        for part in ("counts", "touched_counts"):
+            for event in ("context-switches", "page-faults"):
+                check(event in text and all(row[part][event][job] >= 0 for job in ("plain", "tasuki")), "not counted", text, row)
+        done = subprocess.run(command(*ONE, "--count", "l1d-misses", "--json", str(file)), capture_output=True, text=True, timeout=120)
+        if done.returncode == 0:
+            row = json.loads(file.read_text())["contiguous"][0]
+            check(row["touched_counts"]["l1d-misses"]["plain"] > 0, "no line crossed", row)
+        else:
+            check("l1d-misses" in done.stderr and "perf_event_open" in done.stderr, "no reason", done.stderr)
+    check("llc-misses" in ddt("--count", "cycles", code=2), "what is accepted is not named")
+
+
 def fragments():
     """Open MPI in fragments, beside Open MPI as it is; other libraries have no such setting."""
     text = ddt(*ONE, "--fragments", "4KiB,64KiB", "--buffers", "untouched", "--json", "/dev/stdout", code=0 if args.mpi == "openmpi" else 1)

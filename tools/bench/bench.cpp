@@ -74,6 +74,13 @@ void add_ddt(CLI::App* bench, int* exit_code) {
       ->delimiter(',')
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(uint64_t{1} << 10, uint64_t{1} << 24));
+  cmd->add_option(
+         "--count", o.events,
+         "Count such events of both ranks while messages travel: cache misses (figure 12 of the paper "
+         "on derived datatypes; not every processor or virtual machine counts them), page faults, "
+         "context switches")
+      ->delimiter(',')
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(bench::kEvents), std::end(bench::kEvents))));
   add_buffers(cmd, "", &o);
   cmd->callback([c, exit_code] { *exit_code = run_ddt(c.get()); });
 }

@@ -86,6 +86,10 @@ Status Measurement::start() {
   hellos.resize(jobs.size());
   for (size_t i = 0; i < jobs.size(); i++)
     if (Status s = jobs[i].start(kStartTimeout, &hellos[i]); !s.ok()) return s;
+  Answer answer;
+  for (Job& job : jobs)
+    if (!options_.events.empty())
+      if (Status s = job.ask("count " + joined(options_.events), kAnswerTimeout, &answer); !s.ok()) return s;
   return Status();
 }
 
@@ -132,7 +136,8 @@ Status Measurement::messages(double budget, bool touch, Contest* contest) {
     crossing_touching_us_.push_back(number(answer.values[0], "touching"));
     return Status();
   };
-  const Turns turns{left, options_.rounds, options_.iterations, 2, kFewestBlocks, limits_us};
+  Turns turns{left, options_.rounds, options_.iterations, 2, kFewestBlocks, limits_us};
+  turns.summed = options_.events;
   if (Status s = contest->take_turns(turns, command, measure_limits); !s.ok()) return s;
   return contest->failure().empty() ? verify_all() : Status();
 }
@@ -184,6 +189,13 @@ void Measurement::add_times(const Contest& contest, const std::string& prefix, j
     times["noisy"] = plain.noisy() || tasuki.noisy();
     times["ratio"] = round4(plain.median_us() / tasuki.median_us());
     if (options_.pack) times["ratio_direct"] = round4(median(direct_us_) / tasuki.median_us());
+  }
+  for (const std::string& event : options_.events) {
+    const auto counted = [&](const Contestant& c) {
+      const auto found = c.sums.find(event);
+      return or_null(found == c.sums.end() ? std::vector<double>() : found->second);
+    };
+    times["counts"][event] = {{"plain", counted(plain)}, {"tasuki", counted(tasuki)}};
   }
   for (const auto& [key, value] : times.items()) (*result)[prefix + key] = value;
 }
@@ -354,6 +366,7 @@ Result<json> run_ddt(const DdtOptions& options, const std::function<void(const D
                      {"seconds", seconds},
                      {"iterations", options.iterations},
                      {"buffers", buffers_text(options)},
+                     {"events", options.events},
                      {"rank_cores", cores},
                      {"runner", options.default_runner ? "tasuki run" : joined(options.runner)},
                      {"launch_args", options.launch_args},

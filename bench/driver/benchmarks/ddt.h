@@ -38,7 +38,12 @@ struct DdtOptions {
   // Which messages are timed: those whose sent lines are written before and whose received lines are read
   // after each, and those whose buffers nobody touches in between.
   bool touched = true, untouched = true;
+  std::vector<std::string> events;  // counted while messages travel: of kEvents
 };
+
+// What a processor or the kernel may count (measure/ddt/counters.h).
+inline constexpr const char* kEvents[] = {"l1d-misses", "llc-misses", "dtlb-misses", "page-faults",
+                                          "context-switches"};
 
 struct DdtProgress {
   int row, rows;
@@ -60,6 +65,9 @@ struct DdtProgress {
 // machine takes for one: the lines cross to the other core in the better of two ways (crossing.h), and are
 // copied once; `limit_ratio` is limit / Tasuki, both with the touching. `geomean_touched`,
 // `geomean_touched_best_rounds` and `geomean_limit` are the means. What was not measured is not there.
+//
+// With events, `counts` and `touched_counts` have, by event, `plain` and `tasuki`: so many per message, by
+// the main threads of both ranks; of touched messages with the touching.
 //
 // With peers, `plain_us` is the best library's of that row, `best_peer` its name, `peers_us` has all of them.
 // With `pack` the benchmark is "pack-ddt": a row has `operation` ("pack" or "unpack"), times of one call;

@@ -84,6 +84,11 @@ Status Contest::take_turns(const Turns& turns, const Command& command, const std
         c.slowest.push_back(slowest);
       if (const double touching = number(answer.values[0], "touching"); !std::isnan(touching))
         c.touching.push_back(touching);
+      for (const std::string& field : turns.summed) {
+        double sum = 0;
+        for (const Fields& rank : answer.values) sum += number(rank, field);
+        if (!std::isnan(sum)) c.sums[field].push_back(sum);
+      }
       c.repetitions += static_cast<double>(r.n) * r.blocks;
     }
     if (Status s = after(); !s.ok()) return s;

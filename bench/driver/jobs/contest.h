@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct Contestant {
   std::vector<double> medians{};   // the answers' "median", one per round
   std::vector<double> slowest{};   // of the answers that have it, "slowest": the median of the slowest rank
   std::vector<double> touching{};  // of the answers that have it, "touching": what is not in the times
+  std::map<std::string, std::vector<double>> sums{};  // Turns::summed, one per round
   double repetitions = 0;
 
   double median_us() const { return median(medians); }
@@ -37,6 +39,7 @@ struct Turns {
   int fewest_blocks = kFewestBlocks;
   double pause_us = 0;  // time that `after` takes in each round
   double block_us = kBlockUs;
+  std::vector<std::string> summed{};  // fields of the answers that are kept as the sum of all ranks'
 };
 
 class Contest {

@@ -177,6 +177,31 @@ void append_messages(std::string* out, const json& m) {
   append_message_rows(out, m["contiguous"]);
 }
 
+// Events per message, by both ranks.
+void append_counts(std::string* out, const json& m) {
+  const char* const format = "%-14s %9s %12s %12s %12s %12s\n";
+  const auto number = [](const json& row, const std::string& counts, const std::string& event,
+                         const char* whose) {
+    const json n = member(member(member(row, counts), event), whose);
+    char text[32] = "-";
+    if (n.is_number()) snprintf(text, sizeof text, "%.4g", n.get<double>());
+    return std::string(text);
+  };
+  for (const json& name : m["settings"].value("events", json::array())) {
+    const std::string event = name;
+    append(out, "\n%s of a message, both ranks together\n", event.c_str());
+    append(out, format, "", "", "touched:", "", "untouched:", "");
+    append(out, format, "pattern", "bytes", "plain MPI", "Tasuki", "plain MPI", "Tasuki");
+    for (const char* part : {"rows", "contiguous"})
+      for (const json& r : m[part])
+        append(out, format, r["pattern"].get<std::string>().c_str(),
+               std::to_string(r["bytes"].get<long long>()).c_str(),
+               number(r, "touched_counts", event, "plain").c_str(),
+               number(r, "touched_counts", event, "tasuki").c_str(),
+               number(r, "counts", event, "plain").c_str(), number(r, "counts", event, "tasuki").c_str());
+  }
+}
+
 void append_ddt(std::string* out, const json& m) {
   const bool pack = m["benchmark"] == "pack-ddt";
   pack ? append_pack(out, m) : append_messages(out, m);
@@ -186,6 +211,7 @@ void append_ddt(std::string* out, const json& m) {
       append(out, "%s: %s\n", name.c_str(), library.get<std::string>().c_str());
   }
   *out += pack ? kPackLegend : kMessageLegend;
+  append_counts(out, m);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 //                                            round trips; what is checked then: all that was received, and
 //                                            around it. With <touch> 1 each rank writes what it sends and reads what it
 //                                            received; what that takes by itself is not in the times
+//   count <event> ...                        from now on `time` answers with these events, too (counters.h)
 //   limits <us> <core>                       rank 0 alone: memcpy and the hand-written loops, and what the
 //                                            machine takes to bring the message from one core to `core`
 //                                            (crossing.h; not if there is no such core), for about that long
@@ -26,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counters.h"
 #include "crossing.h"
 #include "measure/common/rank.h"
 #include "packs.h"
@@ -161,21 +163,33 @@ static void time_row(uint32_t seed, int touch, long warm, long n, int blocks) {
   fill_arena(&g_row, g_row.arena, g_rank, g_fill, 0);
   MPI_Barrier(MPI_COMM_WORLD);
   round_trips(warm, touch);
+  counters_begin();
   for (int b = 0; b < blocks; b++) {
     const double start = now();
     round_trips(n, touch);
     samples[b] = (now() - start) / (2.0 * (double)n) * 1e6;
   }
+  counters_end();
   MPI_Barrier(MPI_COMM_WORLD);
   const double alone = touch ? time_copy(touch_alone, NULL, NULL, kSecondsAlone) : 0;
   if (touch)
     for (int b = 0; b < blocks; b++)
       samples[b] = samples[b] > alone + kShortest ? samples[b] - alone : kShortest;
-  char results[240];
-  time_fields(samples, blocks, results, sizeof results - 40);
+  char results[400];
+  time_fields(samples, blocks, results, 200);
   if (touch) snprintf(results + strlen(results), 40, "\ttouching=%.9g", alone);
+  const size_t used = strlen(results);
+  counter_fields(2.0 * (double)n * blocks, results + used, sizeof results - used);
   free(samples);
   answer_check(0, results);
+}
+
+static void count_events(const char* names) {
+  const char* why = counters_open(names);
+  if (why == NULL)
+    answer("ok");
+  else
+    answer("error\t%s", why);
 }
 
 static void copy_direct(char* to, const char* from) {
@@ -370,6 +384,8 @@ static int obey(char* line) {
   } else if (two && sscanf(line, "time %u %d %ld %ld %d", &seed, &touch, &warm, &n, &blocks) == 5 && n > 0 &&
              blocks > 0 && blocks <= kMaxBlocks) {
     time_row(seed, touch, warm, n, blocks);
+  } else if (strncmp(line, "count ", 6) == 0) {
+    count_events(line + 6);
   } else if (is_open && sscanf(line, "limits %lf %d", &us, &core) == 2) {
     measure_limits(us * 1e-6, core);
   } else if (strcmp(line, "close") == 0) {
