@@ -9,13 +9,21 @@ static void add(void* left, void* right, int* count, MPI_Datatype* type) {
   for (int i = 0; i < *count; i++) ((int*)right)[i] += ((int*)left)[i];
 }
 
-// right = left, of an operation that does not commute: the first rank's remain.
-static void first(void* left, void* right, int* count, MPI_Datatype* type) {
+// x -> a x + b, one after the other: does not commute.
+struct map {
+  unsigned a, b;
+};
+static struct map then(struct map first, struct map second) {
+  return (struct map){first.a * second.a, first.b * second.a + second.b};
+}
+static void compose(void* left, void* right, int* count, MPI_Datatype* type) {
   (void)type;
-  memcpy(right, left, (size_t)*count * sizeof(int));
+  struct map *l = left, *r = right;
+  for (int i = 0; i < *count; i++) r[i] = then(l[i], r[i]);
 }
 
-static MPI_Op sum, first_of;
+static MPI_Op sum, composition;
+static MPI_Datatype map_type;
 
 static void reductions(MPI_Comm comm, int count, int seed) {
   int me, n;
@@ -63,14 +71,36 @@ static void same_everywhere(MPI_Comm comm, int count) {
   CHECK_EQ(memcmp(result, of_root, (size_t)count * sizeof *result), 0);
 }
 
+static struct map map_of(int rank_there, int i) {
+  return (struct map){(unsigned)(2 * rank_there + 3 + i), (unsigned)(rank_there * 7 + i)};
+}
+static int same(struct map x, struct map y) {
+  return x.a == y.a && x.b == y.b;
+}
+
+// Results in the order of the ranks: of all, of those up to this one, of those before it.
 static void in_order(MPI_Comm comm, int count) {
-  int me, all = -1;
+  int me, n;
   MPI_Comm_rank(comm, &me);
+  MPI_Comm_size(comm, &n);
+  struct map own[most / 2], all[most / 2], up_to[most / 2], before[most / 2], of_root[most / 2];
+  for (int i = 0; i < count; i++) own[i] = map_of(me, i);
+  memcpy(up_to, own, (size_t)count * sizeof *own);
+  MPI_Allreduce(own, all, count, map_type, composition, comm);
+  MPI_Reduce(own, of_root, count, map_type, composition, n - 1, comm);
+  MPI_Scan(MPI_IN_PLACE, up_to, count, map_type, composition, comm);
+  MPI_Exscan(own, before, count, map_type, composition, comm);
   for (int i = 0; i < count; i++) {
-    const int own = me * 100 + i;
-    MPI_Allreduce(&own, &all, 1, MPI_INT, first_of, comm);
-    CHECK_EQ(all, i);
+    struct map expected = map_of(0, i);
+    for (int r = 1; r < n; r++) {
+      if (r == me) CHECK_EQ(same(before[i], expected), 1);
+      expected = then(expected, map_of(r, i));
+      if (r == me) CHECK_EQ(same(up_to[i], expected), 1);
+    }
+    CHECK_EQ(same(all[i], expected), 1);
+    if (me == n - 1) CHECK_EQ(same(of_root[i], expected), 1);
   }
+  if (me == 0) CHECK_EQ(memcmp(up_to, own, (size_t)count * sizeof *own), 0);
 }
 
 static void everything(MPI_Comm comm, int seed) {
@@ -85,14 +115,17 @@ static void everything(MPI_Comm comm, int seed) {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   MPI_Op_create(add, 1, &sum);
-  MPI_Op_create(first, 0, &first_of);
+  MPI_Op_create(compose, 0, &composition);
+  MPI_Type_contiguous(2, MPI_UNSIGNED, &map_type);
+  MPI_Type_commit(&map_type);
   STEP("all ranks");
   for (int i = 0; i < 24; i++) everything(MPI_COMM_WORLD, i);
-  in_order(MPI_COMM_WORLD, 3);
+  for (int i = 0; i < 6; i++) in_order(MPI_COMM_WORLD, i % 2 == 0 ? i + 1 : most / 2);
   STEP("some ranks");
   MPI_Comm comm[communicators];
   MPI_Comm_split(MPI_COMM_WORLD, rank == 0, -rank, &comm[0]);
   for (int i = 0; i < 12; i++) everything(comm[0], i);
+  in_order(comm[0], 100);
   MPI_Comm_free(&comm[0]);
   STEP("many communicators");
   for (int i = 0; i < communicators; i++)
@@ -104,6 +137,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < communicators; i += 3) everything(comm[i], i);
   for (int i = 0; i < communicators; i++) MPI_Comm_free(&comm[i]);
   MPI_Op_free(&sum);
-  MPI_Op_free(&first_of);
+  MPI_Op_free(&composition);
+  MPI_Type_free(&map_type);
   return end();
 }

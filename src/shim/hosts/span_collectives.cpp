@@ -14,6 +14,7 @@ namespace {
 
 using message::Meeting;
 using message::Moved;
+using message::Scan;
 
 [[noreturn]] void no_memory(const Span& s) {
   abort_without_memory("a collective operation", s.count);
@@ -81,6 +82,16 @@ class Host {
     Meeting m = meeting();
     Moved moved;
     if (!gather(m, kLeader, part, {parts.data(), 1}, own, &moved)) no_memory(s_);
+  }
+
+  // Of the ranks up to this one, or of those before it: nothing, if it is the first.
+  void scan(Scan kind, const SpanReduction& r) const {
+    if (alone()) {
+      if (kind == Scan::inclusive && r.receive != r.send) memcpy(r.receive, r.send, r.count * r.how.size);
+      return;
+    }
+    Meeting m = meeting();
+    if (!message::scan(m, kind, r.send, r.receive, r.count, r.how)) no_memory(s_);
   }
 
   // Each gets its part of what the leader has one after the other; nothing if the leader says so by `rc`.
@@ -250,6 +261,33 @@ int reduce_scatter_spanning(const Inside& inside, Span* s, const std::vector<uin
   rc =
       pmpi().Reduce_scatter(joined.memory(), result.memory(), shares.counts.data(), r.type, r.op, s->leaders);
   return host.deal(result.memory(), bytes, r.receive, rc);
+}
+
+// What the hosts before have together comes before what the ranks of this one have.
+int scan_spanning(const Inside& inside, Span* s, Scan kind, const SpanReduction& r) {
+  int rc = leaders_of(s);
+  if (rc != MPI_SUCCESS) return rc;
+  const Host host(inside, *s);
+  const uint64_t bytes = r.count * r.how.size;
+  const bool is_first_host = s->node == 0, is_first = s->local.rank == 0;
+  const Block before(*s, bytes);
+  if (host.leads()) {
+    const Block joined(*s, bytes);
+    host.join(r, joined.memory());
+    rc = pmpi().Exscan(joined.memory(), before.memory(), as_count(r.count), r.type, r.op, s->leaders);
+  } else {
+    host.join(r, nullptr);
+  }
+  const layout::Region prefix = dense(before.memory(), bytes);
+  if (!is_first_host) rc = host.give_to_all(prefix, prefix, rc);
+  if (rc != MPI_SUCCESS) return rc;
+  host.scan(kind, r);
+  if (is_first_host) return rc;
+  if (kind == Scan::exclusive && is_first)
+    memcpy(r.receive, before.memory(), bytes);
+  else
+    r.how.combine(r.how.context, before.memory(), r.receive, r.count);
+  return rc;
 }
 
 namespace {

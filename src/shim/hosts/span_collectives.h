@@ -24,7 +24,7 @@ struct Inside {
 // MPI_Barrier: the ranks of each host meet, their leaders do by the library, they meet again.
 int barrier_spanning(const Inside& inside, Span* s);
 
-// Rows of elements of a type without gaps, and an operation that commutes.
+// Rows of elements of a type without gaps, and an operation that commutes, unless s->in_order.
 struct SpanReduction {
   const char* send;  // may be what `receive` is
   char* receive;     // of whoever gets the result
@@ -38,6 +38,9 @@ int reduce_spanning(const Inside& inside, Span* s, int root, const SpanReduction
 // Every rank gets as many elements as `counts` says of it. Only where s->in_order.
 int reduce_scatter_spanning(const Inside& inside, Span* s, const std::vector<uint64_t>& counts,
                             const SpanReduction& r);
+
+// MPI_Scan and MPI_Exscan: only where s->in_order.
+int scan_spanning(const Inside& inside, Span* s, message::Scan kind, const SpanReduction& r);
 
 // What every rank gets in an allgather: so many bytes of each, in one region where they lie one after the
 // other and s->in_order, else in one for each rank.
