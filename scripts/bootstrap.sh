@@ -62,6 +62,7 @@ extras() {
   cat <<'END'
 doxygen                 command doxygen
 redis-tools             command redis-check-rdb
+python3-seccomp         path /usr/lib/python3/dist-packages/seccomp.*.so
 libjemalloc2            path /usr/lib/*/libjemalloc.so.2
 libmimalloc2.0          path /usr/lib/*/libmimalloc.so.2.0
 chromium-headless-shell command chromium-headless-shell chromium chromium-browser google-chrome chrome

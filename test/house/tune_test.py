@@ -94,7 +94,7 @@ def main():
     # By these constants lines cost all, and a byte through the buffer next to nothing.
     unfit = folder / "unfit.toml"
     values = {"line": 500.0, "page": 500.0, "run": 0.01, "byte": 0.01, "staged_byte": 0.01, "handshake": 0.01, "unit": 0.01}
-    machine = text[text.index("[machine]"):].split("\n\n")[0]
+    machine = "\n".join(["[machine]"] + [line for line in text.splitlines() if line.startswith(("cpu", "cores"))])
     unfit.write_text(f"format = 1\n{machine}\n[costs]\n" + "".join(f"{k} = {v}\n" for k, v in values.items()))
     for file, code, words in [(good, 0, "fits this machine"), (unfit, 1, "does not fit"), (folder / "none.toml", 2, "`tasuki tune` writes one")]:
         before = file.read_text() if file.exists() else None
