@@ -63,6 +63,7 @@ extras() {
 doxygen                 command doxygen
 redis-tools             command redis-check-rdb
 python3-seccomp         path /usr/lib/python3/dist-packages/seccomp.*.so
+libpython3.11           path /usr/lib/*/libpython3.11.so.1.0
 libjemalloc2            path /usr/lib/*/libjemalloc.so.2
 libmimalloc2.0          path /usr/lib/*/libmimalloc.so.2.0
 chromium-headless-shell command chromium-headless-shell chromium chromium-browser google-chrome chrome

@@ -3,12 +3,13 @@
 # relatives, as root or with password-less sudo. Says nothing when all is there. What cannot be installed is named with the reason, the
 # tests that need it skip, and the exit code stays 0: these programs are no part of Tasuki.
 #
-#   scripts/install-real-programs.sh DIRECTORY [--builds]     mpi4py's own tests go to DIRECTORY; with --builds also an mpi4py for
-#                                                             MPICH, which takes minutes to compile
+#   scripts/install-real-programs.sh DIRECTORY [--builds]     mpi4py's own tests, and an environment with its wheel, go to DIRECTORY; with
+#                                                             --builds also an mpi4py for MPICH, which takes minutes to compile
 set -u
 directory=${1:?usage: install-real-programs.sh DIRECTORY [--builds]}
 builds=${2:-}
 mpi4py=3.1.4 # Debian 12's, so that its tests fit both builds
+wheel=4.1.0  # one for all MPI libraries
 
 programs() { # package, and a file that it brings
   cat <<'END'
@@ -21,7 +22,7 @@ lammps              /usr/bin/lmp
 python3-mpi4py      /usr/lib/python3/dist-packages/mpi4py/MPI.pxd
 python3-petsc4py    /usr/lib/python3/dist-packages/petsc4py.pth
 python3-pip         /usr/bin/pip3
-libpython3.11-dev   /usr/include/python3.11/Python.h
+libpython3.11       /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0
 END
 }
 
@@ -72,6 +73,15 @@ if [ ! -d "$directory/mpi4py-$mpi4py/test" ]; then
     tar -xzf "$directory/mpi4py-$mpi4py.tar.gz" -C "$directory"
   else
     echo "install-real-programs: no tests of mpi4py: $(tail -n 1 "$log")"
+  fi
+fi
+if [ ! -e "$directory/venv/installed" ]; then
+  rm -rf "${directory:?}/venv"
+  if /usr/bin/python3 -m venv --without-pip --system-site-packages "$directory/venv" >>"$log" 2>&1 &&
+    pip --python "$directory/venv/bin/python" install --ignore-installed --only-binary mpi4py "mpi4py==$wheel"; then
+    touch "$directory/venv/installed"
+  else
+    echo "install-real-programs: no mpi4py of PyPI: $(tail -n 1 "$log")"
   fi
 fi
 if [ "$builds" = --builds ] && [ ! -d "$directory/mpi4py-mpich/mpi4py" ] && [ -d "$directory/mpi4py-$mpi4py" ]; then

@@ -43,7 +43,6 @@ import test_run  # noqa: E402  how a job is started
 
 RANKS = 4  # two on each host
 CHECKOUT = "checkout "
-PYTHON_SOURCE = os.path.join(ROOT, "test", "programs", "python.c")
 
 
 # --- what counts in an output
@@ -228,7 +227,7 @@ for step in range(200):
 
 def mpi4py(options):
     need("/usr/lib/python3/dist-packages/mpi4py/MPI.pxd", "python3-mpi4py")
-    return case([real.interpreter(options), "sums.py"], 40, {"sums.py": SUMS}, keep="^rank")
+    return case([real.PYTHON, "sums.py"], 40, {"sums.py": SUMS}, keep="^rank")
 
 
 def smaller(text):
@@ -363,7 +362,7 @@ PACKAGES = {
     "hpcc": "/usr/bin/hpcc", "lammps": "/usr/bin/lmp", "mumps-test": "/usr/lib/mumps/dsimpletest", "netpipe-openmpi": "/usr/bin/NPopenmpi",
     "netpipe-mpich2": "/usr/bin/NPmpich2", "scalapack-mpi-test": real.SCALAPACK + "/mpich-tests/xdlu",
     "scalapack-test-common": "/usr/share/scalapack/LU.dat", "python3-mpi4py": "/usr/lib/python3/dist-packages/mpi4py/MPI.pxd",
-    "python3-petsc4py": "/usr/lib/python3/dist-packages/petsc4py.pth", "libpython3.11-dev": "/usr/include/python3.11/Python.h",
+    "python3-petsc4py": "/usr/lib/python3/dist-packages/petsc4py.pth", "libpython3.11": "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
     "phyml": "/usr/bin/phyml-mpi", "mplrs": "/usr/bin/mplrs", "ptscotch": "/usr/bin/dgord", "elk-lapw": "/usr/bin/elk-lapw",
     "gromacs": "/usr/bin/gmx_mpi", "form": "/usr/bin/parform", "molds": "/usr/bin/molds",
     "gfortran": "/usr/bin/gfortran",
@@ -569,7 +568,6 @@ def parse():
     parser.add_argument("--list", action="store_true", help="the programs, and what they need")
     options = parser.parse_args()
     options.tasuki = os.path.abspath(options.tasuki)
-    options.python_source = PYTHON_SOURCE
     options.mpirun = {mpi: shutil.which("mpirun." + mpi) for mpi in ("openmpi", "mpich")}
     return options
 

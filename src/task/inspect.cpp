@@ -63,6 +63,13 @@ std::vector<MapsLine> maps_of(pid_t pid) {
   return all;
 }
 
+// What is mapped at an address; empty: no file.
+std::string file_at(const std::vector<MapsLine>& maps, uint64_t address) {
+  for (const MapsLine& m : maps)
+    if (address >= m.begin && address < m.end) return m.file;
+  return {};
+}
+
 // Plain copies of what lies in the other address space.
 struct RawSpace {
   alignas(Space) unsigned char bytes[sizeof(Space)];
@@ -118,9 +125,7 @@ Result<TaskView> inspect_task(pid_t pid) {
   view.launcher_rank = t.launcher_rank;
   view.program = memory.text(reinterpret_cast<uint64_t>(t.program));
 
-  std::string loader;
-  for (const MapsLine& m : maps)
-    if (t.interpreter >= m.begin && t.interpreter < m.end) loader = m.file;
+  const std::string loader = file_at(maps, t.interpreter);
   const uint64_t symbol = symbol_address(loader, "_r_debug");
   r_debug debug;
   if (symbol == 0 || !memory.read(t.interpreter + symbol, &debug))
@@ -130,7 +135,9 @@ Result<TaskView> inspect_task(pid_t pid) {
   for (int n = 0; at != 0 && n < kMaxObjects; n++) {
     link_map map;
     if (!memory.read(at, &map)) break;
-    std::string file = n == 0 ? view.program : memory.text(reinterpret_cast<uint64_t>(map.l_name));
+    // Of the program the map has no name.
+    std::string file = n == 0 ? file_at(maps, reinterpret_cast<uint64_t>(map.l_ld))
+                              : memory.text(reinterpret_cast<uint64_t>(map.l_name));
     struct stat st;
     if (stat(file.c_str(), &st) == 0)
       view.objects.push_back({std::move(file), map.l_addr});  // the vDSO has no file

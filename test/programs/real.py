@@ -5,6 +5,7 @@ What is compared are the program's own verdicts and numbers (never times), drawn
 Tasuki counts only when every rank reported that Tasuki moved messages (mpi_run.py sees to it). Exit code 77: not installed.
 """
 import argparse
+import glob
 import os
 import re
 import shutil
@@ -23,9 +24,9 @@ class Case:
     """command: what follows the launcher; files: written to the working directory, and the one named stdin is rank 0's; facts: what must be equal, from the output;
     at_least: how many of them there must be (a program that printed nothing has shown nothing)"""
 
-    def __init__(self, command, facts, at_least, files=None, env=None, shared=True, timeout=150):
+    def __init__(self, command, facts, at_least, files=None, env=None, timeout=150):
         self.command, self.facts, self.at_least = command, facts, at_least
-        self.files, self.env, self.shared, self.timeout = files or {}, env or [], shared, timeout
+        self.files, self.env, self.timeout = files or {}, env or [], timeout
 
 
 def need(path, package):
@@ -176,31 +177,34 @@ def blacs(options):
 
 # --- Python
 
-def interpreter(options):
-    """Debian's own is not position independent: the same interpreter, linked to Debian's libpython."""
-    flags = subprocess.run(["/usr/bin/pkg-config", "--cflags", "--libs", "python-3.11-embed"], capture_output=True, text=True,
-                           check=False)
-    if flags.returncode:
-        raise Skip("no libpython3.11 to link a position independent interpreter with (Debian package libpython3.11-dev)")
-    path = os.path.join(options.scratch, "python")
-    subprocess.run(["cc", "-O2", "-pie", "-fPIE", options.python_source, "-o", path] + flags.stdout.split(), check=True)
-    return path
+PYTHON = "/usr/bin/python3"
 
 
-def mpi4py(options, selection, tests, timeout):
-    suite = need(f"{options.installed}/mpi4py-3.1.4/test/runtests.py", "none: mpi4py's source archive of PyPI")
+def python_with_mpi4py(options, needs_mpi4py=True):
+    """Debian's own, and what its environment needs to find an mpi4py for this MPI."""
+    library = glob.glob("/usr/lib/*/libpython3.*.so.1.0")
+    if not library:
+        raise Skip("Debian's python3 has no shared library here, without which its ranks share no memory (Debian package libpython3.11)")
     env = ["PYTHONDONTWRITEBYTECODE=1"]
+    if not needs_mpi4py:
+        return [PYTHON], env
     if options.mpi == "openmpi":
         need("/usr/lib/python3/dist-packages/mpi4py/MPI.pxd", "python3-mpi4py")
     else:
         env.append("PYTHONPATH=" + need(f"{options.installed}/mpi4py-mpich", "none: mpi4py of PyPI, built for MPICH"))
+    return [PYTHON], env
+
+
+def mpi4py(options, selection, tests, timeout):
+    suite = need(f"{options.installed}/mpi4py-3.1.4/test/runtests.py", "none: mpi4py's source archive of PyPI")
+    python, env = python_with_mpi4py(options)
 
     def facts(out):
         # Every rank reports on its standard error, and the lines of two ranks may meet.
         failed = re.findall(r"^(?:ERROR|FAIL): .*$", out, re.M)
         return sorted(re.findall(r"Ran \d+ tests", out)) + sorted(failed) + ["OK"] * out.count("OK")
 
-    case = Case([interpreter(options), suite, "--no-builddir", "-q"] + selection, facts, 2 * options.ranks, env=env, timeout=timeout)
+    case = Case(python + [suite, "--no-builddir", "-q"] + selection, facts, 2 * options.ranks, env=env, timeout=timeout)
     case.tests = tests
     return case
 
@@ -247,27 +251,64 @@ PETSc.Sys.Print('norm %.12e converged %d' % (x.norm(), ksp.getConvergedReason())
 def petsc4py(options):
     # Where the package's .pth file finds it too, once the development package has set a link.
     directory = need("/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real", "python3-petsc4py")
-    return Case([interpreter(options), "poisson.py"], lambda out: lines(out, r"^(iteration|norm) "), 10, {"poisson.py": POISSON},
+    return Case(python_with_mpi4py(options)[0] + ["poisson.py"], lambda out: lines(out, r"^(iteration|norm) "), 10, {"poisson.py": POISSON},
                 ["PETSC_DIR=" + directory])
 
 
-RING = """import sys
+ARRAYS = """import sys
+import numpy
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
-got = comm.sendrecv({'from': comm.rank}, dest=(comm.rank + 1) % comm.size, source=(comm.rank - 1) % comm.size)
-sys.stdout.write('rank %d got %r\\n' % (comm.rank, got))
+to, source, n = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size, 300
+def matrix(rank):
+    return numpy.arange(n * n, dtype='d').reshape(n, n) * (rank + 1)
+types = {
+    'columns': (MPI.DOUBLE.Create_vector(n, 3, n), (slice(None), slice(0, 3))),
+    'block': (MPI.DOUBLE.Create_subarray([n, n], [120, 77], [5, 7]), (slice(5, 125), slice(7, 84))),
+    'every third row': (MPI.DOUBLE.Create_vector(n // 3, n, 3 * n), (slice(0, n - 2, 3), slice(None))),
+}
+for name, (datatype, where) in types.items():
+    datatype.Commit()
+    for blocking in (True, False):
+        sent, got, expected = matrix(comm.rank), numpy.zeros((n, n)), numpy.zeros((n, n))
+        expected[where] = matrix(source)[where]
+        if blocking:
+            comm.Sendrecv([sent, 1, datatype], to, 1, [got, 1, datatype], source, 1)
+        else:
+            MPI.Request.Waitall([comm.Irecv([got, 1, datatype], source, 2), comm.Isend([sent, 1, datatype], to, 2)])
+        sys.stdout.write('rank %d %s: %s, sum %.17g\\n' % (comm.rank, name, numpy.array_equal(got, expected), got.sum()))
+objects = comm.sendrecv({'from': comm.rank}, dest=to, source=source)
+total = comm.allreduce(matrix(comm.rank)[1])
+sys.stdout.write('rank %d got %r, sum %.17g, by %s of %s\\n' % (comm.rank, objects, total.sum(), sys.executable, sys.prefix))
 """
 
 
-def python_plain(options):
-    """Debian's /usr/bin/python3 itself: its ranks cannot share memory, run plainly, and compute the same."""
-    need("/usr/lib/python3/dist-packages/mpi4py/MPI.pxd", "python3-mpi4py")
-    return Case(["/usr/bin/python3", "ring.py"], lambda out: sorted(lines(out, r"^rank \d+ got")), options.ranks,
-                {"ring.py": RING}, shared=False)
+def arrays(options, command, env):
+    return Case(command + ["arrays.py"], lambda out: sorted(lines(out, r"^rank \d+ .*(True|False|got)")), 7 * options.ranks,
+                {"arrays.py": ARRAYS}, env + ["TASUKI_REQUIRE=on"])
+
+
+def python_arrays(options):
+    """numpy's arrays, parts of which derived types describe."""
+    return arrays(options, *python_with_mpi4py(options))
+
+
+def python_venv(options):
+    """The same in a virtual environment of Debian's python3, with mpi4py's own wheel, which has one build for each MPI."""
+    _, env = python_with_mpi4py(options, needs_mpi4py=False)
+    installed = need(f"{options.installed}/venv/installed", "none: mpi4py 4.1 of PyPI")
+    env.append(f"MPI4PY_MPIABI={options.mpi}")
+    if options.mpi == "mpich":  # which it looks for by the name that MPICH gives it, and not by Debian's
+        os.makedirs(f"{options.scratch}/lib", exist_ok=True)
+        link = f"{options.scratch}/lib/libmpi.so.12"
+        if not os.path.lexists(link):
+            os.symlink(need("/usr/lib/x86_64-linux-gnu/libmpich.so.12", "libmpich12"), link)
+        env.append(f"LD_LIBRARY_PATH={options.scratch}/lib")
+    return arrays(options, [os.path.dirname(installed) + "/bin/python"], env)
 
 
 CASES = {f.__name__: f for f in (hpcc, netpipe, lammps, mumps, scalapack_lu, scalapack_qr, blacs, mpi4py_p2p, mpi4py_all, petsc4py,
-                                 python_plain)}
+                                 python_arrays, python_venv)}
 
 
 def enter(directory, files):
@@ -296,8 +337,6 @@ def run(options, case, under_tasuki):
         command += ["--env", pair]
     if under_tasuki:
         command += ["--tasuki", options.tasuki]
-        if not case.shared:
-            command.append("--no-stats")
     # Not through pipes: what a hung run had said is then still to be seen.
     with open("stdout", "w", encoding="utf-8") as out, open("stderr", "w", encoding="utf-8") as err:
         code = subprocess.run(command + ["--"] + case.command, stdout=out, stderr=err, check=False).returncode
@@ -319,18 +358,16 @@ def run(options, case, under_tasuki):
         raise SystemExit(f"real: fewer than {case.tests} tests were run")
     if re.search(r"(?<!\b0 )FAILED|ERROR: |FAIL: |Integrity check failed", "\n".join(facts)):
         raise SystemExit("real: the program reports failures:\n" + "\n".join(facts))
-    if under_tasuki and not case.shared and "position independent" not in err:
-        raise SystemExit("real: nothing said why the program runs plainly:\n" + err[-3000:])
     return facts
 
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("case", "mpi", "mpirun", "tasuki", "installed", "scratch", "python-source"):
+    for name in ("case", "mpi", "mpirun", "tasuki", "installed", "scratch"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--ranks", type=int, required=True)
     options = parser.parse_args()
-    for name in ("tasuki", "installed", "scratch", "python_source"):
+    for name in ("tasuki", "installed", "scratch"):
         setattr(options, name, os.path.abspath(getattr(options, name)))
     os.makedirs(options.scratch, exist_ok=True)
     try:

@@ -930,6 +930,7 @@ def main(scenarios):
     parser.add_argument("--tasuki", required=True)
     parser.add_argument("--programs", required=True)
     parser.add_argument("--stray", default="", help="the example with a planted stray write")
+    parser.add_argument("--parts", default="", help="what looks like a Python: src/task/test/python_parts.c")
     bench = Bench(parser.parse_args())
     try:
         scenarios["scenario_" + bench.args.scenario](bench)

@@ -5,7 +5,9 @@
 #include <sstream>
 
 #include "os/files/paths.h"
+#include "os/process/environment.h"
 #include "os/process/executable.h"
+#include "task/examine/preload.h"
 #include "task/examine/program.h"
 #include "tools/command.h"
 #include "tools/doctor/doctor.h"
@@ -14,24 +16,6 @@ namespace tasuki::tool {
 namespace {
 
 const char* kSection = "program";
-
-// Library names and paths that the program's loader would load, by the loader's own answer; no code of the
-// program runs. Names that it did not find have no path.
-struct Loaded {
-  std::string name, path;
-};
-std::vector<Loaded> loaded_libraries(const task::Program& program) {
-  std::vector<Loaded> libraries;
-  std::istringstream lines(
-      capture({"env", "LD_TRACE_LOADED_OBJECTS=1", program.loader, program.canonical}, 20).output);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string name, arrow, path;
-    words >> name >> arrow >> path;
-    if (arrow == "=>") libraries.push_back({name, path == "not" ? "" : path});
-  }
-  return libraries;
-}
 
 bool is_python(const std::string& path) {
   return path.substr(path.rfind('/') + 1).rfind("python", 0) == 0;
@@ -70,16 +54,11 @@ std::string shareable_python() {
 std::string remedy_for(const task::Program& program) {
   using Kind = elf::Image::Kind;
   switch (program.image.kind) {
-    case Kind::fixed_address:
-      if (is_python(program.path)) {
-        // Nobody builds the distribution's Python again.
-        const std::string other = shareable_python();
-        return other.empty() ? "use another Python (pyenv, uv and conda build position independent ones), or "
-                               "start this one's library "
-                               "from a small program: docs/programs.md"
-                             : "use another Python: tasuki run " + other + " can share";
-      }
-      return "compile with -fPIE and link with -pie (and without -no-pie)";
+    case Kind::fixed_address: {
+      const std::string other = is_python(program.path) ? shareable_python() : "";
+      return program.remedy +
+             (other.empty() ? "" : "; or use another Python: tasuki run " + other + " can share");
+    }
     case Kind::static_program:
       return "link it dynamically, without -static or -static-pie";
     case Kind::dynamic_program:
@@ -92,10 +71,11 @@ std::string remedy_for(const task::Program& program) {
 }
 
 void examine_libraries(const task::Program& program, Report* report) {
-  const std::vector<Loaded> libraries = loaded_libraries(program);
+  const std::vector<task::LoadedLibrary> libraries =
+      task::trace_libraries(program.loader, program.canonical, os::environment_of_self());
   std::vector<std::string> names;
   bool complete = true;
-  for (const Loaded& l : libraries) {
+  for (const task::LoadedLibrary& l : libraries) {
     names.push_back(l.name);
     if (l.path.empty()) {
       complete = false;
@@ -129,7 +109,7 @@ void examine_libraries(const task::Program& program, Report* report) {
     case task::MpiAbi::mpich:
       break;
   }
-  for (const Loaded& l : libraries) {
+  for (const task::LoadedLibrary& l : libraries) {
     if (l.name.rfind("libmpi.so.", 0) != 0 && l.name.rfind("libmpich.so.", 0) != 0) continue;
     const MpiLibrary library = ask_mpi_library(l.path);
     const bool shim = shim_installed(library);
@@ -185,8 +165,14 @@ void examine_program(const std::string& name, Report* report) {
                        remedy_for(program)});
     return;
   }
-  report->push_back({kSection, program.path, Verdict::ok,
-                     "position independent, dynamically linked: its ranks share an address space", ""});
+  report->push_back(
+      {kSection, program.path, Verdict::ok,
+       program.library.empty()
+           ? "position independent, dynamically linked: its ranks share an address space"
+           : "not position independent; its library is loaded instead, and its ranks share an address "
+             "space: " +
+                 program.library,
+       ""});
   if (const char* setting = getenv("LD_PRELOAD"); setting != nullptr && *setting != '\0')
     report->push_back(
         {kSection, "LD_PRELOAD", Verdict::note, std::string(setting) + " is loaded into it too", ""});

@@ -64,7 +64,8 @@ int fall_back(const task::Job& job, const task::Program& program, const RunOptio
               const std::string& why, bool speaks = true) {
   const bool require = options.require || sharing_required();
   if (speaks || require)
-    log(require ? LogLevel::error : LogLevel::warning, "%s %s: %s", options.command[0].c_str(), why.c_str(),
+    log(require ? LogLevel::error : LogLevel::warning, "%s %s%s: %s", options.command[0].c_str(), why.c_str(),
+        program.remedy.empty() ? "" : (" (" + program.remedy + ")").c_str(),
         require ? "it cannot share the address space (--require)" : "it runs as a process of its own");
   if (require) return 1;
   std::vector<std::string> environment = os::environment_of_self();

@@ -29,8 +29,8 @@ const char* shim_of(MpiAbi abi) {
 
 }  // namespace
 
-std::vector<std::string> trace_libraries(const std::string& loader, const std::string& path,
-                                         const std::vector<std::string>& environment) {
+std::vector<LoadedLibrary> trace_libraries(const std::string& loader, const std::string& path,
+                                           const std::vector<std::string>& environment) {
   std::vector<std::string> env = environment;
   os::set_variable(&env, "LD_TRACE_LOADED_OBJECTS", "1");
   const Result<os::Captured> traced = os::capture({.argv = {loader, path},
@@ -40,25 +40,32 @@ std::vector<std::string> trace_libraries(const std::string& loader, const std::s
                                                    .default_signals = true});
   if (!traced.ok() || !traced.value().status.ok()) return {};
   const std::string& text = traced.value().output;
-  std::vector<std::string> names;
+  std::vector<LoadedLibrary> libraries;
   for (size_t at = 0; at < text.size();) {
-    size_t end = text.find('\n', at);
-    if (end == std::string::npos) end = text.size();
-    // "\tlibmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)"
-    const size_t begin = text.find_first_not_of(" \t", at);
-    if (begin < end) {
-      const size_t stop = text.find(' ', begin);
-      names.push_back(text.substr(begin, std::min(stop, end) - begin));
-    }
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
     at = end + 1;
+    // "\tlibmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)", "\tlibmpi.so.40 => not found", "\tlinux-vdso.so.1
+    // (0x...)"
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (line.empty()) continue;
+    const std::string name = line.substr(0, line.find(' '));
+    constexpr std::string_view kArrow = " => ";
+    const size_t arrow = line.find(kArrow);
+    std::string file = arrow != std::string::npos ? line.substr(arrow + kArrow.size()) : line;
+    if (const size_t address = file.rfind(" (0x"); address != std::string::npos) file.resize(address);
+    libraries.push_back({name, file == "not found" ? "" : file});
   }
-  return names;
+  return libraries;
 }
 
 MpiAbi decide_abi(MpiAbi direct, MpiAbi launcher, const std::string& loader, const std::string& path,
                   const std::vector<std::string>& environment) {
   if (direct != MpiAbi::none && direct != MpiAbi::unknown) return direct;
-  const MpiAbi traced = mpi_abi_of(trace_libraries(loader, path, environment));
+  std::vector<std::string> names;
+  for (LoadedLibrary& library : trace_libraries(loader, path, environment))
+    names.push_back(std::move(library.name));
+  const MpiAbi traced = mpi_abi_of(names);
   // A program without MPI may still load it later (an interpreter does): then it is the launcher's.
   return traced != MpiAbi::none ? traced : launcher;
 }

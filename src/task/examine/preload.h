@@ -9,10 +9,14 @@
 
 namespace tasuki::task {
 
-// Names of the libraries that the dynamic linker would load for a program, its own answer, all levels. Empty
-// on failure. Costs a process.
-std::vector<std::string> trace_libraries(const std::string& loader, const std::string& path,
-                                         const std::vector<std::string>& environment);
+// What the dynamic linker would load for a program, its own answer, all levels; no code of the program runs.
+// Empty on failure. Costs a process.
+struct LoadedLibrary {
+  std::string name;
+  std::string path;  // empty: it is not found
+};
+std::vector<LoadedLibrary> trace_libraries(const std::string& loader, const std::string& path,
+                                           const std::vector<std::string>& environment);
 
 // Which shim the program gets: what its headers say (`direct`), else what the dynamic linker says, else the
 // launcher's.

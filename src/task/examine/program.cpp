@@ -17,7 +17,9 @@
 
 #include "elf/linking.h"
 #include "os/files/descriptor.h"
+#include "os/files/paths.h"
 #include "os/process/executable.h"
+#include "task/examine/python.h"
 
 namespace tasuki::task {
 namespace {
@@ -124,6 +126,24 @@ std::string check_loader(const std::string& path) {
   return {};
 }
 
+// A program at a fixed address can share if it is an interpreter whose library can be loaded instead.
+void examine_fixed_address(const elf::ByteSource& file, Program* p) {
+  p->why_plain = "is not position independent";
+  const std::optional<PythonLibrary> python = find_python_library(p->canonical, file, p->image);
+  if (!python) {
+    p->remedy = "build it with -fPIE -pie";
+  } else if (python->path.empty()) {
+    p->why_plain += ", and " + python->why_none;
+    p->remedy = python->remedy;
+  } else if (!os::can_read(python_main())) {
+    p->why_plain += ", and " + python_main() + " is missing, which would run its library";
+    p->remedy = "install Tasuki again";
+  } else {
+    p->library = python->path;
+    p->why_plain.clear();
+  }
+}
+
 // Fills in what the file at p->path says. Returns true if it is a script, with the interpreter to go on with.
 bool examine(Program* p, std::string* interpreter, std::string* argument) {
   os::Fd fd(open(p->path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -148,18 +168,16 @@ bool examine(Program* p, std::string* interpreter, std::string* argument) {
     p->why_plain = "is statically linked";
     return false;
   }
-  if (p->image.kind == elf::Image::Kind::fixed_address) {
-    p->why_plain = "is not position independent (build it with -fPIE -pie)";
-    return false;
-  }
+  char resolved[PATH_MAX];
+  p->canonical = realpath(p->path.c_str(), resolved) != nullptr ? resolved : p->path;
+  if (p->image.kind == elf::Image::Kind::fixed_address) examine_fixed_address(file, p);
+  if (!p->why_plain.empty()) return false;
   if (p->image.sanitizer) {
     p->why_plain = "is built with a sanitizer, whose memory has a fixed address";
     return false;
   }
   p->why_plain = check_loader(p->image.interpreter);
   p->loader = p->image.interpreter;
-  char resolved[PATH_MAX];
-  p->canonical = realpath(p->path.c_str(), resolved) != nullptr ? resolved : p->path;
   return false;
 }
 

@@ -18,8 +18,11 @@ struct Program {
   std::string canonical;  // `path` as /proc/self/exe would name it
   elf::Image image;
   std::string loader;  // path of the program's ld.so when it can share
-  // Not empty: it runs as a process of its own, for this reason ("ls: is statically linked" reads well).
-  std::string why_plain;
+  // Not empty: what this interpreter does, which itself cannot share, this library does (examine/python.h).
+  std::string library;
+  // Not empty: it runs as a process of its own, for this reason ("ls: is statically linked" reads well), and
+  // `remedy` says what helps, if that is known.
+  std::string why_plain, remedy;
 
   bool can_share() const { return error == 0 && why_plain.empty(); }
 };

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "task/examine/python.h"
+
 namespace tasuki::task {
 namespace {
 
@@ -80,7 +82,12 @@ Result<TaskRequest> capture_request(const Program& program, const Job& job, char
   r.path = program.path;
   r.canonical = program.canonical;
   r.loader = program.loader;
+  r.loaded = program.canonical;
   r.argv = program.argv;
+  if (!program.library.empty()) {
+    r.loaded = python_main();
+    r.argv.insert(r.argv.begin(), {r.argv[0], program.library});
+  }
   for (char** e = environment; *e != nullptr; e++) r.environment.emplace_back(*e);
   r.abi = mpi_abi_of(program.image.needed);
   r.launcher_abi = job.abi;
@@ -110,6 +117,7 @@ Status send_request(int socket, const TaskRequest& r) {
   w.text(r.path);
   w.text(r.canonical);
   w.text(r.loader);
+  w.text(r.loaded);
   w.list(r.argv);
   w.list(r.environment);
   w.plain(r.abi);
@@ -160,6 +168,7 @@ Result<TaskRequest> receive_request(int socket) {
   in.text(&r.path);
   in.text(&r.canonical);
   in.text(&r.loader);
+  in.text(&r.loaded);
   in.list(&r.argv);
   in.list(&r.environment);
   in.plain(&r.abi);

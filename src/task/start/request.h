@@ -14,10 +14,11 @@
 namespace tasuki::task {
 
 struct TaskRequest {
-  std::string path;       // what to load
+  std::string path;       // the program
   std::string canonical;  // as /proc/self/exe names it
   std::string loader;     // its ld.so
-  std::vector<std::string> argv;
+  std::string loaded;     // what that loads: `canonical`, or a program of Tasuki's that stands in for it
+  std::vector<std::string> argv;         // of what is loaded
   std::vector<std::string> environment;  // without what Tasuki adds
   MpiAbi abi = MpiAbi::none;             // as the program's own headers tell it
   MpiAbi launcher_abi = MpiAbi::none;

@@ -183,11 +183,11 @@ Result<Stack> map_stack(uint64_t limit, size_t needed, Placement* placement) {
 // would have /proc/self/exe for an origin, which names the host's file.
 std::vector<std::string> interpreter_arguments(const TaskRequest& r, bool knows_argv0) {
   std::vector<std::string> argv{r.loader};
-  if (knows_argv0 && !r.argv.empty() && r.argv[0] != r.canonical) {
+  if (knows_argv0 && !r.argv.empty() && r.argv[0] != r.loaded) {
     argv.emplace_back("--argv0");
     argv.push_back(r.argv[0]);
   }
-  argv.push_back(r.canonical);  // not a link to it, from whose place $ORIGIN would be counted
+  argv.push_back(r.loaded);  // not a link to it, from whose place $ORIGIN would be counted
   if (!r.argv.empty()) argv.insert(argv.end(), r.argv.begin() + 1, r.argv.end());
   return argv;
 }
