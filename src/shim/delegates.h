@@ -34,6 +34,10 @@ inline bool on() {
   return __builtin_expect(g_on, 1);
 }
 
+// At the program's first call: its MPI library is none that this shim is for, and no delegate will be called.
+// `standard`: it has the MPI-5 standard ABI; else it is of the other family.
+void found_other_library(bool standard);
+
 // When a collective call returns: with the operation done, or at once, with a request for it.
 struct When {
   bool later;

@@ -15,6 +15,8 @@ namespace tasuki::shim {
 
 bool g_on = false;
 
+void found_other_library(bool /*standard*/) {}
+
 namespace {
 
 std::mutex g_mutex;

@@ -528,6 +528,47 @@ def scenario_executed(b):
     b.wait_until_gone()
 
 
+def start_as_slurm(b, command, options=()):
+    """Two processes as srun starts them that offers no MPI: their exit codes, and what they say."""
+    slurm = {"SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_ID": "0", "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_NODEID": "0"}
+    jobs = [subprocess.Popen([b.args.tasuki, "run", *options, *command], text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, env=dict(b.env, **slurm, SLURM_PROCID=str(i), SLURM_LOCALID=str(i)))
+            for i in range(2)]
+    text = "".join(job.communicate(timeout=60)[1] for job in jobs)
+    return [job.returncode for job in jobs], text
+
+
+def scenario_loaded_late(b):
+    """A program that loads its MPI when it runs, as Python does: what is not as its user meant it is said there too."""
+    executed, alone = "runs as a process of its own", "alone in its MPI_COMM_WORLD"
+    entry = os.path.join(os.path.dirname(b.args.programs), "entry")
+    modules = {mpi: [f"{entry}/late", f"{entry}/liblate_module-{mpi}.so"] for mpi in ("openmpi", "mpich")}
+    modules = {mpi: command for mpi, command in modules.items() if os.path.exists(command[1])}
+    check(modules, f"{entry} has no program for this test")
+    for mpi, command in modules.items():
+        shell = ["sh", "-c", f"exec {' '.join(command)}"]
+        result = b.run(2, shell)
+        equal((result.returncode, result.stderr.count(executed)), (0, 1), f"{mpi}: {result.stderr}")
+        for more in ({"options": ["--require"]}, {"env": dict(b.env, TASUKI_REQUIRE="on")}):
+            result = b.run(2, shell, **more)
+            check(result.returncode != 0 and executed in result.stderr and "require" in result.stderr, f"{mpi}: {result.stderr}")
+        result = b.run(2, command)
+        equal((result.returncode, result.stderr.count(alone)), (0, 0 if mpi == b.launcher else 1), f"{mpi}: {result.stderr}")
+        if b.launcher == "none":
+            equal(b.run(1, command).err, "", "one program")
+            text = start_as_slurm(b, shell)
+            equal((text[0], text[1].count(executed)), ([0, 0], 1), f"{mpi}, by srun: {text}")
+            text = start_as_slurm(b, shell, ["--require"])
+            check(0 not in text[0] and executed in text[1], f"{mpi}, by srun: {text}")
+        elif mpi != b.launcher:
+            check(re.search("has loaded .* was started by the launcher of .* start it with", result.stderr), result.stderr)
+    if b.launcher == "none":
+        for program in mpi_programs(b):
+            text = start_as_slurm(b, ["sh", "-c", f"exec {program}"], ["--require"])
+            check(0 not in text[0] and executed in text[1], f"{program}, by srun: {text}")
+    b.wait_until_gone()
+
+
 def scenario_alone(b):
     """Several programs of one rank each, which their user took for a job."""
     said = "is alone in its MPI_COMM_WORLD"
@@ -538,11 +579,7 @@ def scenario_alone(b):
         check("mpirun -n N tasuki run" in result.stderr, result.stderr)
         equal(b.run(1, [program]).err, "", "one program")
         # srun --mpi=none.
-        slurm = {"SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_ID": "0", "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_NODEID": "0"}
-        jobs = [subprocess.Popen([b.args.tasuki, "run", program], text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, env=dict(b.env, **slurm, SLURM_PROCID=str(i), SLURM_LOCALID=str(i)))
-                for i in range(2)]
-        text = "".join(job.communicate(timeout=60)[1] for job in jobs)
+        text = start_as_slurm(b, [program])[1]
         equal((text.count(said), text.count("srun --mpi=list")), (1, 1), text)
     b.wait_until_gone()
 

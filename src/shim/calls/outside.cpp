@@ -12,7 +12,9 @@
 #include "base/settings.h"
 #include "generated/pmpi.h"
 #include "os/process/environment.h"
+#include "os/process/self.h"
 #include "shim/calls/task_state.h"
+#include "shim/delegates.h"
 #include "task/examine/launcher.h"
 
 namespace tasuki::shim {
@@ -30,16 +32,22 @@ bool executed_by_a_task() {
   return task::loaded_for() == nullptr && dlsym(RTLD_DEFAULT, "tasuki_task_object") != nullptr;
 }
 
-void say_executed(int world_rank) {
+// False: it may go on.
+bool say_executed(int world_rank) {
   const bool required = sharing_required();
-  if (!required && world_rank != 0) return;
+  if (!required && world_rank > 0) return false;
   log(required ? LogLevel::error : LogLevel::warning,
       "%s runs as a process of its own%s: the program that `tasuki run` started has executed it; name it "
       "itself (tasuki run %s), or "
       "put tasuki run before it inside the script",
       program_invocation_name, required ? ", which TASUKI_REQUIRE and --require forbid" : "",
       program_invocation_short_name);
-  if (required) end_job();
+  return required;
+}
+
+// A job that a rank has spawned, with Hydra or Open MPI, was never meant to be here.
+bool is_meant() {
+  return getenv("PMI_SPAWNED") == nullptr && getenv("OMPI_PARENT_PORT") == nullptr && setting_flag("TASUKI");
 }
 
 // Of the tasks that enrolled the first one speaks; of others the one with the lowest number.
@@ -75,14 +83,28 @@ void say_alone(const task::TaskSlot* slot, message::Board* board) {
 }  // namespace
 
 void look_outside(const task::TaskSlot* slot, message::Board* board) {
-  // A job that a rank has spawned, with Hydra or Open MPI, was never meant to be here.
-  if (getenv("PMI_SPAWNED") != nullptr || getenv("OMPI_PARENT_PORT") != nullptr || !setting_flag("TASUKI"))
-    return;
+  if (!is_meant()) return;
   int rank = 0, size = 0;
   pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
   pmpi().Comm_size(MPI_COMM_WORLD, &size);
-  if (executed_by_a_task()) say_executed(rank);
+  if (executed_by_a_task() && say_executed(rank)) end_job();
   if (size == 1) say_alone(slot, board);
+}
+
+void found_other_library(bool standard) {
+  if (!is_meant()) return;
+  const task::Job job = task::read_job(os::environment_of_self());
+  const char* number = getenv("TASUKI_RANK");
+  const int rank = number != nullptr ? atoi(number) : job.world_rank;
+  // There is no MPI yet by which the job could be ended.
+  if (executed_by_a_task() && say_executed(rank)) os::end_at_once(1);
+  // A program that is linked with the other MPI has the shim for that one, and `tasuki run` has said this.
+  if (standard || job.abi != kAbi || job.local_size < 2 || rank > 0) return;
+  const char* const other = kAbi == task::MpiAbi::openmpi ? "MPICH" : "Open MPI";
+  log(LogLevel::warning,
+      "%s has loaded %s and was started by the launcher of %s: each of its processes will be alone in its "
+      "MPI_COMM_WORLD; start it with %s's mpirun",
+      program_invocation_name, other, kAbi == task::MpiAbi::openmpi ? "Open MPI" : "MPICH", other);
 }
 
 }  // namespace tasuki::shim

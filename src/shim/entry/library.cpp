@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "elf/loaded.h"
 #include "generated/pmpi.h"
+#include "shim/delegates.h"
 #include "shim/entry/profiler.h"
 #include "shim/entry/route.h"
 
@@ -65,7 +66,7 @@ Kind kind_of(const char* path, const void* base, void** handle) {
 
 // The MPI library that the program has loaded, under whatever name (vendors': libmpi_gnu.so.12 and the like).
 // Of several, the standard ABI's first, which may be built on top of one of ours; then ours.
-Kind find_library(void** library) {
+Kind find_library(void** library, bool* standard) {
   struct Object {
     std::string name;
     uintptr_t begin;
@@ -90,6 +91,7 @@ Kind find_library(void** library) {
     if (kind == Kind::ours && !*library) *library = handle;
     if (kind != Kind::other) continue;
     if (is_standard_abi(object.name.c_str(), handle)) {
+      *standard = true;
       *library = handle;
       return Kind::other;
     }
@@ -121,7 +123,8 @@ void load_pmpi() {
   std::lock_guard lock(g_mutex);
   if (tasuki_route.load(std::memory_order_relaxed) != kRouteUnknown) return;
   void* library = nullptr;
-  switch (find_library(&library)) {
+  bool standard = false;
+  switch (find_library(&library, &standard)) {
     case Kind::none:
       log(LogLevel::error,
           "an MPI function was called, but no MPI library is loaded (this shim is for %s); run with "
@@ -133,6 +136,7 @@ void load_pmpi() {
           "the program's MPI library has another ABI than the shim (%s): messages stay with the library",
           kLibraryNames[0]);
       g_other_library = library;
+      found_other_library(standard);
       tasuki_route.store(kRouteOther, std::memory_order_release);
       return;
     case Kind::ours:

@@ -66,8 +66,11 @@ MpiAbi decide_abi(MpiAbi direct, MpiAbi launcher, const std::string& loader, con
   for (LoadedLibrary& library : trace_libraries(loader, path, environment))
     names.push_back(std::move(library.name));
   const MpiAbi traced = mpi_abi_of(names);
-  // A program without MPI may still load it later (an interpreter does): then it is the launcher's.
-  return traced != MpiAbi::none ? traced : launcher;
+  if (traced != MpiAbi::none) return traced;
+  // A program without MPI may still load it later (an interpreter does): then it is the launcher's. Slurm's
+  // PMIx is what Open MPI speaks; a shim that does not fit in the end stays out of the way.
+  const bool pmix = os::variable(environment, "PMIX_RANK") != nullptr;
+  return launcher == MpiAbi::none && pmix ? MpiAbi::openmpi : launcher;
 }
 
 bool preload_can_name(const std::string& library_dir) {

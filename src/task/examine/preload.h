@@ -19,7 +19,7 @@ std::vector<LoadedLibrary> trace_libraries(const std::string& loader, const std:
                                            const std::vector<std::string>& environment);
 
 // Which shim the program gets: what its headers say (`direct`), else what the dynamic linker says, else the
-// launcher's.
+// launcher's (a launcher that does not say, but offers PMIx: Open MPI's).
 MpiAbi decide_abi(MpiAbi direct, MpiAbi launcher, const std::string& loader, const std::string& path,
                   const std::vector<std::string>& environment);
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "task/examine/preload.h"
 #include "task/examine/program.h"
 
 namespace tasuki::task {
@@ -68,6 +69,18 @@ TEST(Program, KnowsTheMpisByTheirLibraries) {
   EXPECT_EQ(mpi_abi_of({"/opt/lib/libmpi_abi.so.0", "libmpi.so.40"}), MpiAbi::standard);
   EXPECT_EQ(mpi_abi_of({"libm.so.6"}), MpiAbi::none);
   EXPECT_EQ(mpi_abi_of({"libmpi.so.40", "libmpich.so.12"}), MpiAbi::unknown);
+}
+
+TEST(Program, GetsTheShimOfItsLauncherWhereItHasNoMpi) {
+  const Program p = find_program({"/bin/true"}, nullptr);
+  const auto decide = [&p](MpiAbi direct, MpiAbi launcher, const std::vector<std::string>& environment) {
+    return decide_abi(direct, launcher, p.loader, p.canonical, environment);
+  };
+  EXPECT_EQ(decide(MpiAbi::none, MpiAbi::none, {}), MpiAbi::none);
+  EXPECT_EQ(decide(MpiAbi::none, MpiAbi::mpich, {}), MpiAbi::mpich);
+  EXPECT_EQ(decide(MpiAbi::mpich, MpiAbi::openmpi, {}), MpiAbi::mpich);
+  EXPECT_EQ(decide(MpiAbi::none, MpiAbi::none, {"PMIX_RANK=0"}), MpiAbi::openmpi);  // srun --mpi=pmix
+  EXPECT_EQ(decide(MpiAbi::none, MpiAbi::mpich, {"PMIX_RANK=0"}), MpiAbi::mpich);
 }
 
 }  // namespace
