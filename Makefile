@@ -81,7 +81,7 @@ CLANG_WITHOUT ?= ^$$
 clang: bootstrap
 	@test -f build-clang/build.ninja || CC=clang CXX=clang++ cmake --preset release -B build-clang -DTASUKI_UNITY=OFF \
 	  -DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0
-	@cmake --build build-clang --parallel $(JOBS) --target bin/tasuki bin/tasukicc libexec/tasuki/tasuki-bench libexec/tasuki/tasuki-sim \
+	@cmake --build build-clang --parallel $(JOBS) --target bin/tasuki bin/tasukicc libexec/tasuki/tasuki-bench libexec/tasuki/tasuki-sim libexec/tasuki/python-main \
 	  $$(ninja -C build-clang -t targets all | sed -nE 's/^([^:]*): [A-Z]*_(COMPILER|(STATIC|SHARED|MODULE)_LIBRARY_LINKER)__.*/\1/p' | \
 	    grep -Ev '$(CLANG_WITHOUT)')
 

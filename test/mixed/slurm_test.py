@@ -50,6 +50,11 @@ def scenario_slurm(b):
         equal(job.returncode, 0, f"{out}\n{err}")
         sent = dict(re.findall(r"tasuki: rank (\d+):.*\bsent=(\d+)", err))
         check(sorted(sent) == list("0123") and all(int(n) > 0 for n in sent.values()), err)
+        # What loads its MPI when it runs, as Python does, gets the shim that fits what Slurm offers.
+        late = [b.program("../entry/late"), b.program(f"../entry/liblate_module-{b.launcher}.so")]
+        out, err = start(b, cluster, late, [Ranks(2)], TASUKI_STATS="1").communicate(timeout=120)
+        sent = dict(re.findall(r"tasuki: rank (\d+):.*\bsent=(\d+)", err))
+        check(sorted(sent) == list("01") and all(int(n) > 0 for n in sent.values()), err)
         # Some ranks run Tasuki and some do not: right data. Where all promise to, a line says who does not, or that nobody can tell:
         # Slurm's PMI2 hands on no keys of ours and keeps no names.
         for ranks, missing in (([Ranks(1), plain(1)], "1"), ([plain(1), Ranks(2)], "0")):
