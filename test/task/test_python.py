@@ -160,14 +160,15 @@ def scenario_python_library(b):
             plain = b.run(2, [path], env=env)
             equal((plain.returncode, plain.stdout), (0, ""), why)
             equal(plain.err.count("\n"), 1, f"lines about it: {plain.err}")
-            check(f"is not position independent, and {why} ({remedy}" in plain.err and "runs as a process of its own" in plain.err, plain.err)
+            said = f"is not position independent, and {why} ({remedy}"
+            check(said in plain.err and "runs as a process of its own" in plain.err, plain.err)
             for options, variables in ((["--require"], {}), ([], {"TASUKI_REQUIRE": "on"})):
                 refused = b.run(2, [path], options=options, env=dict(env, **variables))
                 equal(refused.returncode, 1, f"where sharing is required: {refused.stderr}")
                 check(why in refused.err and "it cannot share the address space" in refused.err, refused.err)
             doctor = told(path)
             check(doctor.returncode != 0 and why in doctor.stdout and remedy in doctor.stdout, doctor.stdout)
-            check("-fPIE" not in doctor.stdout and f"tasuki run {path}" not in doctor.stdout, f"advice that goes in a circle: {doctor.stdout}")
+            check("-fPIE" not in doctor.stdout and f"tasuki run {path}" not in doctor.stdout, f"advice in a circle: {doctor.stdout}")
         if os.path.exists(PYTHON):
             equal(told(PYTHON).returncode, 0, "doctor on a Python that can share")
 

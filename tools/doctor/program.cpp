@@ -56,8 +56,7 @@ std::string remedy_for(const task::Program& program) {
   switch (program.image.kind) {
     case Kind::fixed_address: {
       const std::string other = is_python(program.path) ? shareable_python() : "";
-      return program.remedy +
-             (other.empty() ? "" : "; or use another Python: tasuki run " + other + " can share");
+      return program.remedy + (other.empty() ? "" : "; this Python can share: tasuki run " + other);
     }
     case Kind::static_program:
       return "link it dynamically, without -static or -static-pie";

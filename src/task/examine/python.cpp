@@ -212,8 +212,7 @@ std::optional<PythonLibrary> find_python_library(const std::string& canonical, c
   library.why_none = "its library " + soname + " is not installed";
   const std::string package =
       "libpython" + program->python.series() + (program->python.flavour == "d" ? "-dbg" : "");
-  library.remedy =
-      "Debian, Ubuntu: apt-get install " + package + "; elsewhere install what has this file, or " + other;
+  library.remedy = "Debian, Ubuntu: apt-get install " + package + "; elsewhere install what has this file";
   return library;
 }
 
