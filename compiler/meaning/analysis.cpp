@@ -1,7 +1,5 @@
 #include "compiler/meaning/analysis.h"
 
-#include <clang-c/Index.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include <set>
 
 #include "compiler/meaning/analysis_text.h"
+#include "compiler/meaning/libclang.h"
 #include "compiler/meaning/unit.h"
 
 namespace tasuki::cc {
@@ -18,15 +17,15 @@ namespace {
 constexpr const char* kFile = "tasukicc.i";
 
 std::string string_of(CXString text) {
-  const char* bytes = clang_getCString(text);
+  const char* bytes = libclang().getCString(text);
   std::string result = bytes != nullptr ? bytes : "";
-  clang_disposeString(text);
+  libclang().disposeString(text);
   return result;
 }
 
 struct Close {
-  void operator()(void* index) const { clang_disposeIndex(index); }
-  void operator()(CXTranslationUnitImpl* unit) const { clang_disposeTranslationUnit(unit); }
+  void operator()(void* index) const { libclang().disposeIndex(index); }
+  void operator()(CXTranslationUnitImpl* unit) const { libclang().disposeTranslationUnit(unit); }
 };
 using Index = std::unique_ptr<void, Close>;
 using Parsed = std::unique_ptr<CXTranslationUnitImpl, Close>;
@@ -42,21 +41,21 @@ Parsed parse(CXIndex index, const AnalysisText& text, const std::vector<std::str
   CXUnsavedFile file{kFile, text.bytes().data(), text.bytes().size()};
   CXTranslationUnit unit = nullptr;
   const CXErrorCode failed =
-      clang_parseTranslationUnit2(index, kFile, arguments.data(), static_cast<int>(arguments.size()), &file,
-                                  1, CXTranslationUnit_KeepGoing, &unit);
+      libclang().parseTranslationUnit2(index, kFile, arguments.data(), static_cast<int>(arguments.size()),
+                                       &file, 1, CXTranslationUnit_KeepGoing, &unit);
   return Parsed(failed == CXError_Success ? unit : nullptr);
 }
 
 bool is_error(CXDiagnostic diagnostic) {
-  return clang_getDiagnosticSeverity(diagnostic) >= CXDiagnostic_Error;
+  return libclang().getDiagnosticSeverity(diagnostic) >= CXDiagnostic_Error;
 }
 
 template <typename Visit>
 void each_diagnostic(CXTranslationUnit unit, Visit visit) {
-  for (unsigned i = 0; i < clang_getNumDiagnostics(unit); i++) {
-    CXDiagnostic diagnostic = clang_getDiagnostic(unit, i);
+  for (unsigned i = 0; i < libclang().getNumDiagnostics(unit); i++) {
+    CXDiagnostic diagnostic = libclang().getDiagnostic(unit, i);
     visit(diagnostic);
-    clang_disposeDiagnostic(diagnostic);
+    libclang().disposeDiagnostic(diagnostic);
   }
 }
 
@@ -65,7 +64,7 @@ void each_diagnostic(CXTranslationUnit unit, Visit visit) {
 std::set<std::string> unknown_builtins(CXTranslationUnit unit) {
   std::set<std::string> result;
   each_diagnostic(unit, [&](CXDiagnostic diagnostic) {
-    const std::string text = string_of(clang_getDiagnosticSpelling(diagnostic));
+    const std::string text = string_of(libclang().getDiagnosticSpelling(diagnostic));
     const std::string start = "use of unknown builtin '";
     if (!text.starts_with(start)) return;
     const size_t end = text.find('\'', start.size());
@@ -75,7 +74,7 @@ std::set<std::string> unknown_builtins(CXTranslationUnit unit) {
 }
 
 Shape shape_of(CXType type) {
-  switch (clang_getCanonicalType(type).kind) {
+  switch (libclang().getCanonicalType(type).kind) {
     case CXType_ConstantArray:
     case CXType_IncompleteArray:
       return Shape::array;
@@ -91,23 +90,23 @@ Shape shape_of(CXType type) {
 }
 
 bool is_const(CXType type) {
-  type = clang_getCanonicalType(type);
+  type = libclang().getCanonicalType(type);
   while (true) {
-    if (clang_isConstQualifiedType(type)) return true;
+    if (libclang().isConstQualifiedType(type)) return true;
     if (shape_of(type) != Shape::array) return false;
-    type = clang_getCanonicalType(clang_getArrayElementType(type));
+    type = libclang().getCanonicalType(libclang().getArrayElementType(type));
   }
 }
 
 int rank_of(CXType type) {
   int rank = 0;
   for (bool first = true;; first = false, rank++) {
-    type = clang_getCanonicalType(type);
+    type = libclang().getCanonicalType(type);
     const Shape shape = shape_of(type);
     if (shape == Shape::array || shape == Shape::variable_array)
-      type = clang_getArrayElementType(type);
+      type = libclang().getArrayElementType(type);
     else if (shape == Shape::pointer && first)
-      type = clang_getPointeeType(type);
+      type = libclang().getPointeeType(type);
     else
       return rank;
   }
@@ -139,8 +138,8 @@ class Visitor {
 
   void visit_unit(CXTranslationUnit unit) {
     scopes_.push_back({0, kNone});
-    CXCursor top = clang_getTranslationUnitCursor(unit);
-    clang_visitChildren(top, &Visitor::each, this);
+    CXCursor top = libclang().getTranslationUnitCursor(unit);
+    libclang().visitChildren(top, &Visitor::each, this);
   }
 
  private:
@@ -151,30 +150,30 @@ class Visitor {
 
   size_t offset_of(CXSourceLocation location) const {
     unsigned offset = 0;
-    clang_getFileLocation(location, nullptr, nullptr, nullptr, &offset);
+    libclang().getFileLocation(location, nullptr, nullptr, nullptr, &offset);
     return text_.original(offset);
   }
-  size_t offset_of(CXCursor cursor) const { return offset_of(clang_getCursorLocation(cursor)); }
+  size_t offset_of(CXCursor cursor) const { return offset_of(libclang().getCursorLocation(cursor)); }
   Range range_of(CXCursor cursor) const {
-    const CXSourceRange range = clang_getCursorExtent(cursor);
-    return {offset_of(clang_getRangeStart(range)), offset_of(clang_getRangeEnd(range))};
+    const CXSourceRange range = libclang().getCursorExtent(cursor);
+    return {offset_of(libclang().getRangeStart(range)), offset_of(libclang().getRangeEnd(range))};
   }
 
   void visit(CXCursor cursor, CXCursor parent) {
-    const CXCursorKind kind = clang_getCursorKind(cursor);
+    const CXCursorKind kind = libclang().getCursorKind(cursor);
     bool scope = false;
     switch (kind) {
       case CXCursor_AnnotateAttr:
         annotate(cursor, parent);
         break;
       case CXCursor_DeclRefExpr: {
-        const CXCursor target = clang_getCursorReferenced(cursor);
-        if (!clang_Cursor_isNull(target))
-          analysis_.references[offset_of(cursor)] = offset_of(clang_getCanonicalCursor(target));
+        const CXCursor target = libclang().getCursorReferenced(cursor);
+        if (!libclang().Cursor_isNull(target))
+          analysis_.references[offset_of(cursor)] = offset_of(libclang().getCanonicalCursor(target));
         break;
       }
       case CXCursor_MemberRefExpr:
-        if (clang_Cursor_isBitField(clang_getCursorReferenced(cursor)) != 0)
+        if (libclang().Cursor_isBitField(libclang().getCursorReferenced(cursor)) != 0)
           analysis_.bit_fields.insert(offset_of(cursor));
         analysis_.other_names[offset_of(cursor)] = true;
         break;
@@ -202,15 +201,16 @@ class Visitor {
         scope = true;
         break;
       default:
-        if (clang_isDeclaration(kind)) scope = declare(cursor, kind, parent);
+        if (libclang().isDeclaration(kind)) scope = declare(cursor, kind, parent);
         break;
     }
     const size_t function = function_;
-    if (with_types_ && function_ != kNone && clang_isExpression(kind)) note_type(cursor);
+    if (with_types_ && function_ != kNone && libclang().isExpression(kind)) note_type(cursor);
     if (kind == CXCursor_CompoundStmt) analysis_.blocks[range_of(cursor).begin] = true;
-    if (kind == CXCursor_CompoundStmt && clang_getCursorKind(parent) == CXCursor_FunctionDecl) body(cursor);
+    if (kind == CXCursor_CompoundStmt && libclang().getCursorKind(parent) == CXCursor_FunctionDecl)
+      body(cursor);
     if (scope) scopes_.push_back(range_of(cursor));
-    clang_visitChildren(cursor, &Visitor::each, this);
+    libclang().visitChildren(cursor, &Visitor::each, this);
     if (scope) scopes_.pop_back();
     function_ = function;
   }
@@ -230,16 +230,16 @@ class Visitor {
     Declaration d;
     d.what = what_of(kind);
     if (d.what == Declares::other) return false;
-    d.name = string_of(clang_getCursorSpelling(cursor));
+    d.name = string_of(libclang().getCursorSpelling(cursor));
     d.offset = offset_of(cursor);
     d.begin = range_of(cursor).begin;
-    d.entity = offset_of(clang_getCanonicalCursor(cursor));
+    d.entity = offset_of(libclang().getCanonicalCursor(cursor));
     d.function = function_;
     // A parameter of a prototype is seen in that prototype only.
     d.scope = d.what == Declares::parameter ? range_of(parent) : scopes_.back();
     if (d.what == Declares::variable) describe_variable(cursor, &d);
     if (d.what == Declares::variable || d.what == Declares::parameter)
-      d.rank = rank_of(clang_getCursorType(cursor));
+      d.rank = rank_of(libclang().getCursorType(cursor));
     if (d.what == Declares::function) {
       analysis_.functions.push_back({d.name, range_of(cursor), {}});
     }
@@ -251,21 +251,21 @@ class Visitor {
   }
 
   void describe_variable(CXCursor cursor, Declaration* d) const {
-    const CXType type = clang_getCursorType(cursor);
+    const CXType type = libclang().getCursorType(cursor);
     d->shape = shape_of(type);
-    d->global_storage = clang_Cursor_hasVarDeclGlobalStorage(cursor) == 1;
-    d->thread_local_storage = clang_getCursorTLSKind(cursor) != CXTLS_None;
+    d->global_storage = libclang().Cursor_hasVarDeclGlobalStorage(cursor) == 1;
+    d->thread_local_storage = libclang().getCursorTLSKind(cursor) != CXTLS_None;
     d->is_const = is_const(type);
-    if (d->shape == Shape::array) d->count = clang_getArraySize(clang_getCanonicalType(type));
-    d->bytes = std::max<long long>(clang_Type_getSizeOf(type), -1);
-    const CXCursor initialiser = clang_Cursor_getVarDeclInitializer(cursor);
-    if (!clang_Cursor_isNull(initialiser)) d->initialiser = range_of(initialiser);
+    if (d->shape == Shape::array) d->count = libclang().getArraySize(libclang().getCanonicalType(type));
+    d->bytes = std::max<long long>(libclang().Type_getSizeOf(type), -1);
+    const CXCursor initialiser = libclang().Cursor_getVarDeclInitializer(cursor);
+    if (!libclang().Cursor_isNull(initialiser)) d->initialiser = range_of(initialiser);
   }
 
   // The attribute that a `dlm` became, as a child of what it marks. Redeclarations inherit it: that of the
   // first stands in front of a later one's, so the place tells them apart.
   void annotate(CXCursor attribute, CXCursor parent) {
-    const std::string text = string_of(clang_getCursorSpelling(attribute));
+    const std::string text = string_of(libclang().getCursorSpelling(attribute));
     if (!text.starts_with("dlm:")) return;
     const auto known = current_.find(offset_of(parent));
     if (known == current_.end()) return;
@@ -275,14 +275,14 @@ class Visitor {
   // An implicit conversion has the range of what it converts, and comes before it.
   void note_type(CXCursor cursor) {
     const Range range = range_of(cursor);
-    const CXType type = clang_getCanonicalType(clang_getCursorType(cursor));
-    ExpressionType known{shape_of(type), -1, string_of(clang_getTypeSpelling(type))};
+    const CXType type = libclang().getCanonicalType(libclang().getCursorType(cursor));
+    ExpressionType known{shape_of(type), -1, string_of(libclang().getTypeSpelling(type))};
     // libclang gives a parameter the type that is written.
-    const bool is_name = clang_getCursorKind(cursor) == CXCursor_DeclRefExpr;
-    if (is_name && clang_getCursorKind(clang_getCursorReferenced(cursor)) == CXCursor_ParmDecl &&
+    const bool is_name = libclang().getCursorKind(cursor) == CXCursor_DeclRefExpr;
+    if (is_name && libclang().getCursorKind(libclang().getCursorReferenced(cursor)) == CXCursor_ParmDecl &&
         (known.shape == Shape::array || known.shape == Shape::variable_array))
       known.shape = Shape::pointer, known.decayed = true;
-    if (known.shape == Shape::array || known.decayed) known.count = clang_getArraySize(type);
+    if (known.shape == Shape::array || known.decayed) known.count = libclang().getArraySize(type);
     for (const char* qualifier : {"const ", "volatile "})
       if (known.name.starts_with(qualifier)) known.name.erase(0, std::string(qualifier).size());
     analysis_.types[{range.begin, range.end}] = std::move(known);
@@ -324,11 +324,12 @@ void find_broken(CXTranslationUnit unit, const Text& text, const AnalysisText& r
   each_diagnostic(unit, [&](CXDiagnostic diagnostic) {
     if (!is_error(diagnostic)) return;
     unsigned offset = 0;
-    clang_getFileLocation(clang_getDiagnosticLocation(diagnostic), nullptr, nullptr, nullptr, &offset);
+    libclang().getFileLocation(libclang().getDiagnosticLocation(diagnostic), nullptr, nullptr, nullptr,
+                               &offset);
     const size_t at = readable.original(offset);
     const auto after = std::upper_bound(borders.begin(), borders.end(), at);
     if (after == borders.begin() || after == borders.end()) return;
-    const std::string message = string_of(clang_getDiagnosticSpelling(diagnostic));
+    const std::string message = string_of(libclang().getDiagnosticSpelling(diagnostic));
     const bool misread = may_lose_declarations(message);
     Broken& piece = analysis->broken[*(after - 1)];
     piece.end = *after;
@@ -366,13 +367,17 @@ bool Analysis::is_unevaluated(size_t offset) const {
 }
 
 bool analyse(Unit* unit) {
-  const Index index(clang_createIndex(0, 0));
+  if (std::string error; !load_libclang(&error)) {
+    fprintf(stderr, "tasukicc: %s\n", error.c_str());
+    return false;
+  }
+  const Index index(libclang().createIndex(0, 0));
   std::set<std::string> unknown;
   auto readable = std::make_unique<AnalysisText>(unit->text, unit->dlm, unit->neutral, unknown);
   Parsed parsed = parse(index.get(), *readable, unit->options.meaning);
   if (parsed == nullptr) {
     fprintf(stderr, "tasukicc: libclang does not read this file (%s)\n",
-            string_of(clang_getClangVersion()).c_str());
+            string_of(libclang().getClangVersion()).c_str());
     return false;
   }
   unknown = unknown_builtins(parsed.get());

@@ -244,6 +244,38 @@ def compilers():
         print("skip: no clang")
 
 
+def libclang_elsewhere():
+    """It is loaded when a file is read, from where the system, a Python environment or the user has it."""
+    seen = cc("arrays.c", "uses.c", "main.c", "-o", "none", TASUKI_LIBCLANG="/nowhere/libclang.so")
+    check("TASUKI_LIBCLANG names nothing", seen.code != 0 and "TASUKI_LIBCLANG" in seen.err and "/nowhere/libclang.so" in seen.err and not os.path.exists("none"), seen)
+    seen = cc("stage.c", "-o", "none", TASUKI_LIBCLANG="libm.so.6")
+    check("TASUKI_LIBCLANG names another library", seen.code != 0 and "libm.so.6 lacks clang_" in seen.err, seen)
+    check("what needs no libclang works without", cc("--dlm-libs", TASUKI_LIBCLANG="/nowhere/libclang.so").code == 0)
+    # As `pip install` leaves them: tasukicc in bin, the package below lib.
+    write("bad/version.c", "typedef struct { const void *data; unsigned flags; } Text;\n"
+          "Text clang_getClangVersion(void) { return (Text){\"clang version 9.0.1\", 0}; }\n"
+          "const char *clang_getCString(Text t) { return t.data; }\n"
+          "void clang_disposeString(Text t) { (void)t; }\n")
+    names = re.findall(r"X\((\w+)\)", pathlib.Path(__file__).parents[1].joinpath("meaning/libclang.h").read_text())
+    known = {"getClangVersion", "getCString", "disposeString"}
+    write("bad/others.c", "".join(f"void clang_{name}(void) {{}}\n" for name in names if name not in known and name != "name"))
+    packages = pathlib.Path("environment/lib/python3.9/site-packages/clang/native")
+    packages.mkdir(parents=True), pathlib.Path("environment/bin").mkdir()
+    built = run("gcc", "-shared", "-fPIC", "bad/version.c", "bad/others.c", "-o", packages / "libclang.so")
+    check("an old libclang", built.code == 0, built)
+    shutil.copy(harness.tasukicc, "environment/bin/tasukicc"), os.symlink(tree / "lib/tasuki", "environment/lib/tasuki")
+    translate = [pathlib.Path("environment/bin/tasukicc").resolve(), "--emit", "arrays.c"]
+    seen = run(*translate, TASUKI_LIBCLANG=packages.resolve() / "libclang.so")
+    check("is refused", seen.code != 0 and "is too old (clang version 9.0.1)" in seen.err, seen)
+    seen = run(*translate)
+    check("and passed over for the system's", seen.code == 0 and seen.out == cc("--emit", "arrays.c").out != "", seen)
+    own = os.path.realpath(os.environ.get("TASUKI_TEST_LIBCLANG", ""))
+    if os.path.isfile(own):
+        (packages / "libclang.so").unlink(), os.symlink(own, packages / "libclang.so")
+        maps = run("env", "LD_DEBUG=files", *translate).err
+        check("that of the environment comes first", str(packages.resolve() / "libclang.so") in maps, maps[-2000:])
+
+
 def interrupted():
     write("slow", "#!/bin/sh\nexec sleep 20\n"), os.chmod("slow", 0o755)
     for signal_number in (signal.SIGTERM, signal.SIGINT):
@@ -272,4 +304,4 @@ def debugging():
     check("and the user's file", re.search(r"DW_TAG_compile_unit.*?DW_AT_name\s*:[^\n]*lines\.c", names, re.S), names[:2000])
 
 
-harness.main(tree, sys.argv[2], (several_files, wrong_links, other_versions, full_cluster, stages, dependencies, unchanged_without_dlm, libraries, compilers, interrupted, debugging))
+harness.main(tree, sys.argv[2], (several_files, wrong_links, other_versions, full_cluster, stages, dependencies, unchanged_without_dlm, libraries, compilers, libclang_elsewhere, interrupted, debugging))

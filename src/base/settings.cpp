@@ -50,6 +50,9 @@ constexpr Setting kSettings[] = {
     {"TASUKI_COARRAY_PATIENCE", SettingKind::count, "30", nullptr,
      "If all images of a job have waited for this many seconds, a message says which image waits where and "
      "for whom, and the job goes on. 0: no message."},
+    {"TASUKI_LIBCLANG", SettingKind::text, "auto", nullptr,
+     "The file of the libclang with which tasukicc reads programs; auto: that of the Python package libclang "
+     "in tasukicc's own environment, else the newest that the system has."},
     {"TASUKI_CUDA", SettingKind::text, "auto", nullptr,
      "The CUDA driver library for coarrays in device memory; auto: libcuda.so.1, if OpenACC's regions run on "
      "a device; off: device memory is host memory."},
