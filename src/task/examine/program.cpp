@@ -1,7 +1,6 @@
 #include "task/examine/program.h"
 
 #include <fcntl.h>
-#include <gnu/libc-version.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -12,7 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "elf/linking.h"
@@ -88,25 +89,31 @@ bool same_user_and_capabilities(int fd, const struct stat& st, std::string* why)
   return true;
 }
 
-// "2.36" in the text of glibc's ld.so ("ld.so (GNU libc) stable release version 2.36."), as 2036. 0: another
-// C library, or a glibc before 2.33, which does not say.
-int glibc_of(const elf::ByteSource& loader) {
+// "2.36" in the text of glibc's ld.so ("ld.so (GNU libc) stable release version 2.36."), as 2036. Before 2.33
+// it does not say; before 2.34 its file is named ld-2.31.so. 0: another C library.
+int glibc_of(const std::string& path, const elf::ByteSource& loader) {
+  int major = 0, minor = 0;
+  std::error_code error;
+  const std::string file = std::filesystem::canonical(path, error).filename();
+  int end = 0;
+  if (sscanf(file.c_str(), "ld-%d.%d.so%n", &major, &minor, &end) == 2 &&
+      file.size() == static_cast<size_t>(end))
+    return major * 1000 + minor;
   std::string text(loader.size, '\0');
   if (!loader.read(0, text.data(), text.size()) || text.find("ld.so (") == std::string::npos) return 0;
   constexpr std::string_view kBefore = "release version ";
   const size_t at = text.find(kBefore);
-  int major = 0, minor = 0;
   if (at == std::string::npos || sscanf(text.c_str() + at + kBefore.size(), "%d.%d", &major, &minor) != 2)
     return 0;
   return major * 1000 + minor;
 }
 
-// Tasuki's own glibc: what is preloaded into a task needs one that is not older.
-int own_glibc() {
-  int major = 0, minor = 0;
-  sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
-  return major * 1000 + minor;
-}
+// The oldest glibc that what is preloaded into a task works with, 2028 for 2.28: the one that it was compiled
+// for, which may be older than the one here.
+#ifndef TASUKI_OLDEST_GLIBC  // scripts/dist/build.sh says it for releases
+#define TASUKI_OLDEST_GLIBC (__GLIBC__ * 1000 + __GLIBC_MINOR__)
+#endif
+constexpr int kOldestGlibc = TASUKI_OLDEST_GLIBC;
 
 constexpr uint64_t kMaxLoader = 64 << 20;
 
@@ -121,8 +128,8 @@ std::string check_loader(const std::string& path) {
       loader.value().program_headers == 0 || file.size > kMaxLoader)
     return "has a loader that cannot be loaded twice: " + path;
   if (!can_preload(path))
-    return "has a loader whose C library is not glibc " + std::string(gnu_get_libc_version()) +
-           " or newer: " + path;
+    return "has a loader whose C library is not glibc " + std::to_string(kOldestGlibc / 1000) + "." +
+           std::to_string(kOldestGlibc % 1000) + " or newer: " + path;
   return {};
 }
 
@@ -200,7 +207,7 @@ bool can_preload(const std::string& loader) {
   struct stat st;
   if (!fd.valid() || fstat(fd.get(), &st) != 0 || static_cast<uint64_t>(st.st_size) > kMaxLoader)
     return false;
-  return glibc_of({fd.get(), nullptr, static_cast<uint64_t>(st.st_size)}) >= own_glibc();
+  return glibc_of(loader, {fd.get(), nullptr, static_cast<uint64_t>(st.st_size)}) >= kOldestGlibc;
 }
 
 Program find_program(const std::vector<std::string>& argv, const char* path_list) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <utility>
 
 #include "task/examine/preload.h"
@@ -57,6 +58,26 @@ TEST(Program, DoesTheWorkOfEnvInScripts) {
        {"-i dash", "A=b", "-S A=b dash", "-S \"dash\" -e", "-S -i dash", "no-such-program", "dash -e"})
     EXPECT_EQ(run("#!/usr/bin/env " + argument),
               std::pair(std::string("/usr/bin/env"), Words({"/usr/bin/env", argument, "SCRIPT", "x"})));
+}
+
+TEST(Program, KnowsTheGlibcOfALoader) {
+  EXPECT_TRUE(can_preload("/lib64/ld-linux-x86-64.so.2"));
+  EXPECT_FALSE(can_preload("/bin/true"));
+  EXPECT_FALSE(can_preload("/nowhere/ld-99.1.so"));
+  // A glibc that does not say which one it is: its file does, to which a link leads.
+  char folder[] = "/tmp/tasuki-test-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string link = std::string(folder) + "/ld-linux-x86-64.so.2";
+  for (const auto& [name, expected] : {std::pair("ld-99.1.so", true), std::pair("ld-2.27.so", false),
+                                       std::pair("ld-99.1.so.old", false), std::pair("ld-musl.so", false)}) {
+    const std::string file = std::string(folder) + "/" + name;
+    std::ofstream(file) << "not said";
+    ASSERT_EQ(symlink(name, link.c_str()), 0);
+    EXPECT_EQ(can_preload(link), expected) << name;
+    unlink(link.c_str());
+    unlink(file.c_str());
+  }
+  rmdir(folder);
 }
 
 TEST(Program, KnowsTheMpisByTheirLibraries) {
