@@ -6,6 +6,8 @@
 #   make test-slow     the slow ones
 #   make stress MINUTES=10     random programs that know what must come out, seeds printed; SEED=.. KIND=.. RUN=.. repeat one
 #   make install PREFIX=/somewhere     a tree that runs from anywhere
+#   make dist | wheel  the release in out/: an archive and a wheel for glibc 2.28 and newer, checksums, list of components
+#   make clean-machine SUITE=trixie     tries the release on a newly installed Debian
 #   make asan | tsan   unit tests under sanitizers
 #   make docs          the manual, the tutorials and the API reference as a site in build/docs/site
 #   make lint          formatting, shell scripts; the layers are checked at every configure
@@ -28,7 +30,7 @@ endif
 # Tests that passed only when they were run again (CTEST_ARGS='--repeat until-pass:2') stand at the end.
 CTEST = ../scripts/ctest.sh --output-on-failure --parallel $(TEST_JOBS) $(CTEST_ARGS)
 
-.PHONY: all build bootstrap bootstrap-test demo test test-slow stress install format lint asan tsan clang manual docs clean
+.PHONY: all build bootstrap bootstrap-test demo test test-slow stress install dist wheel clean-machine format lint asan tsan clang manual docs clean
 
 all: build
 
@@ -69,6 +71,15 @@ stress: bootstrap
 install: build
 	cmake --install $(BUILD) --prefix $(abspath $(PREFIX))
 
+# A build of its own, with an older glibc.
+dist wheel: bootstrap
+	@JOBS=$(JOBS) scripts/dist/build.sh build-dist out
+
+# Needs root, debootstrap, and the network that apt has.
+SUITE ?= trixie
+clean-machine:
+	@scripts/clean-machine.sh $(SUITE) out
+
 # The unit tests only: a sanitizer's shadow memory and a shared address space exclude each other.
 asan tsan: bootstrap
 	cmake --preset $(if $(filter asan,$@),asan-ubsan,tsan)
@@ -101,4 +112,4 @@ docs:
 	@scripts/build-docs.sh $(BUILD)/docs
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-clang build-dev out
+	rm -rf $(BUILD) build-asan build-tsan build-clang build-dev build-dist out

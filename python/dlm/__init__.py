@@ -10,8 +10,8 @@ Import it first: the lines above the import run on all ranks. An array's memory 
 views of it are gone. `a.copy()`, `a + b` and other results of NumPy are in local memory; give it the place for its
 result (`numpy.add(a, b, out=c)`), or run the whole program under `tasuki mem`, which needs no import at all.
 
-Needs NumPy and an installation of Tasuki: this package is found in PREFIX/lib/tasuki/python, the library in
-PREFIX/lib/tasuki/MPI. TASUKI_HOME=PREFIX names another one.
+Needs NumPy and an installation of Tasuki: this package is found in PREFIX/lib/tasuki/python, or in the environment of Python
+that Tasuki was installed in as a package; the library in PREFIX/lib/tasuki/MPI. TASUKI_HOME=PREFIX names another one.
 """
 
 import ctypes
@@ -27,9 +27,17 @@ _USAGE = """usage: mpirun -n 4 python3 -m dlm SCRIPT [arguments] [-- settings]
 Rank 0 runs the script, the other ranks lend their memory. Settings: python3 -m dlm SCRIPT -- --help"""
 
 
+def _command_line():
+    """The words that started this process. Before Python 3.10 only the kernel tells."""
+    if hasattr(sys, "orig_argv"):
+        return sys.orig_argv
+    with open("/proc/self/cmdline", "rb") as file:
+        return [os.fsdecode(word) for word in file.read().split(b"\0")[:-1]]
+
+
 def _run_as_module():
     """`python -m dlm` imports this file before its own __main__."""
-    return sys.argv[:1] == ["-m"] and "-m" in sys.orig_argv
+    return sys.argv[:1] == ["-m"] and "-m" in _command_line()
 
 
 def _check_module_arguments():
@@ -71,12 +79,15 @@ def _library_path():
     home = os.environ.get("TASUKI_HOME")
     here = os.path.dirname(os.path.abspath(__file__))
     directory = os.path.join(home, "lib", "tasuki") if home else os.path.dirname(os.path.dirname(here))
+    if not home and os.path.basename(directory) != "tasuki":
+        # In an environment of Python: its lib has python3.x/site-packages/dlm and tasuki.
+        directory = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(here))), "tasuki")
     wanted = [mpi for mpi, variable in _LAUNCHERS if variable in os.environ]
     for mpi in wanted[:1] or ["openmpi", "mpich"]:
-        path = os.path.join(directory, mpi, "libdlmmpi.so")
+        path = os.path.join(directory, mpi, "libdlmmpi.so.0")
         if os.path.exists(path):
             return path
-    raise ImportError(f"dlm: there is no {'/'.join(wanted[:1] or ['openmpi|mpich'])}/libdlmmpi.so in {directory}: set TASUKI_HOME to where "
+    raise ImportError(f"dlm: there is no {'/'.join(wanted[:1] or ['openmpi|mpich'])}/libdlmmpi.so.0 in {directory}: set TASUKI_HOME to where "
                       "Tasuki is installed (or was built), with the MPI library of this job's launcher")
 
 
@@ -89,7 +100,7 @@ def _load():
     if _run_as_module() and not any(c in path for c in " :"):
         # Before libc, so that its wrappers of system calls are in front. What this process starts is not concerned.
         os.environ["LD_PRELOAD"] = ":".join(p for p in (path, os.environ.get("LD_PRELOAD")) if p)
-        os.execv(sys.executable, [sys.executable] + sys.orig_argv[1:])
+        os.execv(sys.executable, [sys.executable] + _command_line()[1:])
     return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
 
 
