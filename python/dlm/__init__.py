@@ -22,6 +22,7 @@ import warnings
 # The MPI library whose launcher started this process, by a variable that it sets.
 _LAUNCHERS = (("openmpi", "OMPI_COMM_WORLD_RANK"), ("mpich", "PMI_RANK"), ("mpich", "PMI_FD"), ("mpich", "PALS_RANKID"),
               ("mpich", "MV2_COMM_WORLD_RANK"))
+_LIBRARY = "libdlmmpi.so.0"  # the name without a number is the linker's
 _USAGE = """usage: mpirun -n 4 python3 -m dlm SCRIPT [arguments] [-- settings]
 
 Rank 0 runs the script, the other ranks lend their memory. Settings: python3 -m dlm SCRIPT -- --help"""
@@ -84,10 +85,10 @@ def _library_path():
         directory = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(here))), "tasuki")
     wanted = [mpi for mpi, variable in _LAUNCHERS if variable in os.environ]
     for mpi in wanted[:1] or ["openmpi", "mpich"]:
-        path = os.path.join(directory, mpi, "libdlmmpi.so.0")
+        path = os.path.join(directory, mpi, _LIBRARY)
         if os.path.exists(path):
             return path
-    raise ImportError(f"dlm: there is no {'/'.join(wanted[:1] or ['openmpi|mpich'])}/libdlmmpi.so.0 in {directory}: set TASUKI_HOME to where "
+    raise ImportError(f"dlm: there is no {'/'.join(wanted[:1] or ['openmpi|mpich'])}/{_LIBRARY} in {directory}: set TASUKI_HOME to where "
                       "Tasuki is installed (or was built), with the MPI library of this job's launcher")
 
 
@@ -128,7 +129,7 @@ def _start(library):
 def _forget_preload():
     """Programs that this one starts run as ever."""
     entries = [p for p in os.environ.get("LD_PRELOAD", "").split(":") if p]
-    kept = [p for p in entries if os.path.basename(p) != "libdlmmpi.so"]
+    kept = [p for p in entries if os.path.basename(p) != _LIBRARY]
     if len(kept) == len(entries):
         return
     if kept:

@@ -27,6 +27,7 @@ LICENSES = {
     "libclang": "Apache-2.0 WITH LLVM-exception",
     "libcli11-dev": "BSD-3-Clause",
     "libgcc": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "libgomp": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "libisal-dev": "BSD-3-Clause",
     "liblz4-dev": "BSD-2-Clause",
     "libmpich": "mpich2",
@@ -127,7 +128,8 @@ def main():
 
     link = {path for path in linked(build, options.tree.resolve()) if foreign(path)}
     shared = {path for path in link if re.search(r"\.so(\.[\d.]+)?$", path)}
-    parts = {"static": link - shared, "headers": {path for path in headers(build) if foreign(path)}, "dynamic": shared}
+    scripts = {path for path in shared if not pathlib.Path(path).read_bytes().startswith(b"\x7fELF")}  # of the linker: they name others
+    parts = {"static": link - shared, "headers": {path for path in headers(build) if foreign(path)}, "dynamic": shared - scripts}
 
     packages, relations, inside = {}, set(), set()
     for how, paths in parts.items():
@@ -152,10 +154,11 @@ def main():
            "copyrightText": "NOASSERTION"}  # fmt: skip
     created = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
     name = f"tasuki-{options.version}-x86_64-linux"
-    relations |= {("CONTAINS", file["SPDXID"]) for file in files}
+    described = ["SPDXRef-tasuki"] + [file["SPDXID"] for file in files]
     content = {
         "packages": [own] + [packages[key] for key in sorted(packages)], "files": files,
-        "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-tasuki"}]
+        "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": what}
+                          for what in described]
         + [{"spdxElementId": "SPDXRef-tasuki", "relationshipType": how, "relatedSpdxElement": what}
            for how, what in sorted(relations)]}  # fmt: skip
     digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
