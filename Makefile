@@ -51,9 +51,11 @@ demo: bootstrap
 	@echo "Building the command, the shims and the benchmark's programs (some minutes the first time), then measuring each MPI for $(SECONDS_PER_MPI) s."
 	@$(MAKE) --no-print-directory build PARTS=demo_parts
 	@mkdir -p out
-	$(BUILD)/bin/tasuki bench ddt --mpi openmpi --seconds $(SECONDS_PER_MPI) --json out/ddt-openmpi.json --html out/ddt-openmpi.html
-	$(BUILD)/bin/tasuki bench ddt --mpi mpich --seconds $(SECONDS_PER_MPI) --json out/ddt-mpich.json --html out/ddt-mpich.html
-	@echo "Written: out/ddt-openmpi.json out/ddt-openmpi.html out/ddt-mpich.json out/ddt-mpich.html"
+	@for mpi in openmpi mpich; do \
+	  test -f $(BUILD)/lib/tasuki/libtasuki-$$mpi.so || { echo "Not built for $$mpi, not measured with it."; continue; }; \
+	  set -x; $(BUILD)/bin/tasuki bench ddt --mpi $$mpi --seconds $(SECONDS_PER_MPI) --json out/ddt-$$mpi.json --html out/ddt-$$mpi.html || exit; \
+	  { set +x; } 2>/dev/null; echo "Written: out/ddt-$$mpi.json out/ddt-$$mpi.html"; \
+	done
 
 test: bootstrap-test
 	@$(MAKE) --no-print-directory build

@@ -3,6 +3,8 @@
 # password-less sudo) it installs; elsewhere it names each missing thing and the command that installs it,
 # and exits with 1. Does nothing, silently, when nothing is missing.
 #
+# An MPI of your own is as good as Debian's two: put its mpicc into PATH, or name it by MPICC_OPENMPI or MPICC_MPICH.
+#
 #   scripts/bootstrap.sh              install what is missing
 #   scripts/bootstrap.sh --check      only say what is missing
 #   scripts/bootstrap.sh --for test   install what tests want, too; if that cannot be, the tests that want it
@@ -41,10 +43,10 @@ python3              command  python3
 gfortran             command  gfortran
 clang                command  clang++
 clang-format         command  clang-format
-openmpi-bin          command  mpirun.openmpi
-libopenmpi-dev       command  mpicc.openmpi
-mpich                command  mpirun.mpich
-libmpich-dev         command  mpicc.mpich
+openmpi-bin          mpi      mpirun.openmpi
+libopenmpi-dev       mpi      mpicc.openmpi
+mpich                mpi      mpirun.mpich
+libmpich-dev         mpi      mpicc.mpich
 libcli11-dev         header   CLI/CLI.hpp
 nlohmann-json3-dev   header   nlohmann/json.hpp
 libtomlplusplus-dev  header   toml++/toml.h
@@ -70,8 +72,21 @@ chromium-headless-shell command chromium-headless-shell chromium chromium-browse
 END
 }
 
+# Any MPI will do for a build (cmake/TasukiMpi.cmake): one that MPICC_OPENMPI or MPICC_MPICH names, any mpicc in PATH, one of Debian's two.
+has_own_mpi() { # not Debian's
+  [ -z "${MPICC_OPENMPI:-}${MPICC_MPICH:-}" ] || return 0
+  command -v mpicc >/dev/null 2>&1 || return 1
+  case $(readlink -f "$(command -v mpicc)") in
+    /usr/bin/mpicc.* | /usr/bin/opal_wrapper) return 1 ;;
+  esac
+}
+has_debian_mpi() { # family
+  command -v "mpicc.$1" >/dev/null 2>&1 && command -v "mpirun.$1" >/dev/null 2>&1
+}
+
 present() { # kind, what
   case $1 in
+    mpi) has_own_mpi || has_debian_mpi openmpi || has_debian_mpi mpich ;;
     command) command -v "$2" >/dev/null 2>&1 ;;
     path)
       # shellcheck disable=SC2086 # a pattern
@@ -86,6 +101,12 @@ present() { # kind, what
 }
 
 absent_extras() { # "package what" lines
+  # Where there is one of Debian's two, the other one.
+  if [ -z "$check" ] && present mpi && ! has_own_mpi; then
+    dependencies | while read -r package kind what; do
+      [ "$kind" = mpi ] && ! command -v "$what" >/dev/null 2>&1 && echo "$package $what"
+    done
+  fi
   [ "$purpose" = test ] || return 0
   extras | while read -r package kind programs; do
     for program in $programs; do
@@ -121,9 +142,9 @@ packages="$needed${needed:+${wanted:+ }}$wanted"
 [ -n "$packages" ] || exit 0
 
 [ -n "$check" ] && complain "Install them, for example: apt-get install $packages"
-# Without these extras some tests are skipped, no more.
+# Without these extras some tests are skipped, and one MPI is not built for, no more.
 do_without() { # reason
-  echo "bootstrap: $1; tests that want $wanted will be skipped" >&2
+  echo "bootstrap: $1; what wants $wanted is left out" >&2
   exit 0
 }
 if ! command -v apt-get >/dev/null 2>&1; then

@@ -84,6 +84,9 @@ def _library_path():
         # In an environment of Python: its lib has python3.x/site-packages/dlm and tasuki.
         directory = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(here))), "tasuki")
     wanted = [mpi for mpi, variable in _LAUNCHERS if variable in os.environ]
+    mpi4py = sys.modules.get("mpi4py.MPI")
+    if mpi4py:  # the MPI library is there
+        wanted = ["openmpi" if mpi4py.Get_library_version().startswith("Open MPI") else "mpich"]
     for mpi in wanted[:1] or ["openmpi", "mpich"]:
         path = os.path.join(directory, mpi, _LIBRARY)
         if os.path.exists(path):

@@ -98,6 +98,9 @@ constexpr Setting kSettings[] = {
     {"TASUKI_GUARD", SettingKind::flag, "off", nullptr,
      "on: a task that writes to memory of another task ends with SIGSEGV, and a message says who wrote "
      "where; as `tasuki run --guard`. Needs a processor with memory protection keys."},
+    {"TASUKI_MPI_LIBRARY", SettingKind::text, "auto", nullptr,
+     "The MPI library (path or name) of memory servers and of programs that load none themselves; auto: that "
+     "of the launcher, else what the dynamic linker finds, else that of the mpirun in PATH."},
     {"TASUKI_DLM_CONFIG", SettingKind::text, "", nullptr,
      "Cluster memory: a TOML file with these settings (page-size = \"64KiB\"). The command line and the "
      "environment override it."},

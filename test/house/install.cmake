@@ -1,5 +1,6 @@
 # An installed tree runs from anywhere: installs to a temporary prefix, moves it, runs it there with nothing of the build
-# tree in the environment, and looks for paths that would tie it to a place.
+# tree in the environment, and looks for paths and libraries that would tie it to a place
+# or to one MPI.
 #   cmake -DBUILD=<build tree> -DWORK=<scratch directory> -DSHIMS="libtasuki-openmpi.so;..." -P install.cmake
 file(REMOVE_RECURSE ${WORK})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first OUTPUT_VARIABLE out ERROR_VARIABLE out
@@ -68,6 +69,9 @@ foreach(file ${files})
   execute_process(COMMAND readelf -d "${file}" OUTPUT_VARIABLE dynamic ERROR_QUIET)
   if(dynamic MATCHES "R(UN)?PATH[^\n]*\\[([^\n]*)\\]" AND NOT CMAKE_MATCH_2 MATCHES "^\\$ORIGIN")
     message(SEND_ERROR "${file} looks for libraries at a fixed place: ${CMAKE_MATCH_2}")
+  endif()
+  if(dynamic MATCHES "NEEDED[^\n]*\\[(lib(mpi|mpich|mpi_[a-z0-9_]*|mpifort|mpichfort|open-pal|open-rte|pmix|pmi2?)[.]so[^\n]*)\\]")
+    message(SEND_ERROR "${file} is linked with an MPI library, ${CMAKE_MATCH_1}: it would not run with one of another name (src/mpi)")
   endif()
   file(STRINGS "${file}" strings REGEX "${BUILD}/(bin|lib|libexec)")
   if(strings)

@@ -64,9 +64,23 @@ std::string in_path(const std::string& name) {
   return found.ok() ? found.value() : "";
 }
 
+// Which kind of launcher it is: Open MPI 5's calls itself prterun.
+std::string kind_of_launcher(const std::string& mpirun) {
+  const Result<os::Captured> asked = os::capture({.argv = {mpirun, "--version"}, .errors = os::kAsOutput});
+  const std::string version = asked.ok() ? asked.value().output : "";
+  const bool open = version.find("Open MPI") != std::string::npos ||
+                    version.find("OpenRTE") != std::string::npos ||
+                    version.find("prte") != std::string::npos || version.find("PRRTE") != std::string::npos;
+  return open ? "openmpi" : "mpich";
+}
+
 std::string launcher_of(const Known& mpi) {
   std::string found = in_path(std::string("mpirun.") + mpi.name);
   if (found.empty() && mpi.built_for != nullptr) found = in_path(mpi.built_for);
+  // Elsewhere than on Debian all launchers have one name.
+  if (const std::string any = in_path("mpirun");
+      found.empty() && !any.empty() && kind_of_launcher(any) == mpi.name)
+    found = any;
   return found;
 }
 
@@ -164,14 +178,7 @@ Result<bench::Peer> parse_peer(const std::string& text) {
     return Status::error(ENOENT, "--peer '" + text +
                                      "': " + (peer.mpi.mpirun.empty() ? "the launcher" : peer.program) +
                                      " is not an executable file");
-  // Which kind of launcher it is: Open MPI 5's calls itself prterun.
-  const Result<os::Captured> asked =
-      os::capture({.argv = {peer.mpi.mpirun, "--version"}, .errors = os::kAsOutput});
-  const std::string version = asked.ok() ? asked.value().output : "";
-  const bool open = version.find("Open MPI") != std::string::npos ||
-                    version.find("OpenRTE") != std::string::npos ||
-                    version.find("prte") != std::string::npos || version.find("PRRTE") != std::string::npos;
-  peer.mpi.kind = open ? "openmpi" : "mpich";
+  peer.mpi.kind = kind_of_launcher(peer.mpi.mpirun);
   return peer;
 }
 

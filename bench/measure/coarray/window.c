@@ -7,8 +7,8 @@
 
 enum { kTag = 8 };
 
-static MPI_Win g_window = MPI_WIN_NULL;
-static double* g_memory;
+static MPI_Win g_window;
+static double* g_memory;  // NULL: there is no window
 
 double* window_memory(size_t elements) {
   MPI_Win_allocate((MPI_Aint)(elements * sizeof(double)), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD,
@@ -18,9 +18,10 @@ double* window_memory(size_t elements) {
 }
 
 void window_end(void) {
-  if (g_window == MPI_WIN_NULL) return;
+  if (g_memory == NULL) return;
   MPI_Win_unlock_all(g_window);
   MPI_Win_free(&g_window);
+  g_memory = NULL;
 }
 
 void window_meet(void) {

@@ -32,8 +32,8 @@ struct meeting {
     atomic_ulong sum, most;  // nanoseconds of the ranks
   } blocks[kMaxBlocks];
 };
-static struct meeting* g_meeting;
-static MPI_Win g_window = MPI_WIN_NULL;
+static struct meeting* g_meeting;  // NULL: there is no window
+static MPI_Win g_window;
 
 static void meet(void) {
   MPI_Aint size;
@@ -56,7 +56,7 @@ static void meet(void) {
 }
 
 static void part(void) {
-  if (g_window == MPI_WIN_NULL) return;
+  if (g_meeting == NULL) return;
   MPI_Barrier(MPI_COMM_WORLD);
   if (g_rank == 0) pthread_barrier_destroy(&g_meeting->all);
   MPI_Win_free(&g_window);

@@ -49,7 +49,8 @@ static struct shape g_shape;
 static char *g_send, *g_receive;  // kMargin bytes on either side of the pieces
 static int *g_ones, *g_places;    // of MPI_Alltoallw
 static MPI_Datatype* g_types;
-static MPI_Comm g_row = MPI_COMM_NULL;  // all ranks in a row: neighbours are the one before and the one after
+static int g_has_row;
+static MPI_Comm g_row;  // all ranks in a row: neighbours are the one before and the one after
 enum { kNeighbours = 2 };
 
 int find_collective(const char* name) {
@@ -69,7 +70,8 @@ static size_t all_pieces(void) {
 int need_pieces(const struct shape* shape) {
   if (g_send != NULL) return 1;
   const int no = 0;
-  if (g_row == MPI_COMM_NULL) MPI_Cart_create(MPI_COMM_WORLD, 1, &g_ranks, &no, 0, &g_row);
+  if (!g_has_row) MPI_Cart_create(MPI_COMM_WORLD, 1, &g_ranks, &no, 0, &g_row);
+  g_has_row = 1;
   g_shape = *shape;
   g_send = new_buffer(all_pieces());
   g_receive = new_buffer(all_pieces());

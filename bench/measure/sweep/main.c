@@ -35,14 +35,15 @@ static size_t g_block, g_count, g_stride, g_bytes;
 static char *g_source, *g_target;  // typed buffers, kMargin bytes on either side
 static char *g_dense, *g_expected;
 static size_t g_span;  // of a typed buffer, without margins
-static MPI_Datatype g_type = MPI_DATATYPE_NULL;
-static char* g_memory;  // typed, of the window
-static MPI_Win g_window = MPI_WIN_NULL;
+static MPI_Datatype g_type;
+static int g_has_type;
+static char* g_memory;  // typed, of the window; NULL: there is none
+static MPI_Win g_window;
 
 // The window is made when an operation first needs it, of memory of the library's choice: that is where the
 // libraries are fastest. Whole pages: MPICH 4.0.2 puts and gets beside the memory of odd sizes (136 bytes).
 static void need_window(void) {
-  if (g_window != MPI_WIN_NULL) return;
+  if (g_memory != NULL) return;
   MPI_Win_allocate((MPI_Aint)((g_span + 2 * kMargin + 4095) / 4096 * 4096), 1, MPI_INFO_NULL, MPI_COMM_WORLD,
                    &g_memory, &g_window);
   memset(g_memory, kGap, g_span + 2 * kMargin);
@@ -50,15 +51,17 @@ static void need_window(void) {
 }
 
 static void drop_window(void) {
-  if (g_window == MPI_WIN_NULL) return;
+  if (g_memory == NULL) return;
   MPI_Win_unlock_all(g_window);
   MPI_Win_free(&g_window);
+  g_memory = NULL;
 }
 
 static void drop_shape(void) {
   drop_window();
   drop_pieces();
-  if (g_type != MPI_DATATYPE_NULL) MPI_Type_free(&g_type);
+  if (g_has_type) MPI_Type_free(&g_type);
+  g_has_type = 0;
   free(g_source);
   free(g_target);
   free(g_dense);
@@ -108,6 +111,7 @@ static void make_shape(size_t block, size_t count, size_t stride) {
   else
     MPI_Type_vector((int)count, (int)(block / width), (int)(stride / width), type, &g_type);
   MPI_Type_commit(&g_type);
+  g_has_type = 1;
   answer("ok");
 }
 

@@ -1,6 +1,5 @@
 #include "cluster/server/mpi_job.h"
 
-#include <dlfcn.h>
 #include <time.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "cluster/transport/cluster_store.h"
 #include "cluster/transport/mpi_call.h"
 #include "cluster/transport/mpi_courier.h"
+#include "mpi/functions.h"
 #include "os/memory/host_memory.h"
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
@@ -35,11 +35,7 @@ constexpr int kQuietMilliseconds = 60, kTurnMilliseconds = 20, kTurns = 10;
 // MPICH before 4.2 over UCX and TCP waits in MPI_Finalize for ever, on several hosts, when one rank still
 // progresses while another closes its connections.
 bool wants_quiet_end() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0, major = 0, minor = 0;
-  PMPI_Get_library_version(text, &length);
-  return sscanf(text, "MPICH Version: %d.%d", &major, &minor) == 2 &&
-         (major < 4 || (major == 4 && minor < 2));
+  return mpi::is_mpich_before(4, 2);
 }
 
 void pause_ms(int64_t ms) {
@@ -152,6 +148,7 @@ Result<std::unique_ptr<Job>> Job::connect(Callers callers) {
 }
 
 void Job::end_mpi_of_program() {
+  if (!mpi::load().ok()) return;
   int initialised = 0, finalised = 0;
   PMPI_Initialized(&initialised);
   PMPI_Finalized(&finalised);
@@ -169,6 +166,7 @@ std::string MpiJob::library() const {
 }
 
 Result<std::unique_ptr<Job>> MpiJob::join(Callers callers) {
+  if (const Status found = mpi::load(); !found.ok()) return found;
   std::unique_ptr<MpiJob> job(new MpiJob);
   Status status = initialise(callers, &job->initialised_here_);
   if (status.ok()) status = mpi_status(PMPI_Comm_dup(MPI_COMM_WORLD, &job->comm_), "MPI_Comm_dup");
@@ -403,7 +401,7 @@ Result<int> MpiJob::serve() {
 bool MpiJob::knows_ended(const std::vector<int>& ranks) const {
   if (ranks.empty()) return true;
   using GetFailed = int (*)(MPI_Comm, MPI_Group*);
-  const auto get_failed = reinterpret_cast<GetFailed>(dlsym(RTLD_DEFAULT, "MPIX_Comm_get_failed"));
+  const auto get_failed = reinterpret_cast<GetFailed>(mpi::extension("MPIX_Comm_get_failed"));
   if (get_failed == nullptr) return false;
   MPI_Group all = MPI_GROUP_NULL;
   if (PMPI_Comm_group(comm_, &all) != MPI_SUCCESS) return false;

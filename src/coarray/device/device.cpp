@@ -1,7 +1,5 @@
 #include "coarray/device/device.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include "base/settings.h"
 #include "coarray/device/openacc.h"
 #include "coarray/local/fail.h"
+#include "mpi/functions.h"
 #include "os/process/self.h"
 
 namespace tasuki::coarray {
@@ -51,7 +50,7 @@ void hosts(const Team& world, std::vector<int>* host, int* place, int* count) {
 
 bool mpi_takes_device_addresses() {
   int (*ask)() = nullptr;
-  void* address = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+  void* address = mpi::extension("MPIX_Query_cuda_support");
   if (address == nullptr) return false;
   memcpy(&ask, &address, sizeof address);
   return ask() == 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coarray/local/memory.h"
+#include "mpi/functions.h"
 
 namespace tasuki::coarray {
 
@@ -11,12 +12,7 @@ namespace {
 // Open MPI 4.1.4 hangs now and then in MPI_Win_flush_local where windows are made of messages (osc/pt2pt; two
 // hosts with two ranks each).
 bool has_flush_local(const Segment& segment) {
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-  return std::count(segment.near.begin(), segment.near.end(), 0) == 0;
-#else
-  (void)segment;
-  return true;
-#endif
+  return !mpi::is_open_mpi_before(5) || std::count(segment.near.begin(), segment.near.end(), 0) == 0;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coarray/local/fail.h"
+#include "mpi/functions.h"
 
 namespace tasuki::coarray {
 namespace {
@@ -64,9 +65,7 @@ void explain_no_window(int rc) {
 }
 
 void sleep_before_finalize() {
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-#endif
+  if (mpi::is_mpich_before(4, 2)) std::this_thread::sleep_for(std::chrono::milliseconds(300));
 }
 
 }  // namespace tasuki::coarray

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "coarray/local/outstanding.h"
+#include "mpi/functions.h"
 #include "tasuki/compiler/local_view.h"
 
 namespace tasuki::coarray {
@@ -85,12 +86,9 @@ int64_t read(const Place& place) {
 
 }  // namespace
 
-bool has_compare([[maybe_unused]] const Place& place, [[maybe_unused]] uint64_t bytes) {
-#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-  return bytes == 4 || place.segment->outstanding == nullptr;
-#else
-  return true;
-#endif
+bool has_compare(const Place& place, uint64_t bytes) {
+  static const bool only_small = mpi::is_open_mpi_before(5);
+  return !only_small || bytes == 4 || place.segment->outstanding == nullptr;
 }
 
 int64_t atomic(const Place& place, uint64_t bytes, int operation, int64_t operand, int64_t compare) {

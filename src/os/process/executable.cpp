@@ -12,10 +12,29 @@
 
 namespace tasuki::os {
 
-std::string own_executable() {
+namespace {
+
+std::string link_target(const std::string& link) {
   char path[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  const ssize_t n = readlink(link.c_str(), path, sizeof path);
   return n > 0 ? std::string(path, static_cast<size_t>(n)) : std::string();
+}
+
+}  // namespace
+
+std::string own_executable() {
+  return link_target("/proc/self/exe");
+}
+
+std::string executable_of(pid_t pid) {
+  return link_target("/proc/" + std::to_string(pid) + "/exe");
+}
+
+std::string prefix_of(const std::string& program) {
+  const size_t file = program.rfind('/');
+  if (file == std::string::npos || file == 0) return {};
+  const size_t folder = program.rfind('/', file - 1);
+  return folder == std::string::npos ? std::string() : program.substr(0, folder);
 }
 
 std::string own_prefix() {

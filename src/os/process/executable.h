@@ -1,6 +1,8 @@
 // Where programs are: this one, and others by their names.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -10,6 +12,10 @@ namespace tasuki::os {
 
 // The file that this process executes, without links; "" if the kernel does not say.
 std::string own_executable();
+// The same of another process; "" if it is not ours to see.
+std::string executable_of(pid_t pid);
+// PREFIX of PREFIX/bin/program; "" where the path has no folder above that of the program.
+std::string prefix_of(const std::string& program);
 // The folder that holds bin/, include/tasuki/, lib/tasuki/ and libexec/tasuki/, the build tree or the
 // installation, for a program in bin/ or libexec/tasuki/; "..": not known.
 std::string own_prefix();

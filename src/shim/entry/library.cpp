@@ -2,15 +2,15 @@
 
 #include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "elf/loaded.h"
 #include "generated/pmpi.h"
+#include "mpi/library.h"
 #include "shim/delegates.h"
 #include "shim/entry/profiler.h"
 #include "shim/entry/route.h"
@@ -29,77 +29,17 @@ std::atomic<unsigned char> tasuki_route = kRouteUnknown;
 
 namespace {
 
-// The object that `address` belongs to, as dladdr sees it.
-const void* object_base(const void* address) {
-  Dl_info info;
-  return address && dladdr(address, &info) ? info.dli_fbase : nullptr;
-}
-
-enum class Kind { none, ours, other };  // not an MPI library; one of this shim's ABI; one of another
-
-// Libraries of the MPI-5 standard ABI have this name, and say so themselves; all others answer -1 or have no
-// such function.
-bool is_standard_abi(const char* path, void* handle) {
-  const char* slash = strrchr(path, '/');
-  if (strncmp(slash ? slash + 1 : path, "libmpi_abi.", 11) == 0) return true;
-  int major = -1, minor = -1;
-  int (*version)(int*, int*);
-  find(&version, handle, "PMPI_Abi_get_version");
-  return version && version(&major, &minor) == 0 && major > 0;
-}
-
-// What an object is that is loaded already (in whatever scope). An MPI library defines PMPI_Send itself:
-// `base` is where the object lies, nullptr if unknown (dlsym on a handle also finds what the object's
-// dependencies define, and on the program's own handle what the shim does). *handle is set unless none.
-Kind kind_of(const char* path, const void* base, void** handle) {
-  *handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
-  if (!*handle) return Kind::none;
-  const void* found = object_base(dlsym(*handle, "PMPI_Send"));
-  if (found && found != object_base(&g_library_begin) && (!base || found == base)) {
-    const bool open_mpi = dlsym(*handle, "ompi_mpi_comm_world") != nullptr;
-    return open_mpi == kOpenMpi && !is_standard_abi(path, *handle) ? Kind::ours : Kind::other;
-  }
-  dlclose(*handle);
-  *handle = nullptr;
-  return Kind::none;
-}
-
 // The MPI library that the program has loaded, under whatever name (vendors': libmpi_gnu.so.12 and the like).
 // Of several, the standard ABI's first, which may be built on top of one of ours; then ours.
-Kind find_library(void** library, bool* standard) {
-  struct Object {
-    std::string name;
-    uintptr_t begin;
+const mpi::Library* find_library(const std::vector<mpi::Library>& loaded) {
+  const auto first = [&](mpi::Family family) {
+    return std::find_if(loaded.begin(), loaded.end(),
+                        [&](const mpi::Library& l) { return l.family == family; });
   };
-  // First the list, then the look-ups: dlopen inside the iteration could deadlock.
-  std::vector<Object> objects;
-  dl_iterate_phdr(
-      [](dl_phdr_info* object, size_t, void* list) {
-        // The program itself has no name. One that contains its MPI library resolves MPI_* to itself, before
-        // the shim.
-        if (object->dlpi_name && *object->dlpi_name)
-          static_cast<std::vector<Object>*>(list)->push_back(
-              {object->dlpi_name, elf::loaded_range(*object).begin});
-        return 0;
-      },
-      &objects);
-  void* other = nullptr;
-  *library = nullptr;
-  for (const Object& object : objects) {
-    void* handle;
-    const Kind kind = kind_of(object.name.c_str(), reinterpret_cast<void*>(object.begin), &handle);
-    if (kind == Kind::ours && !*library) *library = handle;
-    if (kind != Kind::other) continue;
-    if (is_standard_abi(object.name.c_str(), handle)) {
-      *standard = true;
-      *library = handle;
-      return Kind::other;
-    }
-    if (!other) other = handle;
-  }
-  if (*library) return Kind::ours;
-  *library = other;
-  return other ? Kind::other : Kind::none;
+  auto found = first(mpi::Family::standard);
+  if (found == loaded.end()) found = first(kFamily);
+  if (found == loaded.end()) found = loaded.begin();
+  return found == loaded.end() ? nullptr : &*found;
 }
 
 void remember_range(const void* address_inside) {
@@ -122,25 +62,24 @@ void* g_other_library = nullptr;
 void load_pmpi() {
   std::lock_guard lock(g_mutex);
   if (tasuki_route.load(std::memory_order_relaxed) != kRouteUnknown) return;
-  void* library = nullptr;
-  bool standard = false;
-  switch (find_library(&library, &standard)) {
-    case Kind::none:
-      log(LogLevel::error,
-          "an MPI function was called, but no MPI library is loaded (this shim is for %s); run with "
-          "TASUKI=off",
-          kLibraryNames[0]);
-      abort();
-    case Kind::other:
-      log(LogLevel::info,
-          "the program's MPI library has another ABI than the shim (%s): messages stay with the library",
-          kLibraryNames[0]);
-      g_other_library = library;
-      found_other_library(standard);
-      tasuki_route.store(kRouteOther, std::memory_order_release);
-      return;
-    case Kind::ours:
-      break;
+  const std::vector<mpi::Library> loaded = mpi::loaded_libraries();
+  const mpi::Library* const found = find_library(loaded);
+  if (found == nullptr) {
+    log(LogLevel::error,
+        "an MPI function was called, but no MPI library is loaded (this shim is for %s); run with "
+        "TASUKI=off",
+        mpi::sonames_of(kFamily)[0]);
+    abort();
+  }
+  void* const library = found->handle;
+  if (found->family != kFamily) {
+    log(LogLevel::info,
+        "the program's MPI library has another ABI than the shim (%s): messages stay with the library",
+        mpi::sonames_of(kFamily)[0]);
+    g_other_library = library;
+    found_other_library(found->family == mpi::Family::standard);
+    tasuki_route.store(kRouteOther, std::memory_order_release);
+    return;
   }
   fill_pmpi(&g_pmpi, library);
   fill_handles(library);

@@ -7,11 +7,12 @@
 
 #include <cstdint>
 
+#include "mpi/library.h"
+
 namespace tasuki::shim::detail {
 
 // What this shim is for. Provided by the generated pmpi.cpp.
-extern const char* const kLibraryNames[];  // sonames of the MPI family, most likely first; ends with nullptr
-extern const bool kOpenMpi;                // Open MPI's ABI, else the MPICH family's
+extern const mpi::Family kFamily;
 
 // Sets *function to the library's own `name`, never the shim's, which exports the same names. nullptr: it has
 // none.

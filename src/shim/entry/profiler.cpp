@@ -15,7 +15,8 @@ void* profiler_symbol(const char* mpi_name, const char* pmpi_name) {
   Dl_info info;
   link_map* object = nullptr;
   if (!dladdr1(next, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) || !object) return nullptr;
-  return elf::LoadedSymbols(object->l_ld, object->l_addr).refer_to(pmpi_name) ? next : nullptr;
+  const elf::LoadedSymbols symbols(object->l_ld, object->l_addr);
+  return symbols.refer_to(pmpi_name) || symbols.define("tasuki_calls_pmpi") ? next : nullptr;
 }
 
 bool defined_elsewhere(const char* name, const void* here) {

@@ -7,8 +7,9 @@
 namespace tasuki::shim::detail {
 
 // The next definition of mpi_name ("MPI_Send") after the shim's, if it is a profiler's: one that lies in an
-// object which refers to pmpi_name ("PMPI_Send") without defining it. Any other wrapper would call the
-// library behind the shim's back; it is left out, and so is the library itself. nullptr if there is none.
+// object which refers to pmpi_name ("PMPI_Send") without defining it, or in one of Tasuki's own, which
+// calls it by its address and therefore says so by defining tasuki_calls_pmpi. Any other wrapper would call
+// the library behind the shim's back; it is left out, and so is the library itself. nullptr if there is none.
 void* profiler_symbol(const char* mpi_name, const char* pmpi_name);
 
 // Does any object of the process define `name`, other than the one in which `here` lies? Looks at what is
