@@ -77,8 +77,8 @@ bool libraries_of(const std::string& name, TemporaryFolder* temporary, std::vect
             family == "mpich" ? "MPICH" : "Open MPI");
     return false;
   }
-  // The last one is for the MPI library, which MPI compilers put behind: where the program itself does not call
-  // it, linkers that leave out such libraries would leave the choice to the launcher.
+  // The last one is for the MPI library, which MPI compilers put behind: where the program itself does not
+  // call it, linkers that leave out such libraries would leave the choice to the launcher.
   *options = {"-L" + folder, "-Wl,-rpath," + folder, "-l" + name, "-Wl,--no-as-needed"};
   return true;
 }

@@ -4,7 +4,8 @@ without one; nothing else.
 
     exports.py LIBRARY VERSION [HEADER...] [--also NAME...] [--unversioned TABLE] [--wrappers FILE...]
 
---also: names that no public header declares. --unversioned: a table of gen/ whose functions, and MPI_Finalize, have no version.
+--also: names that no public header declares. --unversioned: a table of gen/ whose functions have no version, nor has MPI_Finalize (and the mark
+of who wraps it).
 --wrappers: sources whose TASUKI_WRAPPER have none either, and whose TASUKI_HIDDEN_WRAPPER have libc's and are not the default."""
 import argparse
 import pathlib
@@ -44,7 +45,7 @@ def main():
     if options.unversioned:
         with open(options.unversioned, "rb") as file:
             calls = [call["is"] for call in tomllib.load(file)["call"] if not call.get("uses")]
-        wanted |= {re.match(r"[^(]*?(\w+)\(", call).group(1) for call in calls} | {"MPI_Finalize"}
+        wanted |= {re.match(r"[^(]*?(\w+)\(", call).group(1) for call in calls} | {"MPI_Finalize", "tasuki_calls_pmpi"}
     wanted |= {name for path in options.wrappers for name in wrapped(path)}
     lines = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", options.library], check=True, capture_output=True,
                            text=True).stdout.splitlines()
