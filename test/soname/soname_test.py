@@ -85,13 +85,18 @@ def tasukicc(options, mpicc, source, output, *more):
 def linked(options, there):
     images = tasukicc(options, there.mpicc, "images.c", options.scratch / "images")
     arrays = tasukicc(options, there.mpicc, "arrays.c", options.scratch / "arrays")
-    for program in (images, arrays):
+    finalize = tasukicc(options, there.mpicc, "finalize.c", options.scratch / "finalize")
+    for program in (images, arrays, finalize):
         if ELSEWHERE not in needed(program) or DEBIAN in needed(program):
             sys.exit(f"{program} needs {needed(program)}")
     for tasuki in ([], [options.home / "bin/tasuki", "run"]):
         for how in ("auto", "window"):
             run([there.mpirun, "-n", "3", *tasuki, images], "3 images", env=options.env | {"TASUKI_COARRAY": how})
         run([there.mpirun, "-n", "3", *tasuki, arrays, "--", "--local=2MiB", "--memory=16MiB"], "2 servers", env=options.env)
+        # The library's MPI_Finalize comes before MPI's, under the shim, too: the report is written there, not at the end.
+        text = run([there.mpirun, "-n", "2", *tasuki, finalize, "--", "--local=1MiB", "--memory=16MiB", "--stats"], "after", env=options.env)
+        if not 0 <= text.find("cluster memory of finalize") < text.find("after MPI_Finalize"):
+            sys.exit(f"cluster memory did not end in MPI_Finalize:\n{text}")
 
 
 def unlinked(options):
