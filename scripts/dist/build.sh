@@ -32,20 +32,20 @@ libraries=$sysroot/usr/lib/x86_64-linux-gnu
 paths="-ffile-prefix-map=$sysroot=/ -ffile-prefix-map=$build=/build -ffile-prefix-map=$source=/tasuki"
 compile="--sysroot=$sysroot -B$libraries -include $source/scripts/dist/older_glibc.h -DTASUKI_OLDEST_GLIBC=2028 $paths"
 link="-L$libraries -L$sysroot/lib/x86_64-linux-gnu -Wl,--allow-shlib-undefined"
-additions=$build/older_glibc.o
-# Without the file that is included before all others: it asks for what this one defines.
+# Its name changes with it, so that all is linked again. Compiled without the file that is included before all others: that one asks for what
+# this one defines.
+additions=$build/older_glibc-$(sha256sum scripts/dist/older_glibc.c | cut -c1-12).o
 gcc --sysroot="$sysroot" -O2 -fPIC -Wall -Wextra -Werror -c scripts/dist/older_glibc.c -o "$additions"
 
 # What newer versions of glibc have in libc.so.6 is in libraries of its own there.
 standard="$additions -lpthread -ldl"
 
-[ -e "$build/build.ninja" ] ||
-  cmake -G Ninja -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Release -DTASUKI_TESTS=OFF \
-    -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ \
-    -DCMAKE_C_FLAGS="$compile" -DCMAKE_C_FLAGS_RELEASE="-O2 -DNDEBUG" \
-    -DCMAKE_CXX_FLAGS="$compile -D_GLIBCXX_GTHREAD_USE_WEAK=0" -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
-    -DCMAKE_EXE_LINKER_FLAGS="$link" -DCMAKE_SHARED_LINKER_FLAGS="$link" -DCMAKE_MODULE_LINKER_FLAGS="$link" \
-    -DCMAKE_C_STANDARD_LIBRARIES="$standard" -DCMAKE_CXX_STANDARD_LIBRARIES="$standard"
+cmake -G Ninja -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Release -DTASUKI_TESTS=OFF \
+  -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ \
+  -DCMAKE_C_FLAGS="$compile" -DCMAKE_C_FLAGS_RELEASE="-O2 -DNDEBUG" \
+  -DCMAKE_CXX_FLAGS="$compile -D_GLIBCXX_GTHREAD_USE_WEAK=0" -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
+  -DCMAKE_EXE_LINKER_FLAGS="$link" -DCMAKE_SHARED_LINKER_FLAGS="$link" -DCMAKE_MODULE_LINKER_FLAGS="$link" \
+  -DCMAKE_C_STANDARD_LIBRARIES="$standard" -DCMAKE_CXX_STANDARD_LIBRARIES="$standard"
 cmake --build "$build" --parallel "${JOBS:-$(nproc)}"
 
 tree=$build/release/$name
@@ -60,8 +60,10 @@ if tied=$(grep -rlF -e "$source" -e "$build" "$tree"); then
   exit 1
 fi
 
-tar --create --directory "$build/release" --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
-  --mode=u+w,go=u-w "$name" | xz --threads=1 -9 --extreme >"$out/$name.tar.xz"
+archive=$build/release/$name.tar
+tar --create --file "$archive" --directory "$build/release" --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" \
+  --owner=0 --group=0 --numeric-owner --mode=u+w,go=u-w "$name"
+xz --threads=1 -9 --extreme --stdout "$archive" >"$out/$name.tar.xz"
 wheel=$(python3 scripts/dist/wheel.py --tree "$tree" --version "$version" --out "$out")
 cd "$out"
 sha256sum "$name.tar.xz" "$name.spdx.json" "$(basename "$wheel")" | tee SHA256SUMS
