@@ -12,7 +12,8 @@ namespace {
 // Open MPI 4.1.4 hangs now and then in MPI_Win_flush_local where windows are made of messages (osc/pt2pt; two
 // hosts with two ranks each).
 bool has_flush_local(const Segment& segment) {
-  return !mpi::is_open_mpi_before(5) || std::count(segment.near.begin(), segment.near.end(), 0) == 0;
+  static const bool may_hang = mpi::is_open_mpi_before(5);
+  return !may_hang || std::count(segment.near.begin(), segment.near.end(), 0) == 0;
 }
 
 }  // namespace
