@@ -100,7 +100,8 @@ constexpr Setting kSettings[] = {
      "where; as `tasuki run --guard`. Needs a processor with memory protection keys."},
     {"TASUKI_MPI_LIBRARY", SettingKind::text, "auto", nullptr,
      "The MPI library (path or name) of memory servers and of programs that load none themselves; auto: that "
-     "of the launcher, else what the dynamic linker finds, else that of the mpirun in PATH."},
+     "of the launcher, or where none is seen that of the mpirun in PATH, else what the dynamic linker "
+     "finds."},
     {"TASUKI_DLM_CONFIG", SettingKind::text, "", nullptr,
      "Cluster memory: a TOML file with these settings (page-size = \"64KiB\"). The command line and the "
      "environment override it."},

@@ -138,12 +138,14 @@ std::vector<std::string> libraries_below(const std::string& prefix, Family famil
   return files;
 }
 
-std::vector<std::string> libraries_of_launcher(Family family) {
+std::vector<std::string> libraries_of_launcher(Family family, bool* found) {
+  *found = false;
   std::vector<std::string> files;
   pid_t pid = os::parent_of_self();
   for (int depth = 0; depth < 64 && pid > 1; depth++, pid = os::parent_of(pid)) {
     const std::string program = os::executable_of(pid);
     if (!is_launcher(file_name(program))) continue;
+    *found = true;
     for (std::string& file : libraries_below(os::prefix_of(program), family))
       files.push_back(std::move(file));
     if (!files.empty()) break;
@@ -167,15 +169,17 @@ Result<Library> find_or_load(Family family) {
       return wrong_family(family, library.value(), "the one that " + std::string(kSetting) + " names,");
     return library;
   }
-  std::vector<std::string> candidates = libraries_of_launcher(family);
-  for (const char* const* name = sonames_of(family); *name != nullptr; name++) candidates.emplace_back(*name);
-  if (const Result<std::string> mpirun = os::find_in_path("mpirun", getenv("PATH")); mpirun.ok()) {
+  bool has_launcher = false;
+  std::vector<std::string> candidates = libraries_of_launcher(family, &has_launcher);
+  const Result<std::string> mpirun = os::find_in_path("mpirun", getenv("PATH"));
+  if (!has_launcher && mpirun.ok()) {
     char* const real = realpath(mpirun.value().c_str(), nullptr);
     for (const std::string& program : {mpirun.value(), std::string(real != nullptr ? real : "")})
       for (std::string& file : libraries_below(os::prefix_of(program), family))
         candidates.push_back(std::move(file));
     free(real);
   }
+  for (const char* const* name = sonames_of(family); *name != nullptr; name++) candidates.emplace_back(*name);
   std::string reason;
   for (const std::string& candidate : candidates) {
     Result<Library> library = load_library(candidate);

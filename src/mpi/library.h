@@ -33,8 +33,9 @@ std::vector<Library> loaded_libraries();
 Result<Library> load_library(const std::string& name);
 
 // Where the library of the launcher that has started this process might be: beside the launcher's program,
-// which is among the ancestors of this process. Files that are there, most likely first.
-std::vector<std::string> libraries_of_launcher(Family family);
+// which is among the ancestors of this process. Files that are there, most likely first. *found: there is
+// such an ancestor.
+std::vector<std::string> libraries_of_launcher(Family family, bool* found);
 
 // Those of an installation: PREFIX/lib/libmpi.so.40 and the like.
 std::vector<std::string> libraries_below(const std::string& prefix, Family family);
@@ -43,8 +44,8 @@ std::vector<std::string> libraries_below(const std::string& prefix, Family famil
 bool is_launcher(const std::string& program);
 
 // The library of a process that is to speak to one of this family: the one that it has loaded, else the one
-// that TASUKI_MPI_LIBRARY names, else the launcher's, else the one that the dynamic linker finds by its
-// soname, else that of the mpirun in PATH.
+// that TASUKI_MPI_LIBRARY names, else the launcher's, else (where no launcher is seen: a task of `tasuki run`
+// is no child of one) that of the mpirun in PATH, else the one that the dynamic linker finds by its soname.
 Result<Library> find_or_load(Family family);
 
 // Where names of a library lead.

