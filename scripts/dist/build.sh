@@ -40,7 +40,8 @@ gcc --sysroot="$sysroot" -O2 -fPIC -Wall -Wextra -Werror -c scripts/dist/older_g
 # What newer versions of glibc have in libc.so.6 is in libraries of its own there.
 standard="$additions -lpthread -ldl"
 
-cmake -G Ninja -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Release -DTASUKI_TESTS=OFF \
+# The paths in which programs look for libraries are those of the installed tree from the start: build IDs are made of what is linked.
+cmake -G Ninja -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Release -DTASUKI_TESTS=OFF -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
   -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ \
   -DCMAKE_C_FLAGS="$compile" -DCMAKE_C_FLAGS_RELEASE="-O2 -DNDEBUG" \
   -DCMAKE_CXX_FLAGS="$compile -D_GLIBCXX_GTHREAD_USE_WEAK=0" -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
