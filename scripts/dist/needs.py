@@ -4,8 +4,8 @@
     needs.py TREE [--glibc 2.28] [--list]
 
 Prints a line for each need that a system with that glibc does not meet, and for each library that is neither in the tree nor among those
-that every such system has, and exits with 1. --list: also what each file needs. A file in a folder, or with a name, of one MPI may need
-that MPI's library (MPI below), and some programs of `tasuki bench` need OpenMP."""
+that every such system has, and exits with 1: no file needs a library of MPI. --list: also what each file needs. Some programs of
+`tasuki bench` need OpenMP."""
 import argparse
 import pathlib
 import re
@@ -17,7 +17,6 @@ SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1
 NEWEST = {"GCC": (8,)}
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 OPENMP = re.compile(r"libexec/tasuki/memory-(plain|dlm-\w+)")
-MPI = {"openmpi": {"libmpi.so.40"}, "mpich": {"libmpich.so.12"}}
 
 
 def number(version):
@@ -77,9 +76,6 @@ def text(version):
 
 def complaints(file, place, own, glibc):
     allowed = SYSTEM | own
-    for mpi, libraries in MPI.items():
-        if mpi in place.parent.parts or place.stem.endswith("-" + mpi):
-            allowed = allowed | libraries
     if OPENMP.fullmatch(str(place)):
         allowed = allowed | {"libgomp.so.1"}
     for library in file.libraries:
