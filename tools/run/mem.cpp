@@ -72,8 +72,8 @@ std::string library_for(const std::string& mpi) {
 }
 
 task::MpiAbi abi_of(const task::Program& program, const std::vector<std::string>& environment) {
-  return task::decide_abi(task::mpi_abi_of(program.image.needed), task::MpiAbi::none,
-                          program.image.interpreter, program.path, environment);
+  return task::linked_abi(task::mpi_abi_of(program.image.needed), program.image.interpreter, program.path,
+                          environment);
 }
 
 // Has a process somewhere for its pages, whatever the other ranks of its job do: a disk, or lenders?

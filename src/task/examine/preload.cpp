@@ -59,14 +59,19 @@ std::vector<LoadedLibrary> trace_libraries(const std::string& loader, const std:
   return libraries;
 }
 
-MpiAbi decide_abi(MpiAbi direct, MpiAbi launcher, const std::string& loader, const std::string& path,
+MpiAbi linked_abi(MpiAbi direct, const std::string& loader, const std::string& path,
                   const std::vector<std::string>& environment) {
   if (direct != MpiAbi::none && direct != MpiAbi::unknown) return direct;
   std::vector<std::string> names;
   for (LoadedLibrary& library : trace_libraries(loader, path, environment))
     names.push_back(std::move(library.name));
-  const MpiAbi traced = mpi_abi_of(names);
-  if (traced != MpiAbi::none) return traced;
+  return mpi_abi_of(names);
+}
+
+MpiAbi decide_abi(MpiAbi direct, MpiAbi launcher, const std::string& loader, const std::string& path,
+                  const std::vector<std::string>& environment) {
+  const MpiAbi linked = linked_abi(direct, loader, path, environment);
+  if (linked != MpiAbi::none) return linked;
   // A program without MPI may still load it later (an interpreter does): then it is the launcher's. Slurm's
   // PMIx is what Open MPI speaks; a shim that does not fit in the end stays out of the way.
   const bool pmix = os::variable(environment, "PMIX_RANK") != nullptr;

@@ -18,8 +18,12 @@ struct LoadedLibrary {
 std::vector<LoadedLibrary> trace_libraries(const std::string& loader, const std::string& path,
                                            const std::vector<std::string>& environment);
 
-// Which shim the program gets: what its headers say (`direct`), else what the dynamic linker says, else the
-// launcher's (a launcher that does not say, but offers PMIx: Open MPI's).
+// The MPI that a program is linked with: what its headers say (`direct`), else what the dynamic linker says.
+MpiAbi linked_abi(MpiAbi direct, const std::string& loader, const std::string& path,
+                  const std::vector<std::string>& environment);
+
+// Which shim the program gets: that of the MPI that it is linked with, else the launcher's (a launcher that
+// does not say, but offers PMIx: Open MPI's).
 MpiAbi decide_abi(MpiAbi direct, MpiAbi launcher, const std::string& loader, const std::string& path,
                   const std::vector<std::string>& environment);
 
