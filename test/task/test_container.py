@@ -68,8 +68,8 @@ def scenario_pid_namespace(b):
 
 
 def scenario_read_only(b):
-    """Nothing can be written but /tmp and /dev/shm, which are empty."""
-    works(b, mounts("mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /dev/shm && mount -o remount,bind,ro /"))
+    """Nothing can be written but TMPDIR and /dev/shm, which are empty. (The tests themselves may be in /tmp.)"""
+    works(b, mounts("mount -t tmpfs tmpfs /var/tmp && mount -t tmpfs tmpfs /dev/shm && mount -o remount,bind,ro / && export TMPDIR=/var/tmp"))
 
 
 def scenario_small_shared_memory(b):
