@@ -226,16 +226,17 @@ bool commutes(MPI_Op op) {
 }
 
 // The same on a communicator that may be carried between hosts: use(Inside, Span*, SpanReduction).
+// What has less than `least` bytes is the library's.
 enum class Ranks : bool { in_any_order, in_order };
 template <typename Use>
-int join_and_reduce(Ranks ranks, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
-                    MPI_Op op, MPI_Comm comm, Pass pass, Use use) {
+int join_and_reduce(Ranks ranks, uint64_t least, const void* sendbuf, void* recvbuf, MPI_Count count,
+                    MPI_Datatype type, MPI_Op op, MPI_Comm comm, Pass pass, Use use) {
   Process& p = g_process;
   const void* const used = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
   if (count <= 0 || op == MPI_OP_NULL || used == nullptr) return pass();
   return p.types.find(type, comm).answer(pass, [&](TypeInfo* t) {
     uint64_t bytes = 0;
-    if (__builtin_mul_overflow(static_cast<uint64_t>(count), t->size, &bytes)) return pass();
+    if (__builtin_mul_overflow(static_cast<uint64_t>(count), t->size, &bytes) || bytes < least) return pass();
     return operation_for(op, type, t).answer(pass, [&](const Operation& o) {
       return p.spans.get_for(comm, bytes).answer(pass, [&](Span* s) {
         if (!s->shares() || (!s->in_order && (ranks == Ranks::in_order || !commutes(op)))) return pass();
@@ -254,6 +255,20 @@ int join_and_reduce(Ranks ranks, const void* sendbuf, void* recvbuf, MPI_Count c
 
 }  // namespace
 
+namespace {
+
+// Where ranks outnumber cores every step may take a time slice, and Open MPI's small ones have fewer steps
+// (two hosts, four ranks and a busy loop on each of two cores: 4 ms and, with three steps, 12).
+uint64_t least_for_allreduce() {
+#if defined(OPEN_MPI)
+  return g_process.spans.crowded() ? kLargeForSpans : 0;
+#else
+  return 0;
+#endif
+}
+
+}  // namespace
+
 int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm, When when, Pass pass) {
   if (recvbuf == nullptr || recvbuf == MPI_IN_PLACE) return pass();
@@ -266,8 +281,8 @@ int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype 
                         });
   if (c == nullptr && g_process.spans.members_of(comm) == 0) return pass();
   if (c == nullptr)
-    return join_and_reduce(Ranks::in_any_order, sendbuf, recvbuf, count, type, op, comm, pass,
-                           allreduce_spanning);
+    return join_and_reduce(Ranks::in_any_order, least_for_allreduce(), sendbuf, recvbuf, count, type, op,
+                           comm, pass, allreduce_spanning);
   return meet_and_reduce(Left::never, c, sendbuf, recvbuf, count, type, op, comm, pass,
                          [&](Meeting& m, const Operands& o, const Combination& how) {
                            return reduce_for_all(m, o.send, o.receive, static_cast<uint64_t>(count), how);
@@ -283,7 +298,7 @@ int reduce_on_hosts(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Dat
   pmpi().Comm_rank(comm, &rank);
   const bool at_root = rank == root;
   if (at_root ? recvbuf == nullptr || recvbuf == MPI_IN_PLACE : sendbuf == MPI_IN_PLACE) return pass();
-  return join_and_reduce(Ranks::in_any_order, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm,
+  return join_and_reduce(Ranks::in_any_order, 0, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm,
                          pass, [&](const Inside& inside, Span* s, const SpanReduction& r) {
                            return reduce_spanning(inside, s, root, r);
                          });
@@ -327,7 +342,7 @@ int reduce_scatter_on_hosts(const void* sendbuf, void* recvbuf, CountOf count_of
     if (n < 0 || __builtin_add_overflow(all, n, &all)) return pass();
     counts.push_back(static_cast<uint64_t>(n));
   }
-  return join_and_reduce(Ranks::in_order, sendbuf, recvbuf, all, type, op, comm, pass,
+  return join_and_reduce(Ranks::in_order, 0, sendbuf, recvbuf, all, type, op, comm, pass,
                          [&](const Inside& inside, Span* s, const SpanReduction& r) {
                            return reduce_scatter_spanning(inside, s, counts, r);
                          });
@@ -387,7 +402,7 @@ constexpr bool kScansAreLeft = false;
 int scan_on_hosts(message::Scan kind, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
                   MPI_Op op, MPI_Comm comm, Pass pass) {
   if (g_process.spans.members_of(comm) == 0 || kScansAreLeft) return pass();
-  return join_and_reduce(Ranks::in_order, sendbuf, recvbuf, count, type, op, comm, pass,
+  return join_and_reduce(Ranks::in_order, 0, sendbuf, recvbuf, count, type, op, comm, pass,
                          [&](const Inside& inside, Span* s, const SpanReduction& r) {
                            return scan_spanning(inside, s, kind, r);
                          });

@@ -316,7 +316,7 @@ int init(Pass pass) {
   Board* board = g_on ? p.board : nullptr;
   const int* slots = g_on ? p.comms.world_slots() : nullptr;
   if (presence.everyone_takes_part(g_on && formats_agree(), board, slots))
-    p.spans.open(board, slots, p.threads, p.own_collectives);
+    p.spans.open(board, slots, p.threads, p.own_collectives, p.engine.options().wait.oversubscribed);
   return rc;
 }
 

@@ -38,7 +38,8 @@ void free_span(Span* s) {
 
 }  // namespace
 
-void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads, bool collectives) {
+void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads, bool collectives,
+                     bool crowded) {
   board_ = board;
   slot_of_world_rank_ = slot_of_world_rank;
   pmpi().Comm_size(MPI_COMM_WORLD, &world_size_);
@@ -48,12 +49,12 @@ void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads, 
   const int node = static_cast<int>(std::find_if(slot_of_world_rank, end, [](int s) { return s >= 0; }) -
                                     slot_of_world_rank);
   struct Answer {
-    int node, collectives;
+    int node, collectives, crowded;
     SpanChoices choices;
   };
   int rank = 0;
   pmpi().Comm_rank(MPI_COMM_WORLD, &rank);
-  const Answer mine{node, collectives ? 1 : 0, rank == 0 ? read_choices() : SpanChoices{}};
+  const Answer mine{node, collectives ? 1 : 0, crowded ? 1 : 0, rank == 0 ? read_choices() : SpanChoices{}};
   Answer* const all = static_cast<Answer*>(malloc(sizeof(Answer) * static_cast<size_t>(world_size_)));
   if (node_of_world_rank_ == nullptr || all == nullptr) pmpi().Abort(MPI_COMM_WORLD, 1);
   pmpi().Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
@@ -61,6 +62,7 @@ void SpanTable::open(Board* board, const int* slot_of_world_rank, bool threads, 
   for (int i = 0; i < world_size_; i++) {
     node_of_world_rank_[i] = all[i].node;
     collectives_ = collectives_ && all[i].collectives != 0;
+    crowded_ = crowded_ || all[i].crowded != 0;
   }
   choices_ = all[0].choices;
   free(all);

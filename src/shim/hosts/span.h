@@ -62,13 +62,15 @@ class SpanTable {
  public:
   // Called by all ranks at the end of MPI_Init, if all can take part: collective.
   // `slot_of_world_rank`: CommTable::world_slots(), which it keeps. `collectives`: this rank wants more than
-  // broadcasts.
-  void open(Board* board, const int* slot_of_world_rank, bool threads, bool collectives);
+  // broadcasts. `crowded`: there are more ranks than cores here.
+  void open(Board* board, const int* slot_of_world_rank, bool threads, bool collectives, bool crowded);
   void close();
   bool on() const { return on_; }
   const SpanChoices& choices() const { return choices_; }
   // Do all ranks of the job want more than broadcasts?
   bool collectives() const { return collectives_; }
+  // Are there more ranks than cores on some host?
+  bool crowded() const { return crowded_; }
 
   // The members of a communicator whose collective operations may be Tasuki's; else 0.
   int members_of(MPI_Comm comm) const;
@@ -86,7 +88,7 @@ class SpanTable {
   static int forget(MPI_Comm comm, int keyval, void* attribute, void* extra);
 
   HandleMap<Span> map_;
-  bool on_ = false, collectives_ = false, threads_ = false;
+  bool on_ = false, collectives_ = false, threads_ = false, crowded_ = false;
   SpanChoices choices_{};
   Board* board_ = nullptr;
   BarrierPool barriers_;
