@@ -1,4 +1,5 @@
-// Cluster memory with whatever MPI library there is: how many servers, and that no other library has come into the process.
+// Cluster memory with whatever MPI library there is: how many servers, and that no other library has come into
+// the process.
 #include <dlm.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-// Coarrays with whatever MPI library the program is linked with: how many images, and that no other library has come into the process.
+// Coarrays with whatever MPI library the program is linked with: how many images, and that no other library has
+// come into the process.
 #include <stdio.h>
 #include <string.h>
 #include <xmp.h>

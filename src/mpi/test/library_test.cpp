@@ -1,4 +1,5 @@
-// Finding an MPI library. (That calls reach it, on every kind of job, is what the tests of the pager and of the coarrays show.)
+// Finding an MPI library. (That calls reach it, on every kind of job, is what the tests of the pager and of the
+// coarrays show.)
 #include "mpi/library.h"
 
 #include <gtest/gtest.h>

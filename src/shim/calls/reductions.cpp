@@ -253,10 +253,6 @@ int join_and_reduce(Ranks ranks, uint64_t least, const void* sendbuf, void* recv
   });
 }
 
-}  // namespace
-
-namespace {
-
 // Where ranks outnumber cores every step may take a time slice, and Open MPI's small ones have fewer steps
 // (two hosts, four ranks and a busy loop on each of two cores: 4 ms and, with three steps, 12).
 uint64_t least_for_allreduce() {
@@ -279,10 +275,11 @@ int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype 
                         [](message::Parts& parts, const layout::Region& send, const message::Pieces& places) {
                           return begin_exchange(parts, {&send, 0}, places, false);
                         });
-  if (c == nullptr && g_process.spans.members_of(comm) == 0) return pass();
-  if (c == nullptr)
+  if (c == nullptr) {
+    if (g_process.spans.members_of(comm) == 0) return pass();
     return join_and_reduce(Ranks::in_any_order, least_for_allreduce(), sendbuf, recvbuf, count, type, op,
                            comm, pass, allreduce_spanning);
+  }
   return meet_and_reduce(Left::never, c, sendbuf, recvbuf, count, type, op, comm, pass,
                          [&](Meeting& m, const Operands& o, const Combination& how) {
                            return reduce_for_all(m, o.send, o.receive, static_cast<uint64_t>(count), how);
@@ -401,7 +398,7 @@ constexpr bool kScansAreLeft = false;
 
 int scan_on_hosts(message::Scan kind, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
                   MPI_Op op, MPI_Comm comm, Pass pass) {
-  if (g_process.spans.members_of(comm) == 0 || kScansAreLeft) return pass();
+  if (kScansAreLeft || g_process.spans.members_of(comm) == 0) return pass();
   return join_and_reduce(Ranks::in_order, 0, sendbuf, recvbuf, count, type, op, comm, pass,
                          [&](const Inside& inside, Span* s, const SpanReduction& r) {
                            return scan_spanning(inside, s, kind, r);
