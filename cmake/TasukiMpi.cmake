@@ -20,8 +20,6 @@ function(tasuki_ask_mpicc mpicc family version include_dir about)
   set(question ${CMAKE_BINARY_DIR}/CMakeFiles/tasuki_mpi_question.c)
   file(WRITE ${question} [[
 #include <mpi.h>
-#define TEXT_OF(x) #x
-#define TEXT(x) TEXT_OF(x)
 #if defined(MPI_ABI_VERSION) && !defined(MPICH_VERSION) && !defined(OPEN_MPI)
 tasuki standard:MPI-5 standard ABI
 #elif defined(OPEN_MPI) || defined(OMPI_MAJOR_VERSION)
