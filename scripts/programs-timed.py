@@ -34,7 +34,8 @@ LIMIT = 600  # seconds of one run
 
 
 class Program:
-    """figures: name -> (pattern with one group, the number; "time" or "rate"); facts: pattern of lines that must be the same"""
+    """figures: name -> (pattern with one group, the number, of which the last counts; "time" or "rate", "median rate" of all that are
+    printed); facts: pattern of lines that must be the same"""
 
     def __init__(self, command, figures, facts=None, files=None, output=None):
         self.command, self.figures, self.facts, self.files, self.output = command, figures, facts, files or {}, output
@@ -91,11 +92,45 @@ def hpcg(options):
                    {"GFLOP/s": (r"HPCG result is VALID with a GFLOP/s rating of=([\d.]+)", "rate")}, r"result is \w+", None, "HPCG-Benchmark*.txt")
 
 
+def scalapack(options):
+    """LU of a matrix as large as the program has memory for, some milliseconds each: twelve times."""
+    text = real.scalapack_lu(options).files["LU.dat"].splitlines()
+    order, block, grid = ["12", *[" ".join(["420"] * 12)] * 2], ["1", "32"], ["1", "1", str(options.ranks)]
+    text = [*text[:4], *order, *block, "1", "1", "1", "1", *grid, *text[-2:], ""]
+    return Program([real.need(f"{real.SCALAPACK}/{options.mpi}-tests/xdlu", "scalapack-mpi-test")],
+                   {"LU Mflop/s": (r"^WALL.* ([\d.]+) PASSED", "median rate")}, r"PASSED|FAILED", {"LU.dat": "\n".join(text)})
+
+
+def petsc(options):
+    """Poisson's equation on 300 x 300 points: conjugate gradients, block Jacobi."""
+    case = real.petsc4py(options)
+    text = case.files["poisson.py"].replace("[40, 30]", "[300, 300]").replace("m < 40", "m < 300").replace("n < 30", "n < 300")
+    text = text.replace("rtol=1e-10", "rtol=1e-6").replace(
+        "ksp.solve(b, x)", "import time\nstart = time.perf_counter()\nksp.solve(b, x)\nseconds = time.perf_counter() - start")
+    text += "PETSc.Sys.Print('solved in %.4f' % seconds)\n"
+    return Program(["env", *case.env, *case.command], {"solve": (r"^solved in ([\d.]+)", "time")}, r"^(?:iteration|norm) .*",
+                   {"poisson.py": text})
+
+
+def tealeaf(options):
+    path = checkouts.tealeaf(options)
+    text = open(os.path.join(options.sources, "TeaLeaf_ref/tea.in"), encoding="utf-8").read().replace("=1000", "=250")
+    return Program([path], {"wall clock": (r"Wall clock\s+([\d.]+)", "time")}, r"^ step:.*", {"tea.in": text}, "tea.out")
+
+
+def minighost(options):
+    size = ["--npx", str(options.ranks), "--nx", "64", "--ny", "64", "--nz", "64", "--num_tsteps", "100", "--report_perf", "2",
+            "--stencil", "24", "--percent_sum", "20"]
+    return Program([checkouts.minighost(options)] + size, {"GFLOP/s": (r"GFLOPS_Total:\s+([\d.E+-]+)", "rate")}, r"^ FLOPS_Total:.*",
+                   None, "results.yaml")
+
+
 OPENMPI, BOTH = ("openmpi",), ("openmpi", "mpich")
 PROGRAMS = {
     "lammps": (lammps, OPENMPI), "hpcc": (hpcc, OPENMPI), "npb-mg": (npb("mg", "A"), BOTH), "npb-cg": (npb("cg", "A"), BOTH),
     "npb-ft": (npb("ft", "W"), BOTH), "npb-lu": (npb("lu", "W"), BOTH), "npb-is": (npb("is", "A"), BOTH),
     "cloverleaf": (cloverleaf, BOTH), "comd": (comd, BOTH), "minimd": (minimd, BOTH), "hpcg": (hpcg, BOTH),
+    "scalapack": (scalapack, BOTH), "petsc": (petsc, OPENMPI), "tealeaf": (tealeaf, BOTH), "minighost": (minighost, BOTH),
 }
 
 
@@ -134,7 +169,8 @@ def figures_of(program, out):
     missing = [name for name, values in found.items() if not values]
     if missing:
         raise Failed(f"the figure {', '.join(missing)} is not in the output:\n" + out[-1500:])
-    return {name: float(values[-1]) for name, values in found.items()}
+    return {name: statistics.median(map(float, values)) if program.figures[name][1].startswith("median") else float(values[-1])
+            for name, values in found.items()}
 
 
 def facts_of(program, out):

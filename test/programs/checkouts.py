@@ -59,3 +59,16 @@ def snap(options):
 
 def hpcg(options):
     return build(options, "hpcg", ["mkdir -p built", "cd built && ../configure Linux_MPI && make CXX={mpicxx}"], "built/bin/xhpcg")
+
+
+def tealeaf(options):
+    return build(options, "TeaLeaf_ref", ["make COMPILER=GNU MPI_COMPILER={mpif90} C_MPI_COMPILER={mpicc} CFLAGS_GNU=-O2 OMP_GNU= "
+                                          "FLAGS_GNU='-O2 -cpp -ffree-line-length-none' OPTIONS=-fallow-argument-mismatch"], "tea_leaf")
+
+
+def minighost(options):
+    # The C part calls a function that MPI-3 removed, and MPI_Abort with its arguments exchanged.
+    return build(options, "miniGhost", ["sed -i 's/MPI_Errhandler_set/MPI_Comm_set_errhandler/; s/MPI_Abort ( -1, MPI_COMM_WORLD )/"
+                                        "MPI_Abort ( MPI_COMM_WORLD, -1 )/' ref/main.c",
+                                        "make -C ref -f makefile.mpi.gnu FC={mpif90} CC={mpicc} LD={mpif90} MPI_INCLUDE= "
+                                        "OPT_F='-O2 -fallow-argument-mismatch -ffree-line-length-none'"], "ref/miniGhost.x")
