@@ -33,9 +33,16 @@ void no_memory_to_meet(int members) {
   abort_without_memory("a collective operation", members);
 }
 
-Resolved<Place> place_on_hosts(MPI_Comm comm, bool typed) {
+int members_on_hosts(MPI_Comm comm, When when) {
+  if (when.later && when.request == nullptr) return 0;
+  const int members = g_process.spans.members_of(comm);
+  return when.later && members > message::kMostByMessages ? 0 : members;
+}
+
+Resolved<Place> place_on_hosts(MPI_Comm comm, When when, bool typed) {
   SpanTable& spans = g_process.spans;
-  return spans.get(comm).and_then([&](Span* s) -> Resolved<Place> {
+  const Resolved<Span*> span = when.later ? spans.get_made(comm) : spans.get(comm);
+  return span.and_then([&](Span* s) -> Resolved<Place> {
     if (!pieces_pay(*s, typed) && spans.choices().alltoall == 0) return Unresolved::pass();
     return Place{nullptr, s, comm, s->rank, s->count};
   });
@@ -43,7 +50,7 @@ Resolved<Place> place_on_hosts(MPI_Comm comm, bool typed) {
 
 namespace {
 
-Resolved<Place> place_if_they_pay(MPI_Comm comm, const Elements& piece, bool rooted) {
+Resolved<Place> place_if_they_pay(MPI_Comm comm, When when, const Elements& piece, bool rooted) {
   Process& p = g_process;
   if (piece.count <= 0) return Unresolved::pass();
   return p.types.find(piece.type, comm).and_then([&](TypeInfo* t) -> Resolved<Place> {
@@ -52,26 +59,30 @@ Resolved<Place> place_if_they_pay(MPI_Comm comm, const Elements& piece, bool roo
       return Unresolved::pass();
     const bool chosen = !rooted && p.spans.choices().alltoall != 0;
     if (!chosen && !pieces_pay(bytes, rooted)) return Unresolved::pass();
-    return place_on_hosts(comm, false);
+    return place_on_hosts(comm, when, false);
   });
 }
 
 }  // namespace
 
-Resolved<Place> place_on_hosts(MPI_Comm comm, const Elements& piece, bool rooted) {
-  if (g_process.spans.members_of(comm) == 0) return Unresolved::pass();
-  return place_if_they_pay(comm, piece, rooted);
+Resolved<Place> place_on_hosts(MPI_Comm comm, When when, const Elements& piece, bool rooted) {
+  if (members_on_hosts(comm, when) == 0) return Unresolved::pass();
+  return place_if_they_pay(comm, when, piece, rooted);
 }
 
-Resolved<Place> place_on_hosts(MPI_Comm comm, int root, const Elements& at_root, const Elements& elsewhere) {
+Resolved<Place> place_on_hosts(MPI_Comm comm, When when, int root, const Elements& at_root,
+                               const Elements& elsewhere) {
   int rank = MPI_PROC_NULL;
-  if (root < 0 || root >= g_process.spans.members_of(comm)) return Unresolved::pass();
+  if (root < 0 || root >= members_on_hosts(comm, when)) return Unresolved::pass();
   pmpi().Comm_rank(comm, &rank);
-  return place_if_they_pay(comm, rank == root ? at_root : elsewhere, true);
+  return place_if_they_pay(comm, when, rank == root ? at_root : elsewhere, true);
 }
 
 CollectiveCall::CollectiveCall(const Place& place, When when, int out, int in) : place_(place), when_(when) {
-  if (when.later)
+  if (when.later && place.comm == nullptr) {
+    later_on_hosts_.reset(new (std::nothrow) CallOnHosts(place.span, out, in));
+    buffers_ = later_on_hosts_.get();
+  } else if (when.later)
     later_.reset(buffers_ = new (std::nothrow) CollectiveBuffers(out, in));
   else
     buffers_ = &now_.emplace(out, in);
@@ -108,6 +119,23 @@ int hand_over(CommInfo* c, MPI_Request* request, message::Parts& parts, std::uni
     held->arrived();
     *request = p.requests.handle_of_sent();
   }
+  return MPI_SUCCESS;
+}
+
+bool CallOnHosts::look(int* code) {
+  if (!outside.look(inside)) return false;
+  *code = outside.finish(inside);
+  inside = nullptr;
+  return true;
+}
+
+int hand_over(const Place& p, MPI_Request* request, message::Parts& parts,
+              std::unique_ptr<CallOnHosts> held) {
+  Process& process = g_process;
+  process.engine.count(process.engine.stats().spanning);
+  if (!parts.rest(&held->inside)) no_memory_to_meet(p.count);
+  *request = process.requests.hand_over(process.comms.find(p.handle), held.release());
+  if (*request == MPI_REQUEST_NULL) no_memory_to_meet(p.count);
   return MPI_SUCCESS;
 }
 

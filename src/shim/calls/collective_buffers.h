@@ -23,8 +23,8 @@ inline CommInfo* meeting_place(MPI_Comm comm, When when = kNow) {
   return when.later && c->peer_count > message::kMostByMessages ? nullptr : c;
 }
 
-// Where a call that moves data is carried out: in the space that all members share, or, if it is blocking,
-// on the several hosts where they are.
+// Where a call that moves data is carried out: in the space that all members share, or on the several hosts
+// where they are.
 struct Place {
   CommInfo* comm;  // of the space; nullptr: on several hosts
   Span* span;
@@ -39,14 +39,16 @@ inline Place place_in(CommInfo* c) {
 
 // On several hosts: the first call there is collective, so all members must come here. Before, valid(c,
 // members) is asked, of what each of them sees by itself; c is nullptr there. `typed`: each piece has a type
-// of its own.
-Resolved<Place> place_on_hosts(MPI_Comm comm, bool typed);
+// of its own. One that does not block is the library's if no other has been there.
+Resolved<Place> place_on_hosts(MPI_Comm comm, When when, bool typed);
+// How many members there are; 0: the operation is the library's.
+int members_on_hosts(MPI_Comm comm, When when);
 template <typename Valid>
 Resolved<Place> place_for(MPI_Comm comm, When when, Valid valid, bool typed = false) {
   CommInfo* c = meeting_place(comm, when);
-  const int members = c != nullptr ? c->peer_count : when.later ? 0 : g_process.spans.members_of(comm);
+  const int members = c != nullptr ? c->peer_count : members_on_hosts(comm, when);
   if (members == 0 || !valid(c, members)) return Unresolved::pass();
-  return c != nullptr ? place_in(c) : place_on_hosts(comm, typed);
+  return c != nullptr ? place_in(c) : place_on_hosts(comm, when, typed);
 }
 
 // The same for pieces that are as large for all, of which small ones are the library's between hosts.
@@ -54,14 +56,14 @@ struct Elements {
   MPI_Count count;
   MPI_Datatype type;
 };
-Resolved<Place> place_on_hosts(MPI_Comm comm, const Elements& piece, bool rooted);
+Resolved<Place> place_on_hosts(MPI_Comm comm, When when, const Elements& piece, bool rooted);
 inline Resolved<Place> place_for_pieces(MPI_Comm comm, When when, const Elements& piece) {
   CommInfo* c = meeting_place(comm, when);
-  if (c != nullptr) return place_in(c);
-  return when.later ? Unresolved::pass() : place_on_hosts(comm, piece, false);
+  return c != nullptr ? place_in(c) : place_on_hosts(comm, when, piece, false);
 }
 // Where the root has other arguments than the others.
-Resolved<Place> place_on_hosts(MPI_Comm comm, int root, const Elements& at_root, const Elements& elsewhere);
+Resolved<Place> place_on_hosts(MPI_Comm comm, When when, int root, const Elements& at_root,
+                               const Elements& elsewhere);
 inline Resolved<Place> place_for_pieces(MPI_Comm comm, When when, int root, const Elements& at_root,
                                         const Elements& elsewhere) {
   CommInfo* c = meeting_place(comm, when);
@@ -69,7 +71,7 @@ inline Resolved<Place> place_for_pieces(MPI_Comm comm, When when, int root, cons
     if (root < 0 || root >= c->peer_count) return Unresolved::pass();
     return place_in(c);
   }
-  return when.later ? Unresolved::pass() : place_on_hosts(comm, root, at_root, elsewhere);
+  return place_on_hosts(comm, when, root, at_root, elsewhere);
 }
 
 // Open MPI's own small collectives between two ranks on two cores take 0.18 us where this layer's take 0.22;
@@ -195,6 +197,17 @@ class CollectiveBuffers : public HeldOperation {
   void end() override { receive.finish(); }
 };
 
+// The same of a non-blocking call between hosts, with its messages.
+class CallOnHosts final : public CollectiveBuffers {
+ public:
+  CallOnHosts(Span* s, int out, int in)
+      : CollectiveBuffers(out, in), outside(g_process.engine, s, g_process.spans.choices(), true) {}
+  bool look(int* code) override;
+
+  SpanMessages outside;
+  Request* inside = nullptr;  // the rest of what passes inside the host
+};
+
 // operation(Meeting&, Moved*) is the message layer's.
 template <typename Operation>
 int carry_out(CommInfo* c, Operation operation) {
@@ -242,6 +255,18 @@ int carry_out_on_hosts(const Place& p, uint32_t rounds, Begin begin) {
   return end_on_hosts(p.handle, rc);
 }
 
+int hand_over(const Place& p, MPI_Request* request, message::Parts& parts, std::unique_ptr<CallOnHosts> held);
+
+// The same of a call that does not block.
+template <typename Begin>
+int begin_on_hosts(const Place& p, MPI_Request* request, std::unique_ptr<CallOnHosts> held, Begin begin) {
+  message::Parts parts(g_process.engine, member(*p.span), message::of_pieces(p.span->local.context),
+                       static_cast<int32_t>(p.span->begun++ & INT32_MAX), message::Parts::Ends::alone,
+                       &held->outside);
+  if (!begin(parts)) no_memory_to_meet(p.count);
+  return hand_over(p, request, parts, std::move(held));
+}
+
 // One call that moves data, blocking or not, with its buffers.
 class CollectiveCall {
  public:
@@ -265,10 +290,12 @@ class CollectiveCall {
   int carry_out(const schedule::Schedule& rounds, const message::Pieces& send, const message::Pieces& receive,
                 bool own);
   const Place& place() const { return place_; }
+  bool is_later() const { return when_.later; }
   // The same of one that is not blocking.
   template <typename Begin>
   int begin_only(Begin begin) {
-    return begin_messages(place_.comm, when_.request, std::move(later_), begin);
+    if (place_.comm != nullptr) return begin_messages(place_.comm, when_.request, std::move(later_), begin);
+    return begin_on_hosts(place_, when_.request, std::move(later_on_hosts_), begin);
   }
 
  private:
@@ -276,6 +303,7 @@ class CollectiveCall {
   const When when_;
   std::optional<CollectiveBuffers> now_;
   std::unique_ptr<CollectiveBuffers> later_;
+  std::unique_ptr<CallOnHosts> later_on_hosts_;
   CollectiveBuffers* buffers_;  // one of these
 };
 

@@ -68,8 +68,8 @@ const schedule::Schedule* chosen_rounds(const Place& at) {
 
 int exchange_all(CollectiveCall& call, const message::Pieces& send, bool own) {
   const message::Pieces receive = call.receive().pieces();
-  if (const schedule::Schedule* const rounds = chosen_rounds(call.place()))
-    return call.carry_out(*rounds, send, receive, own);
+  const schedule::Schedule* const rounds = call.is_later() ? nullptr : chosen_rounds(call.place());
+  if (rounds != nullptr) return call.carry_out(*rounds, send, receive, own);
   return call.carry_out([&](Meeting& m, Moved* moved) { return exchange(m, send, receive, own, moved); },
                         [&](Parts& parts) { return begin_exchange(parts, send, receive, own); });
 }

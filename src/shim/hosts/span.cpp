@@ -199,6 +199,12 @@ Resolved<Span*> SpanTable::get_for(MPI_Comm comm, uint64_t bytes) {
   });
 }
 
+Resolved<Span*> SpanTable::get_made(MPI_Comm comm) {
+  Span* const s = map_.find(key_of(comm));
+  if (s == nullptr || s->comm == MPI_COMM_NULL) return Unresolved::pass();
+  return s;
+}
+
 Resolved<Span*> SpanTable::get(MPI_Comm comm) {
   Span* s = map_.find(key_of(comm));
   if (s == nullptr) {

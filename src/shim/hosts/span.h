@@ -46,6 +46,7 @@ struct Span {
   const schedule::Schedule* rounds;
   bool rounds_known;
   uint32_t exchanges;  // of messages, so far
+  uint32_t begun;      // non-blocking operations, so far
 };
 
 // Bytes in a row.
@@ -76,6 +77,9 @@ class SpanTable {
   int members_of(MPI_Comm comm) const;
   // The communicator's span, made if it is new: collective.
   Resolved<Span*> get(MPI_Comm comm);
+  // For operations in which nobody waits for others: passes if no operation that does has made one. All
+  // members see the same, as they call a communicator's operations in one order.
+  Resolved<Span*> get_made(MPI_Comm comm);
   // For an operation on so many bytes. Passes what does not pay: less than kLargeForSpans where no host has
   // several ranks, or where there is no span yet and one is not made for so little; more than leaders have
   // memory for.

@@ -65,8 +65,13 @@ bool pieces_pay(const Span& s, bool typed) {
   return typed || s.shares();
 }
 
-SpanMessages::SpanMessages(message::Engine& engine, Span* s, const SpanChoices& choices)
-    : engine_(engine), s_(*s), tag_(next_tag(s)), most_(choices.segment), pace_(choices.pace) {}
+SpanMessages::SpanMessages(message::Engine& engine, Span* s, const SpanChoices& choices, bool later)
+    : engine_(engine),
+      s_(*s),
+      tag_(next_tag(s)),
+      most_(choices.segment),
+      pace_(later ? 0 : choices.pace),
+      sends_at_once_(later ? SIZE_MAX : kSendsAtOnce) {}
 
 // Cut into messages, the last one is shorter than the others, so that a receiver hears of it if there is more
 // than it has room for.
@@ -99,7 +104,7 @@ void SpanMessages::note(int rc) {
 
 // As many as there is room and time for. False: no memory.
 bool SpanMessages::begin_sends() {
-  while (sends_under_way_ < kSendsAtOnce && next_send_ != sends_.size()) {
+  while (sends_under_way_ < sends_at_once_ && next_send_ != sends_.size()) {
     const Piece& p = sends_[next_send_];
     if (pace_ != 0) {
       const auto now = std::chrono::steady_clock::now();
@@ -187,12 +192,23 @@ bool SpanMessages::move_on() {
   return is_done();
 }
 
+bool SpanMessages::move_on_with(Request* inside) {
+  const bool outside = move_on();
+  return (inside == nullptr || engine_.poll(inside, true)) && outside;
+}
+
+bool SpanMessages::look(Request* inside) {
+  const Quiet quiet;
+  return move_on_with(inside);
+}
+
 int SpanMessages::wait(Request* inside) {
   const Quiet quiet;
-  engine_.wait_for_both([&] {
-    const bool outside = move_on();
-    return (inside == nullptr || engine_.poll(inside, true)) && outside;
-  });
+  engine_.wait_for_both([&] { return move_on_with(inside); });
+  return finish(inside);
+}
+
+int SpanMessages::finish(Request* inside) {
   sends_.clear();
   next_send_ = 0;
   if (inside == nullptr) return error_;

@@ -25,7 +25,9 @@ bool pieces_pay(const Span& s, bool typed);
 // deadlock with 34 ranks.)
 class SpanMessages final : public message::Outside {
  public:
-  SpanMessages(message::Engine& engine, Span* s, const SpanChoices& choices);
+  // `later`: of a non-blocking operation. All its sends begin at once, without a pace, so that others need
+  // not wait until this rank looks again.
+  SpanMessages(message::Engine& engine, Span* s, const SpanChoices& choices, bool later = false);
   // After an error messages may be under way; their memory stays.
   ~SpanMessages() = default;
   SpanMessages(const SpanMessages&) = delete;
@@ -37,6 +39,9 @@ class SpanMessages final : public message::Outside {
   // Until all of what has been begun is done, and `inside`, the rest of what passes inside the host, which
   // may be nullptr and is given back. Returns an error code, not raised.
   int wait(Request* inside);
+  // The same in steps: one look, whether all is done, and the result once it is.
+  bool look(Request* inside);
+  int finish(Request* inside);
 
  private:
   static constexpr size_t kSendsAtOnce = 16;
@@ -55,6 +60,7 @@ class SpanMessages final : public message::Outside {
   void end(const Piece& p, const MPI_Status& status);
   bool is_done() const { return requests_.empty() && next_send_ == sends_.size(); }
   bool move_on();
+  bool move_on_with(Request* inside);
   void note(int rc);
 
   message::Engine& engine_;
@@ -62,6 +68,7 @@ class SpanMessages final : public message::Outside {
   const int tag_;
   const uint64_t most_;  // bytes of a message; 0: no limit
   const uint64_t pace_;
+  const size_t sends_at_once_;
   std::chrono::steady_clock::time_point next_time_;  // to send, with a pace
   std::vector<Piece> sends_;                         // in the order of the calls
   size_t next_send_ = 0;

@@ -271,8 +271,17 @@ bool Requests::keep_arguments(Request* r, void* buf, MPI_Count count, MPI_Dataty
 MPI_Request Requests::hand_over(Request* group, CommInfo* comm, HeldOperation* held) {
   mine(group).held = held;
   mine(group).comm = comm;
-  CommTable::retain(comm);
+  if (comm != nullptr) CommTable::retain(comm);
   return handle_for(group);
+}
+
+MPI_Request Requests::hand_over(CommInfo* comm, HeldOperation* held) {
+  Request* r = take();
+  if (r == nullptr) return MPI_REQUEST_NULL;
+  r->kind = RequestKind::group;
+  mine(r).twin = Twin::operation;
+  r->state.store(message::RequestState::pending, std::memory_order_relaxed);
+  return hand_over(r, comm, held);
 }
 
 Request* Requests::make_borne(RequestKind kind, CommInfo* comm, MPI_Request library) {
@@ -317,7 +326,8 @@ int Requests::peek(Request* r, MPI_Status* status) {
     set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
   else
     set_empty_status(status);
-  return r->truncated != 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  if (r->truncated == 0) return MPI_SUCCESS;
+  return mine(r).code != MPI_SUCCESS ? mine(r).code : MPI_ERR_TRUNCATE;
 }
 
 void Requests::discard(Request* r) {

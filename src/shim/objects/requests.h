@@ -27,6 +27,12 @@ class HeldOperation {
   void arrived() {
     do_once(state_, State::open, State::ending, State::ended, [this] { end(); });
   }
+  // Of an operation that the engine does not complete alone (Twin::operation): one look; *code is an error
+  // code, not raised, once it is complete.
+  virtual bool look(int* code) {
+    *code = MPI_SUCCESS;
+    return true;
+  }
 
  private:
   enum class State : uint8_t { open, ending, ended };
@@ -57,7 +63,7 @@ struct OwnerPart {
   Twin twin;
   uint8_t by_library;   // the library has completed it
   uint8_t unpacks;      // `packed` is still to be unpacked
-  int32_t code;         // the library's error code, which it has raised
+  int32_t code;         // the library's error code, which it has raised; of a group one that is not raised
   uintptr_t library;    // carried, or with a twin: the library's MPI_Request,
   char* packed;         //   the packed bytes that it sends or receives, nullptr: none
   uint8_t* unpacked;    // partitioned receive of an undecodable type: what parts.h knows of each partition
@@ -146,8 +152,10 @@ class Requests {
   int launch_send(Request* r, SendMode mode);
   int launch_persistent(Request* r);
 
-  // The handle of a group, which keeps `held`.
+  // The handle of a group, which keeps `held`. comm may be nullptr: then MPI_COMM_WORLD hears of errors.
   MPI_Request hand_over(Request* group, CommInfo* comm, HeldOperation* held);
+  // The same for an operation that completes by held->look().
+  MPI_Request hand_over(CommInfo* comm, HeldOperation* held);
 
   // A request that the library alone completes: for calls that must wait for both kinds at once.
   Request* make_borne(RequestKind kind, CommInfo* comm, MPI_Request library);

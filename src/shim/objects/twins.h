@@ -34,6 +34,7 @@ enum class Twin : uint8_t {
   given_up,   // the same, for the user
   only,       // the library alone can complete it
   parts,      // a pair, of whose parts one has a twin
+  operation,  // a collective operation, part of whose messages are the library's
 };
 
 class Carrier;

@@ -202,6 +202,18 @@ class Worker {
     free_comms(comms_);
     comms_ = make_comms(random, parent_, thread_ == 0);
     check_negative_count(comms_[1]);
+    for (const Comm& c : comms_)
+      if (job.large && job.later && c.handle != MPI_COMM_NULL) meet(c);
+  }
+
+  // After a large operation that blocks, those that do not are Tasuki's, too, where hosts are spanned.
+  static void meet(const Comm& c) {
+    constexpr int kLarge = 70'000;
+    const std::vector<char> out(static_cast<size_t>(c.size) * kLarge, static_cast<char>(c.rank));
+    std::vector<char> in(out.size());
+    MUST(MPI_Alltoall(out.data(), kLarge, MPI_CHAR, in.data(), kLarge, MPI_CHAR, c.handle));
+    for (size_t i = 0; i < in.size(); i++)
+      if (in[i] != static_cast<char>(i / kLarge)) fail("MPI_Alltoall of new communicator is wrong");
   }
 
   void round(long r) {
