@@ -19,10 +19,12 @@ std::mutex g_mutex;
 // Of the first attempt. Never destroyed: MPI ends when the process does.
 const Status* g_result = nullptr;
 const Symbols* g_symbols = nullptr;
+const Library* g_library = nullptr;
 
 Status fill() {
   const Result<Library> library = find_or_load(kFamily);
   if (!library.ok()) return library.status();
+  g_library = new Library(library.value());
   g_symbols = new Symbols(library.value());
   for (const Slot* slots : {kSlots, kProgramSlots})
     for (const Slot* slot = slots; slot != nullptr && slot->name != nullptr; slot++)
@@ -73,6 +75,10 @@ bool is_mpich_before(int major, int minor) {
 
 bool is_open_mpi_before(int major) {
   return is_version_before("Open MPI v%d.%d", major, 0);
+}
+
+void end_without_exit() {
+  if (kFamily != Family::openmpi && load().ok()) run_destructors(*g_library);
 }
 
 }  // namespace tasuki::mpi

@@ -24,4 +24,9 @@ void* extension(const char* name);
 bool is_mpich_before(int major, int minor);
 bool is_open_mpi_before(int major);
 
+// For a process that ends without exit() after MPI_Finalize, as its last call. MPICH from 4.2 on tells its
+// launcher in an exit handler that the rank ends as it should; Hydra kills the job of a rank that ends
+// without.
+void end_without_exit();
+
 }  // namespace tasuki::mpi

@@ -122,6 +122,25 @@ Result<Library> load_library(const std::string& name) {
   return library;
 }
 
+void run_destructors(const Library& library) {
+  link_map* object = nullptr;
+  // The program has no name, and destructors of its own.
+  if (dlinfo(library.handle, RTLD_DI_LINKMAP, &object) != 0 || object->l_name[0] == 0) return;
+  using Function = void (*)();
+  const Function* functions = nullptr;
+  size_t count = 0;
+  Function last = nullptr;
+  for (const ElfW(Dyn)* d = object->l_ld; d->d_tag != DT_NULL; d++) {
+    const uintptr_t address = object->l_addr + d->d_un.d_ptr;
+    if (d->d_tag == DT_FINI_ARRAY) functions = reinterpret_cast<const Function*>(address);
+    if (d->d_tag == DT_FINI_ARRAYSZ) count = d->d_un.d_val / sizeof(Function);
+    if (d->d_tag == DT_FINI) last = reinterpret_cast<Function>(address);
+  }
+  // The compiler's own entry of the array calls the exit handlers (__cxa_finalize).
+  for (size_t i = functions != nullptr ? count : 0; i-- > 0;) functions[i]();
+  if (last != nullptr) last();
+}
+
 bool is_launcher(const std::string& program) {
   for (const char* name :
        {"mpirun", "mpiexec", "mpiexec.hydra", "mpiexec.gforker", "hydra_pmi_proxy", "hydra_bstrap_proxy",

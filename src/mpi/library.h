@@ -32,6 +32,10 @@ std::vector<Library> loaded_libraries();
 // Loads a library for the whole process. ENOENT: it cannot be loaded; EINVAL: it is no MPI library.
 Result<Library> load_library(const std::string& name);
 
+// Runs the destructors and exit handlers of this library, as if it were unloaded, and of nothing else in the
+// process. Only before the process ends without exit().
+void run_destructors(const Library& library);
+
 // Where the library of the launcher that has started this process might be: beside the launcher's program,
 // which is among the ancestors of this process. Files that are there, most likely first. *found: there is
 // such an ancestor.

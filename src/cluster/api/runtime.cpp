@@ -118,6 +118,7 @@ void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter wr
   if (job_ == nullptr || job_->rank() == 0) exit(exit_code_);
   // A server. What the program printed before is shown, but nothing of it runs any more.
   fflush(nullptr);
+  Job::end_without_exit();
   std::_Exit(exit_code_);
 }
 

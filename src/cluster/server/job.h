@@ -26,6 +26,8 @@ class Job {
   static Result<std::unique_ptr<Job>> connect(Callers callers);
   // A rank is about to end where the program itself has begun MPI.
   static void end_mpi_of_program();
+  // The process ends next, without exit(): what the MPI library would do there is done.
+  static void end_without_exit();
   virtual ~Job() = default;
 
   int rank() const { return rank_; }

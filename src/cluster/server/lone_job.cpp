@@ -117,5 +117,6 @@ Result<std::unique_ptr<Job>> Job::connect(Callers) {
 }
 
 void Job::end_mpi_of_program() {}
+void Job::end_without_exit() {}
 
 }  // namespace tasuki::cluster

@@ -155,6 +155,10 @@ void Job::end_mpi_of_program() {
   if (initialised != 0 && finalised == 0) PMPI_Finalize();
 }
 
+void Job::end_without_exit() {
+  mpi::end_without_exit();
+}
+
 std::string MpiJob::library() const {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;

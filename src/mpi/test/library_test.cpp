@@ -2,6 +2,7 @@
 // coarrays show.)
 #include "mpi/library.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -40,6 +41,29 @@ TEST_F(Prefix, LibrariesBelow) {
   const std::string own = add("/lib/libmpich.so.12");
   EXPECT_EQ(libraries_below(prefix_, Family::mpich), (std::vector<std::string>{own, release}));
   EXPECT_TRUE(libraries_below(prefix_, Family::standard).empty());
+}
+
+int g_program_handlers = 0;
+
+TEST(End, OnlyThatLibrarysHandlers) {
+  atexit([] { g_program_handlers++; });
+  Library library;
+  library.handle = dlopen(TASUKI_MPI_HANDLERS, RTLD_NOW);
+  ASSERT_NE(library.handle, nullptr) << dlerror();
+  const int* const handlers = static_cast<int*>(dlsym(library.handle, "handlers_run"));
+  const int* const destructors = static_cast<int*>(dlsym(library.handle, "destructors_run"));
+  ASSERT_EQ(*handlers, 0);
+  run_destructors(library);
+  EXPECT_EQ(*handlers, 1);
+  EXPECT_EQ(*destructors, 1);
+  EXPECT_EQ(g_program_handlers, 0);
+}
+
+TEST(End, NothingOfTheProgram) {
+  Library program;
+  program.handle = dlopen(nullptr, RTLD_NOW);
+  run_destructors(program);
+  EXPECT_EQ(g_program_handlers, 0);
 }
 
 TEST(Launcher, Names) {
