@@ -27,7 +27,8 @@ TWO_FORMS = {
     "ConversionFunction": ("MPI_Datarep_conversion_function", "MPI_Datarep_conversion_function_c"),
 }
 TWO_FORMS_RE = re.compile(r"\b(" + "|".join(TWO_FORMS) + r")\b")
-# The exported functions: see shim/entry/route.h. 1 is kRouteOurs. Six pushes and eight bytes keep the stack aligned.
+# The exported functions: see shim/entry/route.h. 1 is kRouteOurs. Those that are found if the library has them stand 32 bytes behind the
+# code that says so (shim/entry/later.cpp). Six pushes and eight bytes keep the stack aligned.
 ROUTES = r"""
   .text
   .hidden tasuki_route
@@ -75,17 +76,16 @@ tasuki_find_route:
 
   .hidden tasuki_present
   .macro TASUKI_ROUTE_IF_PRESENT name, index
-  .globl \name
-  .type \name, @gnu_indirect_function
-  .p2align 4
-\name:
-  leaq tasuki_route_\name(%rip), %rdi
+  .pushsection tasuki_later, "ax", @progbits
+  .p2align 5
+  leaq \name\()_found(%rip), %rdi
   movl $\index, %esi
   jmp tasuki_present
-  .size \name, .-\name
-  .globl tasuki_route_\name
-  .hidden tasuki_route_\name
-  TASUKI_ROUTE_BODY tasuki_route_\name, \name, \index
+  .p2align 5
+\name\()_found:
+  .globl \name
+  TASUKI_ROUTE_BODY \name, \name, \index
+  .popsection
   .endm
 """
 

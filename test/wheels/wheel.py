@@ -87,16 +87,13 @@ def runtime(options):
     programs.append(([program, *settings], "{} servers"))
     for ranks in options.ranks:
         for command, says in programs:
-            # Under `tasuki run` Intel MPI's libmpifort, which its mpicc links with, does not start, and MPICH 5's launcher kills ranks that are
-            # there when others have ended after MPI_Finalize, as memory servers do.
-            plainly = options.wheel == "intel" or (options.wheel == "mpich" and "servers" in says)
-            for tasuki in ([], [options.tasuki, "run"])[:1 if plainly else 2]:
+            for tasuki in ([], [options.tasuki, "run"]):
                 launch = [options.bin / launcher, *(["--oversubscribe"] if family == "openmpi" else []), "-n", ranks, *tasuki, *command]
-                done = subprocess.run([str(word) for word in launch], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                                      timeout=60, check=False)
+                done = subprocess.run([str(word) for word in launch], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True, timeout=60, check=False)
                 said = says.format(ranks if "images" in says else ranks - 1)
-                if done.returncode != 0 or said not in done.stdout:
-                    sys.exit(f"wheel: {launch}: exit {done.returncode}, not '{said}':\n{done.stdout}")
+                if done.returncode != 0 or said not in done.stdout or "Relink" in done.stderr:
+                    sys.exit(f"wheel: {launch}: exit {done.returncode}, not '{said}':\n{done.stdout}{done.stderr}")
     print("the runtime libraries of one build run with this library")
 
 

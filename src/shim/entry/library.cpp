@@ -101,12 +101,8 @@ extern "C" void* tasuki_destination(unsigned index) {
   return next;
 }
 
-// Not null only when this object has been relocated.
-const void* volatile g_relocated = const_cast<const void**>(&g_relocated);
-
 extern "C" void* tasuki_present(void* here, unsigned index) {
-  if (g_relocated == nullptr) return here;
-  return defined_elsewhere(kRoutes[index].name, const_cast<const void**>(&g_relocated)) ? here : nullptr;
+  return defined_elsewhere(kRoutes[index].name, kRoutes) ? here : nullptr;
 }
 
 }  // namespace detail

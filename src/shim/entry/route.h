@@ -9,8 +9,8 @@
 // What is younger than MPI-4.0 few libraries have. Programs look for it by weak references and dlsym, and
 // where the library lacks it they must not find it: such a name is an indirect function (STT_GNU_IFUNC),
 // which the dynamic linker asks for its address whenever it looks the name up. The answer nullptr is to both
-// as if there were no such name. Not the names PMPI_X: a library's Fortran bindings, which refer to them, may
-// be relocated before the shim, and the dynamic linker warns of indirect functions in objects that are not.
+// as if there were no such name. An object that is relocated before this one finds an ordinary function
+// (later.cpp). Not the names PMPI_X: nobody looks whether those are there.
 #pragma once
 
 #include <atomic>
@@ -35,9 +35,7 @@ extern const Route kRoutes[];  // generated
 extern "C" {
 extern std::atomic<unsigned char> tasuki_route __attribute__((visibility("hidden")));
 void* tasuki_destination(unsigned index) __attribute__((visibility("hidden"), used));
-// `here`, if any other object of the process defines the function; else nullptr. May run before this object
-// is relocated, when an object that is loaded at the program's start refers to the function: then it is
-// `here`.
+// `here`, if any other object of the process defines the function; else nullptr.
 void* tasuki_present(void* here, unsigned index) __attribute__((visibility("hidden"), used));
 }
 
