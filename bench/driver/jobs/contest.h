@@ -47,7 +47,7 @@ class Contest {
   // The command that makes a job repeat something and answer with times; a new one in each turn.
   using Command = std::function<std::string(const Job&, const Repetitions&)>;
 
-  // An answer may take `timeout` seconds.
+  // A job that does not answer may show no progress for `timeout` seconds.
   explicit Contest(const std::vector<Job*>& jobs, double timeout = kAnswerTimeout) : timeout_(timeout) {
     for (Job* job : jobs) contestants_.push_back({job});
   }

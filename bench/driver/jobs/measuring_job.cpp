@@ -94,7 +94,7 @@ Status Job::receive(double timeout_seconds, Answer* answer) {
   answer->values.resize(ranks());
   std::vector<char> done(ranks(), 0);
   std::string error;
-  const double deadline = monotonic_seconds() + timeout_seconds;
+  double deadline = monotonic_seconds() + timeout_seconds;
   while (std::count(done.begin(), done.end(), 0) > 0) {
     std::vector<os::Awaited> awaited;
     for (size_t r = 0; r < ranks(); r++) awaited.emplace_back(done[r] != 0 ? -1 : answer_[r].get());
@@ -105,10 +105,11 @@ Status Job::receive(double timeout_seconds, Answer* answer) {
       if (child_.ended())
         return Status::error(ECHILD, "the " + name() + " job ended: " + child_.how_it_ended());
       if (monotonic_seconds() > deadline)
-        return Status::error(ETIMEDOUT, "the " + name() + " job has not answered for " +
+        return Status::error(ETIMEDOUT, "the " + name() + " job has neither answered nor got on for " +
                                             std::to_string(static_cast<int>(timeout_seconds)) + " seconds");
       continue;
     }
+    deadline = monotonic_seconds() + timeout_seconds;
     for (size_t r = 0; r < ranks(); r++) {
       if (!awaited[r].readable()) continue;
       char buffer[4096];
@@ -118,6 +119,7 @@ Status Job::receive(double timeout_seconds, Answer* answer) {
         unread_[r].erase(0, end + 1);
         const std::string kind = line.substr(0, line.find('\t'));
         const std::string text = kind.size() < line.size() ? line.substr(kind.size() + 1) : "";
+        if (kind == "progress") continue;
         if (kind == "row") {
           if (r == 0) answer->rows.push_back(parse_fields(line));
           continue;

@@ -39,8 +39,8 @@ class Job {
 
   // Starts the job and waits for both ranks to report; `hello` is what they say of themselves.
   Status start(double timeout_seconds, Answer* hello);
-  // Sends a command to both ranks and waits for both answers. Fails when the job ends, answers "error", is
-  // silent for longer than the timeout, or the user interrupts.
+  // Sends a command to both ranks and waits for both answers. Fails when the job ends, answers "error", shows
+  // no progress for longer than the timeout, or the user interrupts.
   Status ask(const std::string& command, double timeout_seconds, Answer* answer);
   // Ends the job in good order; fails when it ends badly.
   Status stop();

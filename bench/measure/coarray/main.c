@@ -187,10 +187,11 @@ static void measure(const struct operation* o, long warm, long n, int blocks) {
   const double per = o->alone ? (double)n : 2.0 * (double)n;
   meet();
   if (!o->alone || g_rank == 0) {
-    for (long i = 0; i < warm; i++) o->run();
+    for (long i = 0; i < warm; i++, repeated(i)) o->run();
     for (int b = 0; b < blocks; b++) {
+      report_progress();
       const double start = now();
-      for (long i = 0; i < n; i++) o->run();
+      for (long i = 0; i < n; i++, repeated(i)) o->run();
       samples[b] = (now() - start) / per * 1e6;
     }
   }

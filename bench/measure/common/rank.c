@@ -30,6 +30,14 @@ void answer(const char* format, ...) {
   fflush(g_answer);  // when the driver is gone, the next read of a command says so
 }
 
+void report_progress(void) {
+  static double said;
+  const double time = now();
+  if (time < said + 5) return;
+  said = time;
+  answer("progress");
+}
+
 int compare_doubles(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);

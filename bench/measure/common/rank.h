@@ -6,11 +6,20 @@
 #include <stdio.h>
 
 extern int g_rank, g_ranks;
-extern FILE* g_answer;  // one line a command: "ok", "wrong" or "error", then tab-separated fields
+extern FILE*
+    g_answer;  // one line a command: "ok", "wrong" or "error", then tab-separated fields; lines "progress" before it
 
 // Runs the program: MPI from Init to Finalize, `obey` for each command until it returns 0, `end` at the end.
 int serve(int argc, char** argv, int most_ranks, int (*obey)(char* line), void (*end)(void));
 void answer(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// Tells the driver, at most every few seconds, that this rank gets on: what takes a moment on a quiet machine
+// may take minutes beside other programs.
+void report_progress(void);
+// In a loop of repetitions that are timed together: 25 ns for 64 of them.
+static inline void repeated(long repetition) {
+  if (repetition % 64 == 63) report_progress();
+}
 
 double now(void);                                   // seconds
 int compare_doubles(const void* a, const void* b);  // for qsort

@@ -70,6 +70,7 @@ static void round_trips(long n, int touch) {
       if (touch) write_sent();
       send_message();
     }
+    repeated(i);
   }
 }
 
@@ -165,6 +166,7 @@ static void time_row(uint32_t seed, int touch, long warm, long n, int blocks) {
   round_trips(warm, touch);
   counters_begin();
   for (int b = 0; b < blocks; b++) {
+    report_progress();
     const double start = now();
     round_trips(n, touch);
     samples[b] = (now() - start) / (2.0 * (double)n) * 1e6;
@@ -319,6 +321,7 @@ static void time_pack(int unpack, long warm, long n, int blocks) {
   const int right = position == (int)dense_bytes() && same_elements(unpack);
   for (long i = 0; i < warm; i++) pack_once(unpack);
   for (int b = 0; b < blocks; b++) {
+    report_progress();
     const double start = now();
     for (long i = 0; i < n; i++) pack_once(unpack);
     samples[b] = (now() - start) / (double)n * 1e6;

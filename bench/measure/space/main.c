@@ -111,6 +111,7 @@ static void measure(int operation, size_t bytes, long warm, long n, int blocks) 
   for (long i = 0; i < warm && outcome == kDone; i++)
     outcome = run_operation(operation, bytes, &seconds, text, sizeof text);
   for (int b = 0; b < blocks; b++) {
+    report_progress();
     pthread_barrier_wait(&g_meeting->all);  // also of a rank that has failed: the others wait for it
     seconds = 0;
     for (long i = 0; i < n && outcome == kDone; i++)

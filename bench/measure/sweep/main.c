@@ -272,10 +272,11 @@ static void measure(enum operation o, long warm, long n, int blocks) {
   }
   double* samples = malloc((size_t)blocks * sizeof *samples);
   const double per = o == kPingPong ? 2.0 * (double)n : (double)n;
-  for (long i = 0; i < warm; i++) run_operation(o);
+  for (long i = 0; i < warm; i++, repeated(i)) run_operation(o);
   for (int b = 0; b < blocks; b++) {
+    report_progress();
     const double start = now();
-    for (long i = 0; i < n; i++) run_operation(o);
+    for (long i = 0; i < n; i++, repeated(i)) run_operation(o);
     samples[b] = (now() - start) / per * 1e6;
   }
   if (is_one_sided(o)) MPI_Barrier(MPI_COMM_WORLD);
