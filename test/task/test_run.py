@@ -341,12 +341,40 @@ def scenario_forwarding(b):
     b.wait_until_gone()
 
 
-def scenario_stopping(b):
-    def state(pid):
-        with open(f"/proc/{pid}/stat") as f:
-            text = f.read()
-        return text[text.rindex(")") + 2]
+def state(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        text = f.read()
+    return text[text.rindex(")") + 2]
 
+
+def wait_for(pid, wanted):
+    deadline = time.time() + 10
+    while state(pid) not in wanted:
+        check(time.time() < deadline, f"process {pid} is in state {state(pid)}, not {wanted}")
+        time.sleep(0.01)
+
+
+def scenario_signal_at_end(b):
+    """A signal that comes when the task has ended already reaches nobody, and the rank ends as the task did."""
+    with tempfile.TemporaryDirectory() as directory:
+        end = os.path.join(directory, "end")
+        p = b.start(1, ["sh", "-c", f"echo ready $$; until [ -e {end} ]; do sleep 0.05; done"])
+        (task,) = b.ready_pids(p, 1)
+        (proxy,) = find_proxies(b)
+        (host,) = [pid for pid, name in b.processes().items() if name == "tasuki-host"]
+        os.kill(host, signal.SIGSTOP)
+        wait_for(host, "T")
+        open(end, "w").close()
+        wait_for(task, "Z")
+        os.kill(proxy, signal.SIGUSR1)
+        time.sleep(0.2)  # the proxy sends it on
+        os.kill(host, signal.SIGCONT)
+        rest = p.communicate(timeout=40)
+        equal((p.returncode, rest[0], clean(rest[1])), (0, "", ""), "the end")
+    b.wait_until_gone()
+
+
+def scenario_stopping(b):
     # Where the launcher gives a rank a session of its own nobody could continue it, so the kernel does not stop it.
     plain = b.start(1, [b.program("task_probe"), "wait"], tasuki=False)
     (rank,) = b.ready_pids(plain, 1)
@@ -361,12 +389,6 @@ def scenario_stopping(b):
     p = b.start(1, [b.program("task_probe"), "wait"])
     (task,) = b.ready_pids(p, 1)
     (proxy,) = find_proxies(b)
-
-    def wait_for(pid, wanted):
-        deadline = time.time() + 10
-        while state(pid) not in wanted:
-            check(time.time() < deadline, f"process {pid} is in state {state(pid)}, not {wanted}")
-            time.sleep(0.01)
 
     os.kill(proxy, signal.SIGTSTP)
     if stops:

@@ -117,10 +117,11 @@ Result<size_t> receive_message(int socket, void* data, size_t length, std::vecto
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   ssize_t n;
+  // If the other side closes with messages that it has not read, Linux says so once (ECONNRESET), before it
+  // hands over what that side has sent.
   do {
     n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (n < 0 && errno == EINTR);
-  if (n < 0 && errno == ECONNRESET) return size_t{0};
+  } while (n < 0 && (errno == EINTR || errno == ECONNRESET));
   if (n < 0) return failure("recvmsg");
   for (cmsghdr* h = CMSG_FIRSTHDR(&message); h != nullptr; h = CMSG_NXTHDR(&message, h)) {
     if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) continue;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,6 +175,22 @@ TEST(Descriptor, MessagesCarryDescriptorsAndCredentials) {
   EXPECT_EQ(receive_message(b.value().get(), text, sizeof text).value(), 0u);
   listener.value().reset();
   EXPECT_EQ(connect_abstract(name).status().err(), ECONNREFUSED);
+}
+
+// The last words of a task's host, to a proxy that forwards a signal just then.
+TEST(Descriptor, WhatWasSentBeforeTheEndArrives) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  const Fd proxy(ends[0]);
+  Fd host(ends[1]);
+  ASSERT_TRUE(send_message(proxy.get(), "signal", 6).ok());
+  ASSERT_TRUE(send_message(host.get(), "ended", 5).ok());
+  host.reset();  // without having read
+  char text[16];
+  const Result<size_t> n = receive_message(proxy.get(), text, sizeof text);
+  ASSERT_TRUE(n.ok());
+  EXPECT_EQ(std::string(text, n.value()), "ended");
+  EXPECT_EQ(receive_message(proxy.get(), text, sizeof text).value(), 0u);
 }
 
 TEST(Process, StartTimeAndParentComeFromProc) {
