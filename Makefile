@@ -8,6 +8,7 @@
 #   make install PREFIX=/somewhere     a tree that runs from anywhere
 #   make dist | wheel  the release in out/: an archive and a wheel for glibc 2.28 and newer, checksums, list of components
 #   make clean-machine SUITE=trixie     tries the release on a newly installed Debian
+#   make deb           Debian packages in out/deb; make clean-machine-deb tries them on a newly installed Debian
 #   make asan | tsan   unit tests under sanitizers
 #   make docs          the manual, the tutorials and the API reference as a site in build/docs/site
 #   make lint          formatting, shell scripts; the layers are checked at every configure
@@ -30,7 +31,7 @@ endif
 # Tests that passed only when they were run again (CTEST_ARGS='--repeat until-pass:2') stand at the end.
 CTEST = ../scripts/ctest.sh --output-on-failure --parallel $(TEST_JOBS) $(CTEST_ARGS)
 
-.PHONY: all build bootstrap bootstrap-test demo test test-slow stress install dist wheel clean-machine format lint asan tsan clang manual docs clean
+.PHONY: all build bootstrap bootstrap-test demo test test-slow stress install dist wheel clean-machine deb clean-machine-deb format lint asan tsan clang manual docs clean
 
 all: build
 
@@ -82,6 +83,13 @@ SUITE ?= trixie
 clean-machine:
 	@scripts/clean-machine.sh $(SUITE) out
 
+# Of what is checked out, for this machine's Debian (debian/).
+deb:
+	@scripts/dist/deb.sh build-deb out/deb
+
+clean-machine-deb:
+	@scripts/clean-machine.sh --deb bookworm out/deb
+
 # The unit tests only: a sanitizer's shadow memory and a shared address space exclude each other.
 asan tsan: bootstrap
 	cmake --preset $(if $(filter asan,$@),asan-ubsan,tsan)
@@ -114,4 +122,4 @@ docs:
 	@scripts/build-docs.sh $(BUILD)/docs
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-clang build-dev build-dist out
+	rm -rf $(BUILD) build-asan build-tsan build-clang build-dev build-dist build-deb out

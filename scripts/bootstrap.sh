@@ -9,6 +9,7 @@
 #   scripts/bootstrap.sh --check      only say what is missing
 #   scripts/bootstrap.sh --for test   install what tests want, too; if that cannot be, the tests that want it
 #                                     are skipped
+#   scripts/bootstrap.sh --for deb    install what Debian packages are made with (scripts/dist/deb.sh), too
 set -u
 
 check='' purpose=build
@@ -22,9 +23,9 @@ while [ $# -gt 0 ]; do
     *) purpose= ;;
   esac
   case $purpose in
-    build | test) shift ;;
+    build | test | deb) shift ;;
     *)
-      echo "usage: scripts/bootstrap.sh [--check] [--for build|test]" >&2
+      echo "usage: scripts/bootstrap.sh [--check] [--for build|test|deb]" >&2
       exit 2
       ;;
   esac
@@ -57,6 +58,13 @@ libclang-dev         path     /usr/lib/llvm-*/include/clang-c/Index.h
 liblz4-dev           header   lz4.h
 libisal-dev          header   isa-l/erasure_code.h
 liburing-dev         header   liburing.h
+END
+  [ "$purpose" = deb ] || return 0
+  cat <<'END'
+debhelper            command  dh
+dh-python            command  dh_python3
+lintian              command  lintian
+dpkg-dev             command  dpkg-buildpackage
 END
 }
 # What only tests use, and can do without: some 90 MB, for which `make demo` does not wait. One of a line's programs is enough.
