@@ -25,7 +25,8 @@ failures = []
 
 
 def run(command, **more):
-    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, **more)
+    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=300, **more)
 
 
 def check(what, good, seen=""):
@@ -62,8 +63,8 @@ class Tree:
 def cmake_project(options, tree, name, *definitions, ask="", languages="C;CXX"):
     """Configures the project; returns its build folder, and what CMake said with its exit code."""
     folder = tree.scratch / name
-    done = run([options.cmake, "-S", PROJECT, "-B", folder, f"-DCMAKE_PREFIX_PATH={tree.prefix}", f"-DASK={ask}", f"-DLANGUAGES={languages}",
-                *definitions])
+    done = run([options.cmake, "-S", PROJECT, "-B", folder, f"-DCMAKE_PREFIX_PATH={tree.prefix}", f"-DASK={ask}",
+                f"-DLANGUAGES={languages}", *definitions])
     return folder, done
 
 
@@ -78,7 +79,8 @@ def by_cmake(options, tree):
     for mpi, mpicc, mpirun in options.mpi:
         chosen = [f"-DMPI_{language}_COMPILER={compiler}" for language, compiler in compilers(mpicc).items()]
         folder, done = cmake_project(options, tree, mpi, *chosen, ask=f"{wanted} REQUIRED COMPONENTS dlm xmp sim")
-        check(f"{mpi}: find_package({wanted})", done.returncode == 0 and f"{version[0]} dlm=TRUE xmp=TRUE sim=TRUE" in done.stdout, done.stdout)
+        check(f"{mpi}: find_package({wanted})", done.returncode == 0 and f"{version[0]} dlm=TRUE xmp=TRUE sim=TRUE" in done.stdout,
+              done.stdout)
         built = run([options.cmake, "--build", folder])
         check(f"{mpi}: the project builds", built.returncode == 0, built.stdout)
         for component in SAYS if built.returncode == 0 else ():
@@ -95,7 +97,8 @@ def by_cmake(options, tree):
     _, done = cmake_project(options, tree, "newer", *chosen, ask="99.0 REQUIRED")
     check("a version that is not there", done.returncode != 0 and f"version: {version[0]}" in done.stdout, done.stdout)
     _, done = cmake_project(options, tree, "unknown", *chosen, ask="REQUIRED COMPONENTS sim warp")
-    check("a component that does not exist", done.returncode != 0 and "warp: no such component: there are dlm, xmp, sim" in done.stdout, done.stdout)
+    check("a component that does not exist", done.returncode != 0 and "warp: no such component: there are dlm, xmp, sim" in done.stdout,
+          done.stdout)
     _, done = cmake_project(options, tree, "choice", *chosen, "-DTasuki_MPI=lam", ask="REQUIRED COMPONENTS dlm")
     check("a family that does not exist", done.returncode != 0 and "Tasuki_MPI is 'lam'" in done.stdout, done.stdout)
     _, done = cmake_project(options, tree, "no_mpi", "-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON")
@@ -109,7 +112,8 @@ def by_cmake(options, tree):
     shutil.copytree(tree.prefix / "include/tasuki", poor / "include/tasuki")
     _, done = cmake_project(options, Tree(poor, tree.scratch), "lacks", *chosen, ask="REQUIRED COMPONENTS xmp sim")
     said = re.sub(r"\s+", " ", done.stdout)
-    check("components that were not built are named", done.returncode != 0 and f"xmp: there is no {poor}/lib/tasuki/{mpi}/libtasukixmp.so.0" in said
+    library = f"{poor}/lib/tasuki/{mpi}/libtasukixmp.so.0"
+    check("components that were not built are named", done.returncode != 0 and f"xmp: there is no {library}" in said
           and "sim: there is no" in said, done.stdout)
 
 
@@ -157,7 +161,8 @@ def main():
         scratch = pathlib.Path(os.path.realpath(temporary))
         prefix = options.tree and pathlib.Path(os.path.realpath(options.tree))
         if not prefix:
-            done = run([options.cmake, "--install", options.build, "--prefix", "/opt/first"], env={**os.environ, "DESTDIR": str(scratch / "root")})
+            done = run([options.cmake, "--install", options.build, "--prefix", "/opt/first"],
+                       env={**os.environ, "DESTDIR": str(scratch / "root")})
             check("cmake --install to DESTDIR", done.returncode == 0, done.stdout)
             prefix = scratch / "moved"
             (scratch / "root/opt/first").rename(prefix)
