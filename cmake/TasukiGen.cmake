@@ -1,6 +1,6 @@
 # tasuki_generate_entries(<family> OUTPUT_SOURCES <var> INCLUDE_DIR <var> [VERSION_SCRIPT <var>])
 #
-# Generates the MPI entry points of one shim (family: openmpi or mpich) from gen/*.toml into the build tree. The
+# Generates the MPI entry points of one shim (family: openmpi, mpich or abi) from gen/*.toml into the build tree. The
 # sources include "generated/pmpi.h" (found through INCLUDE_DIR, as the shim's own code finds it), "shim/delegates.h"
 # and "shim/entry/library.h"; the code that implements the delegates is the caller's. Link the shim with
 # -Wl,--version-script=<VERSION_SCRIPT>, which exports the entry points and nothing else, and with ${CMAKE_DL_LIBS}.

@@ -4,7 +4,7 @@
 #                   [ARGS a b] [LABELS l] [TIMEOUT s] [ENV K=V ...] [LIBRARIES target ...]
 #                   [EXPECT_EXIT n | EXPECT_EXIT_<mpi> n,n...] [OUTSIDE n] [NO_TRAFFIC] [NO_STATS] [PLAIN_ONLY | TASUKI_ONLY | COMPARE])
 #
-# For each MPI of TASUKI_MPIS this builds `<name>-<mpi>` and adds
+# For each MPI of TASUKI_TESTED_MPIS this builds `<name>-<mpi>` and adds
 #   mpi.<name>.<mpi>.<n>.plain   once, at the first rank count: proves the test itself, against the MPI library alone. A control: such
 #                                tests have the label `slow` too, and `make test-slow` runs them, unless PLAIN_ONLY says that there is no other
 #   mpi.<name>.<mpi>.<n>.tasuki  at every rank count, under `tasuki run`
@@ -36,12 +36,13 @@ function(tasuki_mpi_run)
   if(NOT R_TIMEOUT)
     set(R_TIMEOUT 60)
   endif()
-  set(options --mpi ${R_MPI} --mpirun ${TASUKI_MPIRUN_${R_MPI}} --timeout ${R_TIMEOUT})
+  set(launcher ${TASUKI_MPI_LAUNCHER_${R_MPI}})
+  set(options --mpi ${launcher} --mpirun ${TASUKI_MPIRUN_${R_MPI}} --timeout ${R_TIMEOUT})
   foreach(pair ${R_ENV})
     list(APPEND options --env ${pair})
   endforeach()
-  if(DEFINED R_EXPECT_EXIT_${R_MPI})
-    set(R_EXPECT_EXIT ${R_EXPECT_EXIT_${R_MPI}})
+  if(DEFINED R_EXPECT_EXIT_${launcher})
+    set(R_EXPECT_EXIT ${R_EXPECT_EXIT_${launcher}})
   endif()
   if(DEFINED R_EXPECT_EXIT)
     list(APPEND options --expect-exit ${R_EXPECT_EXIT})
@@ -80,7 +81,7 @@ function(tasuki_mpi_run)
     # ctest's own limit is the second line of defence: the harness ends the job first and says where it hung.
     math(EXPR limit "${R_TIMEOUT} + 20")
     set(processors 2)
-    if(R_MPI STREQUAL mpich AND n GREATER 2)
+    if(launcher STREQUAL mpich AND n GREATER 2)
       set(processors 3)
     endif()
     set_tests_properties(${tests} PROPERTIES LABELS "mpi;${R_LABELS}" TIMEOUT ${limit} PROCESSORS ${processors}
@@ -110,7 +111,7 @@ function(tasuki_mpi_test)
       list(APPEND pass ${value} ${T_${value}})
     endif()
   endforeach()
-  foreach(mpi ${TASUKI_MPIS})
+  foreach(mpi ${TASUKI_TESTED_MPIS})
     set(target ${T_NAME}-${mpi})
     add_executable(${target} ${T_SOURCES})
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})

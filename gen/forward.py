@@ -57,7 +57,7 @@ def forward_cpp(family, functions, handles):
         "#include <mpi.h>\n",
         '#include "mpi/slots.h"\n',
         "namespace tasuki::mpi {\n",
-        f"const Family kFamily = Family::{family};\n",
+        f"const MpiAbi kFamily = MpiAbi::{FAMILIES[family]};\n",
         *table("kSlots", functions, handles),
     ]
     if handles:

@@ -30,7 +30,7 @@ Status fill() {
     for (const Slot* slot = slots; slot != nullptr && slot->name != nullptr; slot++)
       *slot->address = g_symbols->find(slot->name);
   log(LogLevel::debug, "MPI library of this process: %s (%s)", library.value().path.c_str(),
-      name_of(kFamily));
+      names_of(kFamily)->title);
   return {};
 }
 
@@ -78,7 +78,7 @@ bool is_open_mpi_before(int major) {
 }
 
 void end_without_exit() {
-  if (kFamily != Family::openmpi && load().ok()) run_destructors(*g_library);
+  if (kFamily != MpiAbi::openmpi && load().ok()) run_destructors(*g_library);
 }
 
 }  // namespace tasuki::mpi

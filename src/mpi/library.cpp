@@ -22,9 +22,6 @@ namespace {
 // A function that every MPI library has, and nothing that only stands in front of one: no shim of Tasuki.
 constexpr const char* kMark = "PMPI_Wtime";
 constexpr const char* kSetting = "TASUKI_MPI_LIBRARY";
-constexpr const char* kOpenMpi[] = {"libmpi.so.40", nullptr};
-constexpr const char* kMpich[] = {"libmpich.so.12", "libmpi.so.12", nullptr};
-constexpr const char* kStandard[] = {"libmpi_abi.so.1", "libmpi_abi.so.0", nullptr};
 
 // The object that `address` belongs to, as dladdr sees it.
 const void* object_base(const void* address) {
@@ -39,7 +36,7 @@ std::string file_name(const std::string& path) {
 // Libraries of the MPI-5 standard ABI have this name, and say so themselves; all others answer -1 or have no
 // such function.
 bool is_standard_abi(const std::string& path, void* handle) {
-  if (file_name(path).starts_with("libmpi_abi.")) return true;
+  if (is_library_of(*names_of(MpiAbi::standard), file_name(path))) return true;
   int major = -1, minor = -1;
   const auto version = reinterpret_cast<int (*)(int*, int*)>(dlsym(handle, "PMPI_Abi_get_version"));
   return version != nullptr && version(&major, &minor) == 0 && major > 0;
@@ -54,29 +51,20 @@ bool is_mpi_library(void* handle, const std::string& path, const void* base, Lib
   library->handle = handle;
   library->base = found;
   library->path = path;
-  library->family = is_standard_abi(path, handle)                     ? Family::standard
-                    : dlsym(handle, "ompi_mpi_comm_world") != nullptr ? Family::openmpi
-                                                                      : Family::mpich;
+  library->family = is_standard_abi(path, handle)                     ? MpiAbi::standard
+                    : dlsym(handle, "ompi_mpi_comm_world") != nullptr ? MpiAbi::openmpi
+                                                                      : MpiAbi::mpich;
   return true;
 }
 
-Status wrong_family(Family wanted, const Library& found, const std::string& why) {
-  return Status::error(EINVAL, "this library of Tasuki is for " + std::string(name_of(wanted)) + ", but " +
-                                   why + " " + found.path + ", is of " + name_of(found.family) +
+Status wrong_family(MpiAbi wanted, const Library& found, const std::string& why) {
+  return Status::error(EINVAL, "this library of Tasuki is for " + std::string(names_of(wanted)->title) +
+                                   ", but " + why + " " + found.path + ", is of " +
+                                   names_of(found.family)->title +
                                    ": compile and start the program with one MPI (MPICC=... tasukicc)");
 }
 
 }  // namespace
-
-const char* name_of(Family family) {
-  return family == Family::openmpi ? "Open MPI"
-         : family == Family::mpich ? "MPICH's family"
-                                   : "the MPI-5 standard ABI";
-}
-
-const char* const* sonames_of(Family family) {
-  return family == Family::openmpi ? kOpenMpi : family == Family::mpich ? kMpich : kStandard;
-}
 
 std::vector<Library> loaded_libraries() {
   struct Object {
@@ -149,15 +137,15 @@ bool is_launcher(const std::string& program) {
   return false;
 }
 
-std::vector<std::string> libraries_below(const std::string& prefix, Family family) {
+std::vector<std::string> libraries_below(const std::string& prefix, MpiAbi family) {
   std::vector<std::string> files;
   for (const char* folder : {"/lib/", "/lib64/", "/lib/release/"})
-    for (const char* const* name = sonames_of(family); *name != nullptr; name++)
+    for (const char* const* name = names_of(family)->sonames; *name != nullptr; name++)
       if (os::can_read(prefix + folder + *name)) files.push_back(prefix + folder + *name);
   return files;
 }
 
-std::vector<std::string> libraries_of_launcher(Family family, bool* found) {
+std::vector<std::string> libraries_of_launcher(MpiAbi family, bool* found) {
   *found = false;
   std::vector<std::string> files;
   pid_t pid = os::parent_of_self();
@@ -172,7 +160,7 @@ std::vector<std::string> libraries_of_launcher(Family family, bool* found) {
   return files;
 }
 
-Result<Library> find_or_load(Family family) {
+Result<Library> find_or_load(MpiAbi family) {
   const std::vector<Library> loaded = loaded_libraries();
   for (const Library& library : loaded)
     if (library.family == family) return library;
@@ -198,17 +186,18 @@ Result<Library> find_or_load(Family family) {
         candidates.push_back(std::move(file));
     free(real);
   }
-  for (const char* const* name = sonames_of(family); *name != nullptr; name++) candidates.emplace_back(*name);
+  for (const char* const* name = names_of(family)->sonames; *name != nullptr; name++)
+    candidates.emplace_back(*name);
   std::string reason;
   for (const std::string& candidate : candidates) {
     Result<Library> library = load_library(candidate);
     if (library.ok() && library.value().family == family) return library;
     if (!library.ok()) reason = library.status().message();
   }
-  return Status::error(ENOENT, "no MPI library of " + std::string(name_of(family)) +
+  return Status::error(ENOENT, "no MPI library of " + std::string(names_of(family)->title) +
                                    " found: neither beside the launcher nor where the "
                                    "dynamic linker looks (" +
-                                   reason + "): " + kSetting + "=/path/to/" + sonames_of(family)[0] +
+                                   reason + "): " + kSetting + "=/path/to/" + names_of(family)->sonames[0] +
                                    " or LD_LIBRARY_PATH says where it is");
 }
 

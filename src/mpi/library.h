@@ -7,19 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "base/mpi_abi.h"
 #include "base/status.h"
 
 namespace tasuki::mpi {
 
-// By ABI. `standard`: that of MPI-5 (libmpi_abi).
-enum class Family { openmpi, mpich, standard };
-const char* name_of(Family family);  // for people: "Open MPI"
-
-// The sonames of a family's library, most likely first; ends with nullptr.
-const char* const* sonames_of(Family family);
-
 struct Library {
-  Family family = Family::mpich;
+  MpiAbi family = MpiAbi::mpich;
   void* handle = nullptr;      // dlopen's; never closed
   const void* base = nullptr;  // where it lies, as dladdr says
   std::string path;
@@ -39,10 +33,10 @@ void run_destructors(const Library& library);
 // Where the library of the launcher that has started this process might be: beside the launcher's program,
 // which is among the ancestors of this process. Files that are there, most likely first. *found: there is
 // such an ancestor.
-std::vector<std::string> libraries_of_launcher(Family family, bool* found);
+std::vector<std::string> libraries_of_launcher(MpiAbi family, bool* found);
 
 // Those of an installation: PREFIX/lib/libmpi.so.40 and the like.
-std::vector<std::string> libraries_below(const std::string& prefix, Family family);
+std::vector<std::string> libraries_below(const std::string& prefix, MpiAbi family);
 
 // Does this name of a program file belong to an MPI launcher or one of its daemons?
 bool is_launcher(const std::string& program);
@@ -50,7 +44,7 @@ bool is_launcher(const std::string& program);
 // The library of a process that is to speak to one of this family: the one that it has loaded, else the one
 // that TASUKI_MPI_LIBRARY names, else the launcher's, else (where no launcher is seen: a task of `tasuki run`
 // is no child of one) that of the mpirun in PATH, else the one that the dynamic linker finds by its soname.
-Result<Library> find_or_load(Family family);
+Result<Library> find_or_load(MpiAbi family);
 
 // Where names of a library lead.
 class Symbols {

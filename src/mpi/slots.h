@@ -14,7 +14,7 @@ struct Slot {
 };
 extern const Slot kSlots[];
 extern const Slot kProgramSlots[] __attribute__((weak));  // there where an MPI_X is called
-extern const Family kFamily;
+extern const MpiAbi kFamily;
 
 extern std::atomic<bool> g_loaded;
 void load_or_end();

@@ -14,9 +14,11 @@ HEADERS = {
     "openmpi": "#define OPEN_MPI 1\n#define OMPI_MAJOR_VERSION 7\n#define OMPI_MINOR_VERSION 1\n#define OMPI_RELEASE_VERSION 2\n",
     "mpich": '#define MPICH_VERSION "6.5"\n#define MPICH 1\n',
     "intel": '#define MPICH_VERSION "3.4a2"\n#define I_MPI_VERSION "2030.1.0"\n',
+    "abi": "#define MPI_ABI_VERSION 2\n#define MPI_ABI_SUBVERSION 1\n",
     "strange": "",
 }
-SAYS = {"openmpi": "mpirun (Open MPI) 7.1.2", "mpich": "HYDRA build details:", "intel": "Intel(R) MPI Library for Linux* OS"}
+SAYS = {"openmpi": "mpirun (Open MPI) 7.1.2", "mpich": "HYDRA build details:", "intel": "Intel(R) MPI Library for Linux* OS",
+        "abi": "HYDRA build details:"}
 
 
 class Place:
@@ -27,7 +29,8 @@ class Place:
         (self.scratch / "project").mkdir(parents=True)
         (self.scratch / "project/CMakeLists.txt").write_text(
             f'cmake_minimum_required(VERSION 3.25)\nproject(choice NONE)\nlist(APPEND CMAKE_MODULE_PATH {ROOT}/cmake)\ninclude(TasukiMpi)\n'
-            'foreach(mpi ${TASUKI_MPIS})\n  message(STATUS "taken ${mpi} ${TASUKI_MPICC_${mpi}} ${TASUKI_MPIRUN_${mpi}}")\nendforeach()\n')
+            'foreach(mpi ${TASUKI_TESTED_MPIS})\n  message(STATUS "taken ${mpi} ${TASUKI_MPICC_${mpi}} ${TASUKI_MPIRUN_${mpi}} ${TASUKI_MPI_LAUNCHER_${mpi}}")\nendforeach()\n'
+            'message(STATUS "built for ${TASUKI_MPIS}.")\n')
         self.configured = 0
 
     def install(self, prefix, kind, *, mpicc="mpicc", mpirun="mpirun", launcher=None, version="4.0"):
@@ -52,7 +55,7 @@ class Place:
         """(worked, what it says); programs come from these folders only."""
         self.configured += 1
         build = self.scratch / f"build{self.configured}"
-        base = {k: v for k, v in os.environ.items() if k not in ("MPICC_OPENMPI", "MPICC_MPICH")}
+        base = {k: v for k, v in os.environ.items() if k not in ("MPICC_OPENMPI", "MPICC_MPICH", "MPICC_ABI")}
         done = subprocess.run([self.cmake, "-G", self.generator, f"-DCMAKE_MAKE_PROGRAM={self.make}", "-S", self.scratch / "project", "-B", build,
                                "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF", *options],
                               env=base | {"PATH": ":".join(map(str, path)) or "/nowhere"} | (env or {}), stdin=subprocess.DEVNULL,
@@ -88,6 +91,13 @@ def main():
     check(place.configure(debian, env={"MPICC_MPICH": f"{intel}/mpicc"}), True, f"taken mpich {intel}/mpicc {intel}/mpirun",
           f"taken openmpi {debian}/mpicc.openmpi")
     check(place.configure(options=[f"-DMPICC_OPENMPI={other}/mpicc"]), True, f"taken openmpi {other}/mpicc {other}/mpirun", "no mpicc of MPICH")
+    # The standard ABI has no family's libraries of Tasuki's, and any launcher.
+    place.install("opt/mpich", "abi", mpicc="mpicc_abi")
+    check(place.configure(opt), True, f"taken abi {opt}/mpicc_abi {opt}/mpirun mpich", "MPI-5 standard ABI 2.1 (MPI 4.0)", "built for mpich.")
+    check(place.configure(debian), True, "no mpicc of the MPI-5 standard ABI", "its shim is built", "built for openmpi;mpich.")
+    standard = place.install("opt/standard", "abi", mpicc="cc_of_abi", launcher="openmpi")
+    check(place.configure(debian, env={"MPICC_ABI": f"{standard}/cc_of_abi"}), True, f"taken abi {standard}/cc_of_abi {standard}/mpirun openmpi")
+    check(place.configure(debian, env={"MPICC_ABI": f"{other}/mpicc"}), False, "is no mpicc of the MPI-5 standard ABI: it is Open MPI 7.1.2")
     # Mistakes.
     check(place.configure(debian, env={"MPICC_MPICH": f"{other}/mpicc"}), False, f"MPICC_MPICH={other}/mpicc is no mpicc of MPICH's family",
           "it is Open MPI 7.1.2")

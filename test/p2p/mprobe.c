@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   CHECK(message == MPI_MESSAGE_NULL);
   poison(&s);
   MPI_Wait(&r, &s);
-#ifdef MPICH_VERSION  // MPICH 4.0 returns the empty status here
+#ifndef OPEN_MPI  // MPICH 4.0 returns the empty status here
   if (s.MPI_SOURCE != MPI_ANY_SOURCE)
 #endif
     CHECK_EQ(s.MPI_SOURCE, MPI_PROC_NULL);

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   poison(&s);
   MPI_Irecv(&x, 1, MPI_INT, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_WORLD, &r);
   MPI_Wait(&r, &s);
-#ifdef MPICH_VERSION  // MPICH 4.0 returns source and tag 0 here
+#ifndef OPEN_MPI  // MPICH 4.0 returns source and tag 0 here
   CHECK_EQ(count_of(&s, MPI_INT), 0);
 #else
   CHECK_EMPTY(s);

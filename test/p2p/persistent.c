@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
     MPI_Status statuses[2];
     MPI_Startall(2, none);
     MPI_Waitall(2, none, statuses);
-#ifdef MPICH_VERSION  // MPICH 4.0 returns the empty status here
+#ifndef OPEN_MPI  // MPICH 4.0 returns the empty status here
     if (statuses[1].MPI_SOURCE != MPI_ANY_SOURCE)
 #endif
       CHECK_EQ(statuses[1].MPI_SOURCE, MPI_PROC_NULL);

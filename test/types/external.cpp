@@ -64,7 +64,7 @@ const std::vector<Element>& plain() {
       {"INTEGER2", 2},
       {"INTEGER8", 8},
       {"REAL8", 8},
-#ifndef MPICH_VERSION
+#ifdef OPEN_MPI
       {"COMPLEX", 4},
       {"DOUBLE_COMPLEX", 8},
 #endif
@@ -139,7 +139,7 @@ void run_case(uint64_t seed, int number) {
   Signature signature = random_signature(random, random.chance(5) ? 3000 : 40);
   for (uint8_t& basic : signature)
     if (number_size(basic) == 0) basic = static_cast<uint8_t>(index_of(random.pick(plain()).name));
-#ifdef MPICH_VERSION
+#ifndef OPEN_MPI
   const bool other = false;
 #else
   const bool other = random.chance(5);
@@ -192,7 +192,7 @@ void run_case(uint64_t seed, int number) {
 
 // Too little room is the library's to report, and changes nothing. MPICH 4.0 writes beyond it.
 void check_errors() {
-#ifndef MPICH_VERSION
+#ifdef OPEN_MPI
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   const int values[4] = {1, 2, 3, 4};
@@ -210,7 +210,7 @@ void check_errors() {
 int main(int argc, char** argv) {
   uint64_t seed = 1;
   int cases = 3000;
-#ifdef MPICH_VERSION
+#ifndef OPEN_MPI
   if (getenv("TASUKI_STATS") == nullptr) {
     printf("skipped: plain MPICH 4.0 ends in MPI_Pack_external of nested types\n");
     return 77;

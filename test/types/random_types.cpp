@@ -458,7 +458,7 @@ class Receiver {
     int count;
     expect(c_, "the source", s.MPI_SOURCE, c_.source);
     expect(c_, "the tag", s.MPI_TAG, c_.tag);
-#ifndef MPICH_VERSION
+#ifdef OPEN_MPI
     // MPICH 4.0 miscounts the elements of structs that hold indexed types or pairs, Open MPI 4.1 those of
     // pairs.
     int elements;

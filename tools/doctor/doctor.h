@@ -40,7 +40,7 @@ struct MpiLibrary {
   std::string path;
   std::string version;  // first line of MPI_Get_library_version, empty if it could not be asked
   std::string family;   // "Open MPI", "MPICH family", "MPI-5 standard ABI"
-  std::string shim;     // file name of the shim for the family, empty if there is none
+  std::string shim;     // file name of the shim for the family
 };
 MpiLibrary ask_mpi_library(const std::string& path);
 // In that process: loads the library and writes to stdout which one it is.

@@ -6,10 +6,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
 
+#include "base/mpi_abi.h"
 #include "os/files/paths.h"
 #include "os/files/streams.h"
 #include "os/process/executable.h"
@@ -77,9 +79,8 @@ std::string launcher_version(const std::string& path) {
 // libmpi.so.40, libmpich.so.12, libmpi_abi.so.1, but not libmpi_cxx.so.40 and not the unversioned link for
 // compilers.
 bool is_mpi_library_name(const std::string& name) {
-  for (const char* stem : {"libmpi.so.", "libmpich.so.", "libmpi_abi.so."})
-    if (starts_with(name, stem)) return true;
-  return false;
+  return std::any_of(std::begin(kMpiAbis), std::end(kMpiAbis),
+                     [&](const MpiAbiNames& abi) { return is_library_of(abi, name); });
 }
 
 // Libraries that a program may meet: beside the launchers, on LD_LIBRARY_PATH, in the loader's cache. One
@@ -142,14 +143,15 @@ MpiLibrary ask_mpi_library(const std::string& path) {
       capture({os::own_prefix() + "/bin/tasuki", "doctor", "--library", path}, 20).output;
 
   const std::string name = fs::path(path).filename();
-  if (starts_with(name, "libmpi_abi.so")) {
+  if (is_library_of(*names_of(MpiAbi::standard), name)) {
     library.family = "MPI-5 standard ABI";
+    library.shim = names_of(MpiAbi::standard)->shim;
   } else if (answer.empty() ? starts_with(name, "libmpi.so.40") : answer[0] == 'o') {
     library.family = "Open MPI";
-    library.shim = "libtasuki-openmpi.so";
+    library.shim = names_of(MpiAbi::openmpi)->shim;
   } else {
     library.family = "MPICH family";
-    library.shim = "libtasuki-mpich.so";
+    library.shim = names_of(MpiAbi::mpich)->shim;
   }
   if (!answer.empty()) library.version = answer.substr(1, answer.find_first_of("\n,", 1) - 1);
   for (char& c : library.version)
@@ -211,10 +213,6 @@ void examine_mpi(Report* report) {
     if (library.version.empty()) {
       report->push_back({section, "library", Verdict::note, text + ": cannot be loaded",
                          "see what ldd " + path + " misses"});
-    } else if (library.shim.empty()) {
-      report->push_back({section, "library", Verdict::note,
-                         text + ": no shim exists for this ABI: ranks share memory, messages stay with MPI",
-                         "compile the program for Open MPI or for MPICH's own ABI"});
     } else if (!shim_installed(library)) {
       report->push_back({section, "library", Verdict::note,
                          text + ": no shim installed, so messages stay with MPI",

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/mpi_abi.h"
 #include "os/files/paths.h"
 #include "os/process/environment.h"
 #include "os/process/executable.h"
@@ -85,31 +86,26 @@ void examine_libraries(const task::Program& program, Report* report) {
   }
   if (!complete) return;
   switch (task::mpi_abi_of(names)) {
-    case task::MpiAbi::unknown:
+    case MpiAbi::unknown:
       report->push_back({kSection, "MPI", Verdict::note,
                          "it loads two MPI libraries; which one it uses is not clear, so it gets no shim",
                          "look with ldd for a library that was built for another MPI"});
       return;
-    case task::MpiAbi::standard:
-      report->push_back(
-          {kSection, "MPI", Verdict::note,
-           "it is linked with the MPI-5 standard ABI (libmpi_abi), for which there is no shim: its "
-           "ranks share memory, messages stay with the MPI library",
-           "to have messages moved by Tasuki, compile it with the MPI's own mpicc"});
-      return;
-    case task::MpiAbi::none:
+    case MpiAbi::none:
       report->push_back(
           {kSection, "MPI", Verdict::note,
            "it is not linked with an MPI library that has a shim; one that it loads later (mpi4py) gets "
-           "the shim that fits the launcher's MPI, if it has that ABI",
+           "the shim that fits the launcher's MPI, if it has that ABI or the MPI-5 standard's",
            ""});
       return;
-    case task::MpiAbi::openmpi:
-    case task::MpiAbi::mpich:
+    case MpiAbi::openmpi:
+    case MpiAbi::mpich:
+    case MpiAbi::standard:
       break;
   }
+  const MpiAbiNames& abi = *names_of(task::mpi_abi_of(names));
   for (const task::LoadedLibrary& l : libraries) {
-    if (l.name.rfind("libmpi.so.", 0) != 0 && l.name.rfind("libmpich.so.", 0) != 0) continue;
+    if (!is_library_of(abi, l.name)) continue;
     const MpiLibrary library = ask_mpi_library(l.path);
     const bool shim = shim_installed(library);
     report->push_back({kSection, "MPI", shim ? Verdict::ok : Verdict::note,

@@ -62,16 +62,16 @@ std::string option_help(const Setting& setting) {
 
 constexpr const char* kAlone = "alone";  // the library of programs without MPI
 
-const char* directory_of(task::MpiAbi abi) {
-  if (abi == task::MpiAbi::openmpi) return "openmpi";
-  return abi == task::MpiAbi::mpich ? "mpich" : nullptr;
+const char* directory_of(MpiAbi abi) {
+  if (abi == MpiAbi::openmpi) return "openmpi";
+  return abi == MpiAbi::mpich ? "mpich" : nullptr;
 }
 
 std::string library_for(const std::string& mpi) {
   return os::own_prefix() + "/lib/tasuki/" + mpi + "/libtasuki-mem.so";
 }
 
-task::MpiAbi abi_of(const task::Program& program, const std::vector<std::string>& environment) {
+MpiAbi abi_of(const task::Program& program, const std::vector<std::string>& environment) {
   return task::linked_abi(task::mpi_abi_of(program.image.needed), program.image.interpreter, program.path,
                           environment);
 }
@@ -90,7 +90,7 @@ bool has_own_tier(const std::vector<std::string>& environment) {
 bool is_each_rank(const MemOptions& options, const task::Program& program,
                   const std::vector<std::string>& environment) {
   return has_own_tier(environment) && program.error == 0 &&
-         (options.mpi == "none" || abi_of(program, environment) != task::MpiAbi::none);
+         (options.mpi == "none" || abi_of(program, environment) != MpiAbi::none);
 }
 
 // The folder of the library to preload. For the MPI library that the ranks speak: as asked for, as the
@@ -115,7 +115,7 @@ std::string obstacle(const task::Program& program, const std::vector<std::string
   if (image.sanitizer) return "is built with a sanitizer, which has an allocator of its own";
   if (!task::can_preload(image.interpreter))
     return "uses " + image.interpreter + ", not a glibc as new as the one that Tasuki was built with";
-  if (abi_of(program, environment) != task::MpiAbi::none && !has_own_tier(environment))
+  if (abi_of(program, environment) != MpiAbi::none && !has_own_tier(environment))
     return "is an MPI program: the memory that other ranks lend is for programs of one process (with "
            "--lenders "
            "HOST,... or --store DIR each rank of an MPI program has lenders or a disk for what does not fit)";

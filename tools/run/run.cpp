@@ -73,8 +73,8 @@ int fall_back(const task::Job& job, const task::Program& program, const RunOptio
   const bool loads_libraries =
       program.image.kind == Kind::dynamic_program || program.image.kind == Kind::fixed_address;
   if (loads_libraries && !program.image.sanitizer && task::can_preload(program.image.interpreter)) {
-    const task::MpiAbi abi = task::decide_abi(task::mpi_abi_of(program.image.needed), job.abi,
-                                              program.image.interpreter, program.path, environment);
+    const MpiAbi abi = task::decide_abi(task::mpi_abi_of(program.image.needed), job.abi,
+                                        program.image.interpreter, program.path, environment);
     const std::string problem = task::add_preload(&environment, os::own_prefix() + "/lib/tasuki", abi, false);
     if (!problem.empty()) log(LogLevel::warning, "%s", problem.c_str());
   }

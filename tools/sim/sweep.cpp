@@ -169,15 +169,15 @@ std::string page_of(const SweepCommand& c, const std::vector<Point>& points) {
 }
 
 // The MPI whose launcher started this process as one of several; none: it stands alone.
-task::MpiAbi launched_by() {
+MpiAbi launched_by() {
   const task::Job job = task::read_job(os::environment_of_self());
-  return job.launcher == nullptr ? task::MpiAbi::none : job.abi;
+  return job.launcher == nullptr ? MpiAbi::none : job.abi;
 }
 
 // Every rank becomes a rank of the task farm, which calls this command for each point.
-int become_farm(const SweepCommand& c, size_t points, task::MpiAbi abi) {
+int become_farm(const SweepCommand& c, size_t points, MpiAbi abi) {
   const std::string program =
-      os::own_prefix() + "/libexec/tasuki/farm-" + (abi == task::MpiAbi::openmpi ? "openmpi" : "mpich");
+      os::own_prefix() + "/libexec/tasuki/farm-" + (abi == MpiAbi::openmpi ? "openmpi" : "mpich");
   std::vector<std::string> words{program, std::to_string(points), os::own_prefix() + "/bin/tasuki"};
   words.insert(words.end(), c.words.begin() + 1, c.words.end());
   setenv("TASUKI_FARMED", "1", 1);
@@ -229,9 +229,8 @@ int run(const SweepCommand& c) {
     Status status = take_results(c.results, &points);
     if (!status.ok()) return sim_error(status);
   } else {
-    const task::MpiAbi abi = launched_by();
-    if (abi != task::MpiAbi::none && getenv("TASUKI_FARMED") == nullptr)
-      return become_farm(c, points.size(), abi);
+    const MpiAbi abi = launched_by();
+    if (abi != MpiAbi::none && getenv("TASUKI_FARMED") == nullptr) return become_farm(c, points.size(), abi);
     const PointProgress progress(points.size());
     experiment::side_by_side(
         points.size(), c.threads, [&](size_t i) { points[i].status = attempt(c, &points[i]); },

@@ -33,14 +33,17 @@ class Prefix : public testing::Test {
 };
 
 TEST_F(Prefix, LibrariesBelow) {
-  EXPECT_TRUE(libraries_below(prefix_, Family::openmpi).empty());
+  EXPECT_TRUE(libraries_below(prefix_, MpiAbi::openmpi).empty());
   const std::string release = add("/lib/release/libmpi.so.12");
   const std::string other = add("/lib/libmpi.so.40");
-  EXPECT_EQ(libraries_below(prefix_, Family::mpich), std::vector<std::string>{release});
-  EXPECT_EQ(libraries_below(prefix_, Family::openmpi), std::vector<std::string>{other});
+  EXPECT_EQ(libraries_below(prefix_, MpiAbi::mpich), std::vector<std::string>{release});
+  EXPECT_EQ(libraries_below(prefix_, MpiAbi::openmpi), std::vector<std::string>{other});
   const std::string own = add("/lib/libmpich.so.12");
-  EXPECT_EQ(libraries_below(prefix_, Family::mpich), (std::vector<std::string>{own, release}));
-  EXPECT_TRUE(libraries_below(prefix_, Family::standard).empty());
+  EXPECT_EQ(libraries_below(prefix_, MpiAbi::mpich), (std::vector<std::string>{own, release}));
+  EXPECT_TRUE(libraries_below(prefix_, MpiAbi::standard).empty());
+  const std::string standard = add("/lib/libmpi_abi.so.1");
+  EXPECT_EQ(libraries_below(prefix_, MpiAbi::standard), std::vector<std::string>{standard});
+  EXPECT_EQ(libraries_below(prefix_, MpiAbi::openmpi), std::vector<std::string>{other});
 }
 
 int g_program_handlers = 0;
@@ -94,7 +97,7 @@ TEST(Loaded, None) {
 
 TEST(FindOrLoad, SettingIsWrong) {
   setenv("TASUKI_MPI_LIBRARY", "/nowhere/libmpi.so.40", 1);
-  const Result<Library> library = find_or_load(Family::openmpi);
+  const Result<Library> library = find_or_load(MpiAbi::openmpi);
   unsetenv("TASUKI_MPI_LIBRARY");
   ASSERT_FALSE(library.ok());
   EXPECT_NE(library.status().message().find("TASUKI_MPI_LIBRARY: /nowhere/libmpi.so.40"), std::string::npos)

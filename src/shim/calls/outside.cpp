@@ -15,16 +15,13 @@
 #include "os/process/self.h"
 #include "shim/calls/task_state.h"
 #include "shim/delegates.h"
+#include "shim/entry/library.h"
 #include "task/examine/launcher.h"
 
 namespace tasuki::shim {
 namespace {
 
-#if defined(OPEN_MPI)
-constexpr task::MpiAbi kAbi = task::MpiAbi::openmpi;
-#else
-constexpr task::MpiAbi kAbi = task::MpiAbi::mpich;
-#endif
+using detail::kFamily;
 
 // Programs that a task executes inherit what is preloaded into it (task/object/outside.cpp), but not the
 // task's memory.
@@ -65,8 +62,10 @@ bool speaks(const task::TaskSlot* slot, message::Board* board, const task::Job& 
 // to.
 void say_alone(const task::TaskSlot* slot, message::Board* board) {
   const task::Job job = task::read_job(os::environment_of_self());
-  if (job.abi != task::MpiAbi::none && job.abi != kAbi)
-    return;  // `tasuki run` has said which launcher is wrong
+  // Which launchers a library of the standard ABI speaks to, nobody knows before. Of others `tasuki run` has
+  // said that the launcher is wrong.
+  const bool other_launcher = job.abi != MpiAbi::none && job.abi != kFamily;
+  if (other_launcher && kFamily != MpiAbi::standard) return;
   const char* started = getenv("TASUKI_SIZE");
   const int count = slot != nullptr      ? static_cast<int>(slot->space->job_task_count)
                     : started != nullptr ? atoi(started)
@@ -74,7 +73,9 @@ void say_alone(const task::TaskSlot* slot, message::Board* board) {
   if (count < 2 || !speaks(slot, board, job)) return;
   const bool slurm = job.launcher != nullptr && std::string(job.launcher) == "slurm";
   log(LogLevel::warning, "each of the %d processes is alone in its MPI_COMM_WORLD: %s", count,
-      slurm
+      other_launcher ? "their MPI library does not know the launcher that started them; start them with the "
+                       "mpirun of that library"
+      : slurm
           ? "srun started them without what their MPI library understands (srun --mpi=list: try pmi2 or pmix)"
           : "tasuki run -n starts programs, not ranks of an MPI job; start those with mpirun -n N tasuki run "
             "PROGRAM");
@@ -99,12 +100,12 @@ void found_other_library(bool standard) {
   // There is no MPI yet by which the job could be ended.
   if (executed_by_a_task() && say_executed(rank)) os::end_at_once(1);
   // A program that is linked with the other MPI has the shim for that one, and `tasuki run` has said this.
-  if (standard || job.abi != kAbi || job.local_size < 2 || rank > 0) return;
-  const char* const other = kAbi == task::MpiAbi::openmpi ? "MPICH" : "Open MPI";
+  if (standard || job.abi != kFamily || job.local_size < 2 || rank > 0) return;
+  const char* const other = kFamily == MpiAbi::openmpi ? "MPICH" : "Open MPI";
   log(LogLevel::warning,
       "%s has loaded %s and was started by the launcher of %s: each of its processes will be alone in its "
       "MPI_COMM_WORLD; start it with %s's mpirun",
-      program_invocation_name, other, kAbi == task::MpiAbi::openmpi ? "Open MPI" : "MPICH", other);
+      program_invocation_name, other, kFamily == MpiAbi::openmpi ? "Open MPI" : "MPICH", other);
 }
 
 }  // namespace tasuki::shim

@@ -274,7 +274,7 @@ int exchange_with_nobody(const Side& out, const Side& in, MPI_Comm comm, MPI_Req
   };
   return g_process.targets.buffer(out.buf, out.count, out.type, out.tag, comm)
       .and_then(look_at_receive)
-      .answer(pass, [&](const Target& send) {
+      .answer(pass, [&](const Target& send) -> int {
         Request* r = g_process.requests.make_send(send, out.buf, 0, out.tag);
         if (r == nullptr) return no_memory(send);
         mine(r).from_nobody = 1;
@@ -295,17 +295,18 @@ int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
   const auto by_library = [&] {
     return g_process.remote.send(buf, count, type, dest, tag, comm, mode, pass);
   };
-  return g_process.targets.to(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
-    if (goes_inline(t, count, mode)) {
-      g_process.engine.send_inline(t.slot, t.comm->context, tag, t.comm->rank, inline_data(t, buf),
-                                   inline_bytes(t, count));
-      return MPI_SUCCESS;
-    }
-    Request* r = g_process.requests.make_send(t, buf, count, tag);
-    if (r == nullptr) return no_memory(t);
-    const int rc = g_process.requests.launch_send(r, mode);
-    return rc == MPI_SUCCESS ? complete_now(r, comm, MPI_STATUS_IGNORE) : rc;
-  });
+  return g_process.targets.to(buf, count, type, dest, tag, comm)
+      .answer(by_library, [&](const Target& t) -> int {
+        if (goes_inline(t, count, mode)) {
+          g_process.engine.send_inline(t.slot, t.comm->context, tag, t.comm->rank, inline_data(t, buf),
+                                       inline_bytes(t, count));
+          return MPI_SUCCESS;
+        }
+        Request* r = g_process.requests.make_send(t, buf, count, tag);
+        if (r == nullptr) return no_memory(t);
+        const int rc = g_process.requests.launch_send(r, mode);
+        return rc == MPI_SUCCESS ? complete_now(r, comm, MPI_STATUS_IGNORE) : rc;
+      });
 }
 
 int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -331,17 +332,18 @@ int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag
   const auto by_library = [&] {
     return g_process.remote.isend(buf, count, type, dest, tag, comm, request, mode, pass);
   };
-  return g_process.targets.to(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
-    if (goes_inline(t, count, mode) && try_inline(t, buf, count, tag)) {
-      *request = g_process.requests.handle_of_sent();
-      return MPI_SUCCESS;
-    }
-    Request* r = g_process.requests.make_send(t, buf, count, tag);
-    if (r == nullptr) return no_memory(t);
-    const int rc = g_process.requests.launch_send(r, mode);
-    if (rc == MPI_SUCCESS) *request = g_process.requests.handle_for(r);
-    return rc;
-  });
+  return g_process.targets.to(buf, count, type, dest, tag, comm)
+      .answer(by_library, [&](const Target& t) -> int {
+        if (goes_inline(t, count, mode) && try_inline(t, buf, count, tag)) {
+          *request = g_process.requests.handle_of_sent();
+          return MPI_SUCCESS;
+        }
+        Request* r = g_process.requests.make_send(t, buf, count, tag);
+        if (r == nullptr) return no_memory(t);
+        const int rc = g_process.requests.launch_send(r, mode);
+        if (rc == MPI_SUCCESS) *request = g_process.requests.handle_for(r);
+        return rc;
+      });
 }
 
 int irecv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -415,14 +417,15 @@ int send_init(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int
   const auto by_library = [&] {
     return g_process.remote.send_init(buf, count, type, dest, tag, comm, request, mode, pass);
   };
-  return g_process.targets.to(buf, count, type, dest, tag, comm).answer(by_library, [&](const Target& t) {
-    Request* r = g_process.requests.make_send(t, buf, count, tag);
-    if (r == nullptr) return no_memory(t);
-    mine(r).persistent = 1;
-    mine(r).mode = mode;
-    *request = g_process.requests.handle_for(r);
-    return MPI_SUCCESS;
-  });
+  return g_process.targets.to(buf, count, type, dest, tag, comm)
+      .answer(by_library, [&](const Target& t) -> int {
+        Request* r = g_process.requests.make_send(t, buf, count, tag);
+        if (r == nullptr) return no_memory(t);
+        mine(r).persistent = 1;
+        mine(r).mode = mode;
+        *request = g_process.requests.handle_for(r);
+        return MPI_SUCCESS;
+      });
 }
 
 int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -431,18 +434,19 @@ int recv_init(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag
   const auto by_library = [&] {
     return g_process.remote.recv_init(buf, count, type, source, tag, comm, request, pass);
   };
-  return g_process.targets.from(buf, count, type, source, tag, comm).answer(by_library, [&](const Target& t) {
-    Request* r = g_process.requests.make_receive(t, buf, count, tag);
-    if (r == nullptr) return no_memory(t);
-    if (source == MPI_ANY_SOURCE && t.comm->mixed &&
-        !g_process.requests.keep_arguments(r, buf, count, type)) {
-      g_process.requests.discard(r);
-      return no_memory(t);
-    }
-    mine(r).persistent = 1;
-    *request = g_process.requests.handle_for(r);
-    return MPI_SUCCESS;
-  });
+  return g_process.targets.from(buf, count, type, source, tag, comm)
+      .answer(by_library, [&](const Target& t) -> int {
+        Request* r = g_process.requests.make_receive(t, buf, count, tag);
+        if (r == nullptr) return no_memory(t);
+        if (source == MPI_ANY_SOURCE && t.comm->mixed &&
+            !g_process.requests.keep_arguments(r, buf, count, type)) {
+          g_process.requests.discard(r);
+          return no_memory(t);
+        }
+        mine(r).persistent = 1;
+        *request = g_process.requests.handle_for(r);
+        return MPI_SUCCESS;
+      });
 }
 
 int start(MPI_Request* request, Pass pass) {

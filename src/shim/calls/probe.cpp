@@ -89,7 +89,7 @@ namespace delegate {
 
 int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Pass pass) {
   if (flag == nullptr) return pass();
-  return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
+  return search_for(source, tag, comm).answer(pass, [&](const Search& s) -> int {
     Engine::Found found;
     s.comm->probed_source = kNobody;
     *flag = found_here(s, &found) ? 1 : 0;
@@ -122,7 +122,7 @@ int probe(int source, int tag, MPI_Comm comm, MPI_Status* status, Pass pass) {
 int improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status,
             Pass pass) {
   if (flag == nullptr || message == nullptr) return pass();
-  return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
+  return search_for(source, tag, comm).answer(pass, [&](const Search& s) -> int {
     Engine::Found found;
     Envelope* m = take_here(s, &found);
     *flag = m != nullptr ? 1 : 0;
@@ -140,7 +140,7 @@ int improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
 
 int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status, Pass pass) {
   if (message == nullptr) return pass();
-  return search_for(source, tag, comm).answer(pass, [&](const Search& s) {
+  return search_for(source, tag, comm).answer(pass, [&](const Search& s) -> int {
     Engine::Found found;
     Envelope* m = nullptr;
     const auto look_here = [&] { return (m = take_here(s, &found)) != nullptr; };

@@ -22,8 +22,10 @@
 #include "os/memory/mapping.h"
 #include "os/process/cpu.h"
 #include "shim/calls/outside.h"
+#include "shim/entry/library.h"
 #include "shim/hosts/presence.h"
 #include "shim/objects/requests.h"
+#include "shim/objects/status.h"
 #include "task/space.h"
 
 namespace tasuki::shim {
@@ -35,10 +37,8 @@ namespace {
 
 // What plain ranks of a host send without their receive (measured: message/engine.h), rounded up.
 #if defined(OPEN_MPI)
-constexpr uint32_t kFamily = 1;
 constexpr uint64_t kLibraryEager = 4 << 10;
 #else
-constexpr uint32_t kFamily = 2;
 constexpr uint64_t kLibraryEager = 9 << 10;
 #endif
 
@@ -71,7 +71,7 @@ Board* shared_board(task::Space* space) {
   if (memory == nullptr) return nullptr;
   Board* board = static_cast<Board*>(memory);
   board->magic = kBoardMagic;
-  board->family = kFamily;
+  board->family = static_cast<uint32_t>(detail::kFamily);
   board->task_count = space->task_count;
   board->costs = chosen_costs();
   board->next_context.store(kFirstContext, std::memory_order_relaxed);
@@ -86,7 +86,9 @@ task::TaskSlot* enroll() {
   if (slot == nullptr) return nullptr;
   os::g_guarded = slot->key != 0;
   Board* board = shared_board(slot->space);
-  if (board == nullptr || board->magic != kBoardMagic || board->family != kFamily) return nullptr;
+  if (board == nullptr || board->magic != kBoardMagic ||
+      board->family != static_cast<uint32_t>(detail::kFamily))
+    return nullptr;
   if (board->member(static_cast<int32_t>(slot->index)).endpoint.load() != nullptr)
     return nullptr;  // initialised before
   Endpoint* e = g_process.engine.make_endpoint(board, static_cast<int32_t>(slot->index));
@@ -221,6 +223,7 @@ void activate(const task::TaskSlot* slot) {
   for (int i = 0; i < p.world_size; i++) slots[i] = -1;
   for_each_member(p.board, [&](Endpoint* e) { slots[e->world_rank] = e->slot; });
 
+  learn_status_layout();
   p.statistics = setting_flag("TASUKI_STATS");
   if (formats_agree()) p.remote.open(static_cast<RemotePolicy>(setting_choice("TASUKI_REMOTE")));
   p.requests.open(p.world_rank, p.threads);

@@ -10,9 +10,9 @@
 
 extern "C" {
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
-// The section of these functions (gen/generate.py).
-extern const unsigned char __start_tasuki_later[] __attribute__((visibility("hidden")));
-extern const unsigned char __stop_tasuki_later[] __attribute__((visibility("hidden")));
+// The section of these functions (gen/generate.py). The shim for the standard ABI has none.
+extern const unsigned char __start_tasuki_later[] __attribute__((weak, visibility("hidden")));
+extern const unsigned char __stop_tasuki_later[] __attribute__((weak, visibility("hidden")));
 }
 
 namespace tasuki::shim::detail {

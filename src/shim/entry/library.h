@@ -12,7 +12,7 @@
 namespace tasuki::shim::detail {
 
 // What this shim is for. Provided by the generated pmpi.cpp.
-extern const mpi::Family kFamily;
+extern const MpiAbi kFamily;
 
 // Sets *function to the library's own `name`, never the shim's, which exports the same names. nullptr: it has
 // none.

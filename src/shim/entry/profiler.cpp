@@ -3,11 +3,27 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <string_view>
 
+#include "base/mpi_abi.h"
 #include "elf/loaded.h"
 
 namespace tasuki::shim::detail {
+
+namespace {
+
+// The shim for another ABI (library.cpp), which exports what this one does.
+bool is_shim(const char* file) {
+  const std::string_view path = file != nullptr ? file : "";
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return std::any_of(std::begin(kMpiAbis), std::end(kMpiAbis),
+                     [&](const MpiAbiNames& abi) { return name == abi.shim; });
+}
+
+}  // namespace
 
 void* profiler_symbol(const char* mpi_name, const char* pmpi_name) {
   void* next = dlsym(RTLD_NEXT, mpi_name);
@@ -27,7 +43,7 @@ bool defined_elsewhere(const char* name, const void* here) {
   return dl_iterate_phdr(
              [](dl_phdr_info* object, size_t, void* data) {
                const Search& wanted = *static_cast<const Search*>(data);
-               if (elf::loaded_range(*object).holds(wanted.here)) return 0;
+               if (elf::loaded_range(*object).holds(wanted.here) || is_shim(object->dlpi_name)) return 0;
                const ElfW(Dyn)* dynamic = elf::loaded_dynamic(*object);
                return dynamic && elf::LoadedSymbols(dynamic, object->dlpi_addr).define(wanted.name) ? 1 : 0;
              },

@@ -1,16 +1,17 @@
 // Where an exported function goes. A program whose MPI library is not known when it starts (an interpreter
-// that loads MPI as a module) gets the shim of the launcher's MPI; its library may then have another ABI: the
-// MPI-5 standard's, or the other family's. Such a library must get each call exactly as the program made it,
-// handles of another size included, so no function with this shim's types may stand in between. Hence MPI_X
-// and PMPI_X are a compare and a jump in assembly: to the shim's own tasuki_MPI_X (budget: one cycle), else,
-// the first time and with a library of another ABI always, through tasuki_destination, all argument registers
-// and the stack kept.
+// that loads MPI as a module) gets the shim of the launcher's MPI; its library may then have another ABI:
+// the MPI-5 standard's, whose shim the first call loads, or the other family's. Each call must arrive there
+// exactly as the program made it, handles of another size included, so no function with this shim's types
+// may stand in between. Hence MPI_X and PMPI_X are a compare and a jump in assembly: to the shim's own
+// tasuki_MPI_X (budget: one cycle), else, the first time and with a library of another ABI always, through
+// tasuki_destination, all argument registers and the stack kept.
 //
 // What is younger than MPI-4.0 few libraries have. Programs look for it by weak references and dlsym, and
 // where the library lacks it they must not find it: such a name is an indirect function (STT_GNU_IFUNC),
 // which the dynamic linker asks for its address whenever it looks the name up. The answer nullptr is to both
 // as if there were no such name. An object that is relocated before this one finds an ordinary function
-// (later.cpp). Not the names PMPI_X: nobody looks whether those are there.
+// (later.cpp). Not the names PMPI_X: nobody looks whether those are there. And not the shim for the standard
+// ABI, whose libraries have all functions.
 #pragma once
 
 #include <atomic>
@@ -31,6 +32,8 @@ struct Route {
   void* ours;
 };
 extern const Route kRoutes[];  // generated
+// Generated; where the same functions lead if the library is another one, as far as they were called.
+extern std::atomic<void*> g_destinations[];
 
 extern "C" {
 extern std::atomic<unsigned char> tasuki_route __attribute__((visibility("hidden")));

@@ -13,20 +13,6 @@ namespace {
 
 constexpr const char* kTaskObject = "libtasuki-task.so";
 
-const char* shim_of(MpiAbi abi) {
-  switch (abi) {
-    case MpiAbi::openmpi:
-      return "libtasuki-openmpi.so";
-    case MpiAbi::mpich:
-      return "libtasuki-mpich.so";
-    case MpiAbi::none:
-    case MpiAbi::standard:
-    case MpiAbi::unknown:
-      break;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 std::vector<LoadedLibrary> trace_libraries(const std::string& loader, const std::string& path,
@@ -91,8 +77,8 @@ std::string add_preload(std::vector<std::string>* environment, const std::string
   if (const char* users = os::variable(*environment, "LD_PRELOAD"); users != nullptr) value = users;
   const auto append = [&value](const std::string& path) { value += (value.empty() ? "" : ":") + path; };
   bool added = false;
-  if (const char* shim = shim_of(abi)) {
-    const std::string path = library_dir + "/" + shim;
+  if (const MpiAbiNames* names = names_of(abi)) {
+    const std::string path = library_dir + "/" + names->shim;
     if (access(path.c_str(), R_OK) == 0) {
       append(path);
       added = true;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mpi_abi.h"
 #include "elf/image.h"
 
 namespace tasuki::task {
@@ -35,10 +36,6 @@ bool calls_function(const Program& program, std::string_view name);
 
 // Whether this loader's C library takes what Tasuki preloads: a glibc not older than Tasuki's own.
 bool can_preload(const std::string& loader);
-
-// The program, its loader and every MPI shim speak one of these MPI ABIs. `standard`: that of MPI-5
-// (libmpi_abi), for which there is no shim. `unknown`: several at once.
-enum class MpiAbi { none, openmpi, mpich, standard, unknown };
 
 // Which MPI a list of library names means: the sonames of Open MPI, the MPICH family and the standard ABI.
 MpiAbi mpi_abi_of(const std::vector<std::string>& libraries);

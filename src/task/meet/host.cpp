@@ -73,7 +73,7 @@ void leave_everything(const os::Fd& listener, const os::Fd& starter) {
 class AbiCache {
  public:
   MpiAbi of(const TaskRequest& r) {
-    if (r.abi == MpiAbi::openmpi || r.abi == MpiAbi::mpich) return r.abi;
+    if (names_of(r.abi) != nullptr) return r.abi;
     const auto key = std::make_tuple(r.canonical, r.abi, r.launcher_abi);
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mpi_abi.h"
 #include "base/settings.h"
 #include "os/raw.h"
 #include "task/space.h"
@@ -29,10 +30,10 @@ int look_at(dl_phdr_info* info, size_t, void* argument) {
   Found* found = static_cast<Found*>(argument);
   const char* slash = strrchr(info->dlpi_name, '/');
   const char* name = slash != nullptr ? slash + 1 : info->dlpi_name;
-  const bool mpi = strncmp(name, "libmpi.so.", 10) == 0 || strncmp(name, "libmpich.so.", 12) == 0 ||
-                   strncmp(name, "libmpi_abi.so.", 14) == 0;
-  if (mpi) snprintf(found->mpi, sizeof found->mpi, "%s", info->dlpi_name);
-  found->shim |= strcmp(name, "libtasuki-openmpi.so") == 0 || strcmp(name, "libtasuki-mpich.so") == 0;
+  for (const tasuki::MpiAbiNames& abi : tasuki::kMpiAbis) {
+    if (is_library_of(abi, name)) snprintf(found->mpi, sizeof found->mpi, "%s", info->dlpi_name);
+    found->shim |= strcmp(name, abi.shim) == 0;
+  }
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -92,6 +93,29 @@ TEST(Program, KnowsTheMpisByTheirLibraries) {
   EXPECT_EQ(mpi_abi_of({"libmpi.so.40", "libmpich.so.12"}), MpiAbi::unknown);
 }
 
+TEST(Program, TheShimOfEachAbiIsPreloaded) {
+  std::string folder = testing::TempDir() + "shims_XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  constexpr std::pair<MpiAbi, const char*> kShims[] = {{MpiAbi::openmpi, "/libtasuki-openmpi.so"},
+                                                       {MpiAbi::mpich, "/libtasuki-mpich.so"},
+                                                       {MpiAbi::standard, "/libtasuki-abi.so"}};
+  for (const auto& [abi, name] : kShims) {
+    std::vector<std::string> environment;
+    EXPECT_NE(add_preload(&environment, folder, abi, false).find(folder + name + " is missing"),
+              std::string::npos);
+    EXPECT_TRUE(environment.empty());
+    std::ofstream(folder + name) << "";
+    EXPECT_EQ(add_preload(&environment, folder, abi, false), "");
+    EXPECT_EQ(environment, std::vector<std::string>{"LD_PRELOAD=" + folder + name});
+  }
+  for (const MpiAbi abi : {MpiAbi::none, MpiAbi::unknown}) {
+    std::vector<std::string> environment;
+    EXPECT_EQ(add_preload(&environment, folder, abi, false), "");
+    EXPECT_TRUE(environment.empty());
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Program, GetsTheShimOfItsLauncherWhereItHasNoMpi) {
   const Program p = find_program({"/bin/true"}, nullptr);
   const auto decide = [&p](MpiAbi direct, MpiAbi launcher, const std::vector<std::string>& environment) {
@@ -100,6 +124,7 @@ TEST(Program, GetsTheShimOfItsLauncherWhereItHasNoMpi) {
   EXPECT_EQ(decide(MpiAbi::none, MpiAbi::none, {}), MpiAbi::none);
   EXPECT_EQ(decide(MpiAbi::none, MpiAbi::mpich, {}), MpiAbi::mpich);
   EXPECT_EQ(decide(MpiAbi::mpich, MpiAbi::openmpi, {}), MpiAbi::mpich);
+  EXPECT_EQ(decide(MpiAbi::standard, MpiAbi::mpich, {}), MpiAbi::standard);
   EXPECT_EQ(decide(MpiAbi::none, MpiAbi::none, {"PMIX_RANK=0"}), MpiAbi::openmpi);  // srun --mpi=pmix
   EXPECT_EQ(decide(MpiAbi::none, MpiAbi::mpich, {"PMIX_RANK=0"}), MpiAbi::mpich);
 }
