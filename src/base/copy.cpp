@@ -1,5 +1,7 @@
 #include "base/copy.h"
 
+#include "base/cpu.h"
+
 namespace tasuki {
 namespace {
 
@@ -26,20 +28,20 @@ template <size_t kBytes>
   }
 }
 
-[[gnu::target("avx2")]] void copy_avx2(char* to, const char* from, size_t n) {
+TASUKI_WIDE_VECTORS void copy_wide(char* to, const char* from, size_t n) {
   copy<32>(to, from, n);
 }
 
 // Until it is initialised, no: right, only slower.
-const bool g_is_amd = [] {
-  __builtin_cpu_init();
-  return __builtin_cpu_is("amd") != 0;
+const bool g_memcpy_is_slow = [] {
+  prepare_questions();
+  return memcpy_is_slow_behind();
 }();
 
 }  // namespace
 
 void copy_badly_placed(char* to, const char* from, size_t n) {
-  if (g_is_amd)
+  if (g_memcpy_is_slow)
     copy_by_vectors(to, from, n);
   else
     memcpy(to, from, n);
@@ -48,8 +50,8 @@ void copy_badly_placed(char* to, const char* from, size_t n) {
 void copy_by_vectors(char* to, const char* from, size_t n) {
   if (n < 128)
     memcpy(to, from, n);
-  else if (__builtin_cpu_supports("avx2"))
-    copy_avx2(to, from, n);
+  else if (has_wide_vectors())
+    copy_wide(to, from, n);
   else
     copy<16>(to, from, n);
 }

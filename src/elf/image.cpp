@@ -10,11 +10,11 @@
 #include <string_view>
 
 #include "elf/dynamic.h"
+#include "elf/machine.h"
 
 namespace tasuki::elf {
 namespace {
 
-constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 47;
 constexpr size_t kMaxProgramHeaders = 512;
 
 uint64_t page_floor(uint64_t x) {
@@ -130,7 +130,7 @@ Result<Image> read_image(const ByteSource& file) {
   if (!file.read(0, &header, sizeof header)) return corrupt("shorter than an ELF header");
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return Status::error(ENOEXEC, "not an ELF file");
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_machine != EM_X86_64)
+      header.e_machine != kMachine)
     return Status::error(ENOTSUP, "built for another machine");
   if (header.e_type != ET_EXEC && header.e_type != ET_DYN) return corrupt("not a program");
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return corrupt("program headers of unknown size");

@@ -13,7 +13,7 @@
 
 namespace tasuki::elf {
 
-// Of the machine whose files are read: x86-64.
+// Of the machine whose files are read (elf/machine.h).
 inline constexpr uint64_t kPageSize = 4096;
 
 // The bytes of a file, or of a test.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elf/dynamic.h"
+#include "elf/machine.h"
 
 #ifndef DT_RELR  // glibc has them since 2.36
 #define DT_RELRSZ 35
@@ -158,8 +159,8 @@ Status Reader::read_relocations(uint64_t address, uint64_t size) {
   if (!table_at(address, size, &table)) return corrupt("relocations outside the segments");
   for (const Elf64_Rela& r : table) {
     const auto type = static_cast<uint32_t>(ELF64_R_TYPE(r.r_info));
-    if (type == R_X86_64_NONE) continue;
-    if (type != R_X86_64_COPY && !image_.holds(r.r_offset, 8, !linking_.text_relocations))
+    if (type == kNone) continue;
+    if (type != kCopy && !image_.holds(r.r_offset, 8, !linking_.text_relocations))
       return corrupt("a relocation outside the data");
     linking_.relocations.push_back(
         {r.r_offset, type, static_cast<uint32_t>(ELF64_R_SYM(r.r_info)), r.r_addend});
@@ -176,7 +177,7 @@ Status Reader::read_relative(uint64_t address, uint64_t size) {
   const auto add = [&](uint64_t a) {
     int64_t addend;
     if (!value_at(a, &addend) || !image_.holds(a, 8, !linking_.text_relocations)) return false;
-    linking_.relocations.push_back({a, R_X86_64_RELATIVE, 0, addend});
+    linking_.relocations.push_back({a, kRelative, 0, addend});
     return true;
   };
   for (const uint64_t entry : table) {

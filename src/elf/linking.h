@@ -21,7 +21,7 @@ struct Symbol {
 
 struct Relocation {
   uint64_t where;
-  uint32_t type;    // R_X86_64_*; those of DT_RELR are R_X86_64_RELATIVE
+  uint32_t type;    // as in elf/machine.h; those of DT_RELR are kRelative
   uint32_t symbol;  // index; 0: none
   int64_t addend;
 };
@@ -33,7 +33,7 @@ struct Linking {
 
   std::string search_path;              // DT_RUNPATH, or else DT_RPATH: folders with ':' between them
   std::vector<Symbol> symbols;          // [0] is nobody; relocations[i].symbol is an index that is there
-  std::vector<Relocation> relocations;  // each of a word of 8 bytes, or a copy (R_X86_64_COPY)
+  std::vector<Relocation> relocations;  // each of a word of 8 bytes, or a copy (kCopy)
   bool text_relocations = false;        // DT_TEXTREL: if not set, all words are in writable segments
   uint64_t init = 0, fini = 0;          // 0: none
   Range preinit_array, init_array, fini_array;

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "base/cpu.h"
+
 namespace tasuki::layout {
 namespace {
 
@@ -38,12 +40,6 @@ constexpr uint64_t kAhead = 16;
 constexpr uint64_t kFetchLoads = 16;
 // Longer blocks are found by the hardware's own prefetch.
 constexpr uint64_t kFetchBlocks = 256;
-
-// Asks for the line to be written: stores to lines of another core otherwise wait for each other, one by one.
-// A no-operation on processors that lack it.
-[[gnu::always_inline]] inline void fetch_to_write(const char* p) {
-  asm volatile("prefetchw %0" : : "m"(*p));
-}
 
 enum class Fetch { none, stores, both };
 
@@ -228,23 +224,23 @@ template <size_t kWidest>
 }
 
 using CopyWide = void (*)(uint64_t, const Positions&, const Positions&, uint64_t, Fetches);
-void wide_sse2(uint64_t n, const Positions& to, const Positions& from, uint64_t count, Fetches fetch) {
+void wide_by_16(uint64_t n, const Positions& to, const Positions& from, uint64_t count, Fetches fetch) {
   copy_wide<16>(n, to, from, count, fetch);
 }
-[[gnu::target("avx2")]] void wide_avx2(uint64_t n, const Positions& to, const Positions& from, uint64_t count,
-                                       Fetches fetch) {
+TASUKI_WIDE_VECTORS void wide_by_32(uint64_t n, const Positions& to, const Positions& from, uint64_t count,
+                                    Fetches fetch) {
   copy_wide<32>(n, to, from, count, fetch);
 }
-constexpr CopyWide kCopyWide[] = {wide_sse2, wide_avx2};
+constexpr CopyWide kCopyWide[] = {wide_by_16, wide_by_32};
 
 bool supported(Instructions set) {
-  return set == Instructions::sse2 || __builtin_cpu_supports("avx2");
+  return set == Instructions::vectors_of_16 || has_wide_vectors();
 }
 
-// Until it is initialised, sse2: right, only slower.
+// Until it is initialised, vectors of 16 bytes: right, only slower.
 Instructions g_instructions = [] {
-  __builtin_cpu_init();
-  return supported(Instructions::avx2) ? Instructions::avx2 : Instructions::sse2;
+  prepare_questions();
+  return supported(Instructions::vectors_of_32) ? Instructions::vectors_of_32 : Instructions::vectors_of_16;
 }();
 
 }  // namespace

@@ -58,9 +58,9 @@ inline Positions strided(char* base, int64_t stride) {
   return {base, stride, nullptr, nullptr};
 }
 
-// The instructions that move blocks of more than 24 bytes. AVX2 where the processor has it: see kernels.cpp
-// for what was measured.
-enum class Instructions { sse2, avx2 };
+// The instructions that move blocks of more than 24 bytes: by vectors of so many bytes. The wider ones
+// (AVX2) where the processor has them: see kernels.cpp for what was measured.
+enum class Instructions { vectors_of_16, vectors_of_32 };
 Instructions instructions();
 // For tests and benchmarks; false if the processor lacks them. Not while another thread copies.
 bool use_instructions(Instructions set);

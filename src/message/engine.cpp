@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/cpu.h"
 #include "message/shared/queues.h"
 #include "message/shared/ring.h"
 #include "os/clock.h"
@@ -90,7 +91,7 @@ void Request::reset() {
 void SpinLock::lock() {
   constexpr int kAside = 32;  // looks: longer than a free lock takes to reach another core
   for (int i = 0; i < kAside && __builtin_expect(waiters_.load(std::memory_order_relaxed) != 0, 0); i++)
-    os::cpu_relax();
+    cpu_relax();
   if (__builtin_expect(word_.exchange(1, std::memory_order_acquire) == 0, 1)) return;
   waiters_.fetch_add(1, std::memory_order_relaxed);
   uint32_t looks = 0;
@@ -99,7 +100,7 @@ void SpinLock::lock() {
       if (++looks % 64 == 0)
         os::cpu_yield();
       else
-        os::cpu_relax();
+        cpu_relax();
     }
   } while (word_.exchange(1, std::memory_order_acquire) != 0);
   waiters_.fetch_sub(1, std::memory_order_relaxed);
@@ -765,7 +766,7 @@ void Engine::receive(Request* r) {
         taken = try_receive(r);
         continue;
       }
-      os::cpu_relax();
+      cpu_relax();
       if (i % 32 == 0) help_others();
       if (i % 256 == 0 && options_.wait.idle != nullptr) options_.wait.idle();
     }

@@ -64,7 +64,7 @@ void examine_kernel(Report* report) {
   const bool x86 = machine.architecture == "x86_64";
   report->push_back({section, "kernel", x86 ? Verdict::ok : Verdict::problem,
                      machine.kernel + " " + machine.architecture,
-                     x86 ? "" : "tasks are implemented for Linux on x86-64"});
+                     x86 ? "" : "tasks have been tried on Linux on x86-64 only (docs/aarch64.md)"});
 
   // Another process's memory: some MPI libraries' own way for large messages. Not Tasuki's.
   const std::string yama = os::first_line("/proc/sys/kernel/yama/ptrace_scope");

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/cpu.h"
 #include "bench/driver/figures/stats.h"
 #include "bench/driver/jobs/launch.h"
 #include "bench/driver/jobs/measuring_job.h"
@@ -46,7 +47,7 @@ struct alignas(kLine) Flag {
 };
 
 void await(const Flag& f, uint64_t value) {
-  while (f.value.load(std::memory_order_acquire) < value) os::cpu_relax();
+  while (f.value.load(std::memory_order_acquire) < value) cpu_relax();
 }
 
 class Buffer {

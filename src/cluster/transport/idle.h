@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "base/cpu.h"
 #include "os/clock.h"
 #include "os/process/cpu.h"
 #include "os/process/yielding.h"
@@ -47,7 +48,7 @@ class Idle {
       os::cpu_yield();
     else if (polls_ % 64 == 0)
       yielding_.turn();
-    os::cpu_relax();
+    cpu_relax();
     // With a core of its own a server stays awake over the pauses of a program that swaps now and then;
     // without one it leaves after the time of a few messages.
     if (polls_ % 16 != 0 && !asleep_) return;

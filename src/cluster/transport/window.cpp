@@ -1,9 +1,8 @@
 #include "cluster/transport/window.h"
 
-#include <emmintrin.h>
-
 #include <cstring>
 
+#include "base/cpu.h"
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
 
@@ -13,10 +12,7 @@ namespace {
 // A page that leaves is not read again soon: written past the caches it does not push out what the program
 // uses. `bytes` is a multiple of 4096, `to` of a page.
 void stream_out(std::byte* to, const std::byte* from, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += 64)
-    for (size_t k = 0; k < 64; k += 16)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i + k),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i + k)));
+  for (size_t i = 0; i < bytes; i += 64) stream_line(to + i, from + i);
 }
 
 size_t bitmap_bytes(uint64_t slots) {
@@ -59,7 +55,7 @@ Status WindowMemory::put(uint64_t slot, uint32_t units, const std::byte* from, C
       std::byte* const to = memory_ + offset;
       team->run(n * unit_, [to, source](size_t first, size_t end) {
         stream_out(to + first, source + first, end - first);
-        _mm_sfence();
+        finish_streams();
       });
     } else {
       // A store through the mapping could not report that there is no memory: it would kill.

@@ -195,8 +195,10 @@ TASUKI_WRAPPER(long, syscall, long number, long a, long b, long c, long d, long 
       return tasuki_dlm_close(static_cast<int>(a));
     case SYS_close_range:
       return tasuki_dlm_close_range(static_cast<unsigned>(a), static_cast<unsigned>(b), static_cast<int>(c));
+#ifdef SYS_dup2  // not on aarch64
     case SYS_dup2:
       return tasuki_dlm_dup2(static_cast<int>(a), static_cast<int>(b));
+#endif
     case SYS_dup3:
       return tasuki_dlm_dup3(static_cast<int>(a), static_cast<int>(b), static_cast<int>(c));
     case SYS_io_submit:

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/cpu.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "coarray/local/outstanding.h"
@@ -12,7 +13,6 @@
 #include "os/memory/host_memory.h"
 #include "os/memory/keys.h"
 #include "os/memory/mapping.h"
-#include "os/process/cpu.h"
 #include "os/process/self.h"
 #include "task/space.h"
 
@@ -52,7 +52,7 @@ uint64_t number_of_space() {
 
 // MPI's unified model leaves it to the processor's own order.
 bool wants_sync(MPI_Win window) {
-  if (!os::kKeepsOrder) return true;
+  if (!kKeepsOrder) return true;
   int *model = nullptr, known = 0;
   PMPI_Win_get_attr(window, MPI_WIN_MODEL, &model, &known);
   return known == 0 || *model != MPI_WIN_UNIFIED;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/cpu.h"
 #include "base/settings.h"
 #include "os/clock.h"
 #include "os/files/streams.h"
@@ -47,7 +48,7 @@ void Waiter::turn_without_pause() {
 }
 
 void Waiter::turn() {
-  os::cpu_relax();
+  cpu_relax();
   turn_without_pause();
 }
 

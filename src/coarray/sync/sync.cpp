@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
 #include "os/process/cpu.h"
 
 namespace tasuki::coarray {
@@ -370,7 +371,7 @@ bool Sync::take_soon(int image, int tag) {
       taken++;
       return true;
     }
-    os::cpu_relax();
+    cpu_relax();
   }
   return false;
 }

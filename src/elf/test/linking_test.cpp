@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <string>
 
+#include "elf/machine.h"
 #include "elf/test/bytes.h"
 
 #ifndef DT_RELR  // glibc has them since 2.36
@@ -32,7 +33,7 @@ void check_promises(const Image& image, const Linking& linking) {
   ASSERT_FALSE(linking.symbols.empty());
   for (const Relocation& r : linking.relocations) {
     ASSERT_LT(r.symbol, linking.symbols.size());
-    if (r.type != R_X86_64_COPY) {
+    if (r.type != kCopy) {
       ASSERT_TRUE(image.holds(r.where, 8, !linking.text_relocations));
     }
   }
@@ -169,9 +170,9 @@ TEST_F(Sample, IsReadWhole) {
     return nullptr;
   };
   ASSERT_TRUE(of("elf_sample_pointer") != nullptr && of("elf_sample_relative") != nullptr);
-  EXPECT_EQ(of("elf_sample_pointer")->type, static_cast<uint32_t>(R_X86_64_64));
+  EXPECT_EQ(of("elf_sample_pointer")->type, kAddress);
   EXPECT_EQ(linking.symbols[of("elf_sample_pointer")->symbol].name, "elf_sample_word");
-  EXPECT_EQ(of("elf_sample_relative")->type, static_cast<uint32_t>(R_X86_64_RELATIVE));
+  EXPECT_EQ(of("elf_sample_relative")->type, kRelative);
   EXPECT_TRUE(image.holds(static_cast<uint64_t>(of("elf_sample_relative")->addend), 4, true));
 }
 
@@ -299,7 +300,7 @@ TEST_F(Sample, RelocationsOutsideTheSegmentsAreRefused) {
   EXPECT_TRUE(read_both(b).value().text_relocations);
   // Of a symbol that is not there.
   b = bytes;
-  const uint64_t info = ELF64_R_INFO(uint64_t{1} << 30, R_X86_64_64);
+  const uint64_t info = ELF64_R_INFO(uint64_t{1} << 30, kAddress);
   memcpy(at(b, DT_RELA, offsetof(Elf64_Rela, r_info)), &info, sizeof info);
   EXPECT_EQ(error_of(b), "symbols outside the segments");
 }
@@ -328,7 +329,7 @@ TEST_F(Sample, RelativeRelocations) {
   ASSERT_TRUE(read.ok()) << read.status().message();
   std::vector<uint64_t> found;
   for (const Relocation& r : read.value().relocations)
-    if (r.type == R_X86_64_RELATIVE) found.push_back(r.where);
+    if (r.type == kRelative) found.push_back(r.where);
   EXPECT_EQ(found, (std::vector<uint64_t>{word, word + 8}));
 
   EXPECT_EQ(error_of(with_relative({word}, 9)), "relocations outside the segments");
@@ -366,10 +367,9 @@ TEST_F(Sample, UnwindTablesOutsideTheFileAreRefused) {
 
 TEST(Linking, ReadsRealFiles) {
   int good = 0;
-  for (const char* path : {"/bin/true", "/bin/sh", "/lib64/ld-linux-x86-64.so.2", "/proc/self/exe"})
-    check(load(path), &good);
+  for (const char* path : {"/bin/true", "/bin/sh", kLoader, "/proc/self/exe"}) check(load(path), &good);
   EXPECT_EQ(good, 4);
-  const Result<Linking> loader = read_both(load("/lib64/ld-linux-x86-64.so.2"));
+  const Result<Linking> loader = read_both(load(kLoader));
   ASSERT_TRUE(loader.ok());
   EXPECT_NE(loader.value().find("_r_debug"), nullptr);
   EXPECT_EQ(loader.value().find("no_such_symbol"), nullptr);

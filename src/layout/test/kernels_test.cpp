@@ -21,13 +21,14 @@ class EachInstructions : public ::testing::TestWithParam<Instructions> {
   void TearDown() override { use_instructions(before_); }
 
  private:
-  Instructions before_ = Instructions::sse2;
+  Instructions before_ = Instructions::vectors_of_16;
 };
 std::string name_of(const ::testing::TestParamInfo<Instructions>& set) {
-  const char* const names[] = {"sse2", "avx2"};
+  const char* const names[] = {"vectors_of_16", "vectors_of_32"};
   return names[static_cast<size_t>(set.param)];
 }
-INSTANTIATE_TEST_SUITE_P(Kernels, EachInstructions, ::testing::Values(Instructions::sse2, Instructions::avx2),
+INSTANTIATE_TEST_SUITE_P(Kernels, EachInstructions,
+                         ::testing::Values(Instructions::vectors_of_16, Instructions::vectors_of_32),
                          name_of);
 
 // One side of a copy: memory with room for `count` blocks, wherever they are.

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/cpu.h"
 #include "message/shared/shared.h"
-#include "os/process/cpu.h"
 
 namespace tasuki::message {
 
@@ -34,7 +34,7 @@ inline void copy_body(char* to, const char* from, uint32_t n) {
 
 // Writes an inline message behind its header, which the caller publishes afterwards.
 inline void write_inline(Ring& ring, uint32_t at, const char* data, uint32_t bytes) {
-  fetch_slots(at, bytes, [&](uint32_t slot) { os::fetch_to_write(&ring.slots[slot]); });
+  fetch_slots(at, bytes, [&](uint32_t slot) { fetch_to_write(&ring.slots[slot]); });
   const uint32_t first = std::min(bytes, kHeadBytes);
   memcpy(ring.slots[at % kRingSlots].head.data, data, first);
   for (uint32_t done = first; done < bytes;) {
@@ -109,7 +109,7 @@ inline char* add_parcel(Ring& ring, uint32_t at, uint32_t begin, uint32_t bytes)
   ring.parcel_count++;
   ring.parcels_sent++;
   memcpy(ring.slots[at % kRingSlots].head.data, &begin, sizeof begin);
-  fetch_parcel(bytes, [&](uint32_t i) { os::fetch_to_write(ring.packed + begin + i); });
+  fetch_parcel(bytes, [&](uint32_t i) { fetch_to_write(ring.packed + begin + i); });
   return ring.packed + begin;
 }
 

@@ -8,6 +8,7 @@
 // every sleep keeps the MPI library progressing.
 #pragma once
 
+#include "base/cpu.h"
 #include "message/shared/shared.h"
 #include "os/process/cpu.h"
 #include "os/process/futex.h"
@@ -44,7 +45,7 @@ void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) 
   const uint32_t spins = policy.oversubscribed ? policy.spins / 64 : policy.spins;
   for (uint32_t i = 1; i <= spins; i++) {
     if (done()) return;
-    os::cpu_relax();
+    cpu_relax();
     if (i % kHelpEvery == 0 && !policy.oversubscribed) help();
     if (i % kIdleEvery == 0 && policy.idle != nullptr) policy.idle();
   }
@@ -52,7 +53,7 @@ void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) 
     os::Yielding yielding;
     for (uint32_t i = 1;; i++) {
       if (done()) return;
-      os::cpu_relax();
+      cpu_relax();
       if (i % kHelpEvery == 0) help();
       if (i % kIdleEvery != 0) continue;
       if (policy.idle != nullptr) policy.idle();

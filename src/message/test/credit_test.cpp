@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "base/cpu.h"
 #include "message/collectives/parts.h"
 #include "message/test/world.h"
 
@@ -140,7 +141,7 @@ TEST(Credit, IsExceededWhenTheReceiverMakesCalls) {
 // It may be in a call of the library that is not seen here: it runs, and nothing else is known.
 TEST(Credit, IsExceededInTimeByARunningReceiver) {
   World w(2);
-  send_before_it_receives(w, messages_of({4096}, 540), os::cpu_relax);
+  send_before_it_receives(w, messages_of({4096}, 540), cpu_relax);
 }
 
 // A blocking send of few bytes has no request: it waits for room.

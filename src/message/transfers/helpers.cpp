@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
 #include "message/transfers/job.h"
-#include "os/process/cpu.h"
 #include "os/process/futex.h"
 #include "os/process/signals.h"
 
@@ -59,7 +59,7 @@ void HelperThreads::run() {
       polls = 0;
       continue;
     }
-    os::cpu_relax();
+    cpu_relax();
     if (++polls < kPolls) continue;
     polls = 0;
     const uint32_t seen = board_->wakeups.load(std::memory_order_seq_cst);

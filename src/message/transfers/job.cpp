@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/cpu.h"
 #include "message/transfers/sums.h"
 #include "message/transfers/transfer.h"
 #include "os/memory/keys.h"
@@ -142,7 +143,7 @@ void copy_shared(JobBoard& board, const layout::Region& destination, const layou
     if (polls % 64 == 0)
       yielding.turn();
     else
-      os::cpu_relax();
+      cpu_relax();
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
 #include "message/shared/shared.h"
 
 namespace tasuki::message {
@@ -36,14 +37,14 @@ template <typename T>
       });
 }
 
-[[gnu::target("avx2")]] bool add_avx2(Number number, char* target, const char* origin, uint64_t bytes) {
+TASUKI_WIDE_VECTORS bool add_wide(Number number, char* target, const char* origin, uint64_t bytes) {
   return add_numbers(number, target, origin, bytes);
 }
 
 }  // namespace
 
 bool add_row(Number number, char* target, const char* origin, uint64_t bytes) {
-  if (__builtin_cpu_supports("avx2")) return add_avx2(number, target, origin, bytes);
+  if (has_wide_vectors()) return add_wide(number, target, origin, bytes);
   return add_numbers(number, target, origin, bytes);
 }
 

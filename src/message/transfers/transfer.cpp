@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
 #include "message/shared/wait.h"
 #include "os/memory/keys.h"
 #include "os/process/yielding.h"
@@ -64,7 +65,7 @@ template <bool to_write>
 void fetch_lines(const char* at, uint64_t bytes) {
   for (uint64_t i = 0; i < bytes; i += kLine) {
     if constexpr (to_write)
-      os::fetch_to_write(at + i);
+      fetch_to_write(at + i);
     else
       __builtin_prefetch(at + i);
   }
@@ -83,7 +84,7 @@ constexpr uint32_t kPartnerPolls = 400;
 // waits for, and then it is here before a unit could be copied alone, across the cores.
 void expect(const std::atomic<uint32_t>& here, const Request* first) {
   if (first->owner->waiting.load(std::memory_order_relaxed) == 0) return;
-  for (uint32_t i = 0; i < kPartnerPolls && here.load(std::memory_order_relaxed) == 0; i++) os::cpu_relax();
+  for (uint32_t i = 0; i < kPartnerPolls && here.load(std::memory_order_relaxed) == 0; i++) cpu_relax();
 }
 
 void pack_side(Transfer& t, uint64_t* copied, uint64_t* claims) {
@@ -99,7 +100,7 @@ void pack_side(Transfer& t, uint64_t* copied, uint64_t* claims) {
     const bool room = packed - unpacked < kStagingSlots;
     if (partner && !room && ++polls < kPartnerPolls) {
       if (nothing_left(t)) return;
-      os::cpu_relax();
+      cpu_relax();
       continue;
     }
     polls = 0;
@@ -148,7 +149,7 @@ void unpack_side(Transfer& t, Finished finished, uint64_t* copied, uint64_t* cla
     }
     const bool partner = t.source_here.load(std::memory_order_acquire) != 0;
     if (partner && ++polls < kPartnerPolls) {
-      os::cpu_relax();
+      cpu_relax();
       continue;
     }
     polls = 0;

@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/cpu.h"
+
 namespace tasuki::netsim {
 
 class Windows {
@@ -101,7 +103,7 @@ class Windows {
         const uint64_t now = all_.now_.load(std::memory_order_acquire);
         if (now != window) return now;
         if (all_.crowded_) break;
-        __builtin_ia32_pause();
+        cpu_relax();
       }
       if (turns_++ < kTurns) return window;
       const auto time = Clock::now();

@@ -1,6 +1,5 @@
 #include "os/memory/keys.h"
 
-#include <cpuid.h>
 #include <sys/mman.h>
 
 #include "os/memory/mapping.h"
@@ -9,9 +8,7 @@
 namespace tasuki::os {
 
 bool have_keys() {
-  unsigned a, b, c, d;
-  constexpr unsigned kEnabledByKernel = 1u << 4;  // OSPKE
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & kEnabledByKernel) != 0;
+  return arch::have_keys();
 }
 
 int take_key() {

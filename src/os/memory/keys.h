@@ -10,6 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__x86_64__)
+#include "os/arch/x86_64/keys.h"
+#elif defined(__aarch64__)
+#include "os/arch/aarch64/keys.h"
+#endif
+
 namespace tasuki::os {
 
 inline constexpr int kKeys = 16;  // of the hardware; 0 is every new page's
@@ -24,15 +30,9 @@ int take_key();
 // errno.
 bool set_key(void* at, size_t length, int protection, int key);
 
-// The register: bit 2k keeps the thread from reading and writing pages of key k, bit 2k + 1 from writing.
-inline uint32_t key_rights() {
-  uint32_t rights, high;
-  asm volatile("rdpkru" : "=a"(rights), "=d"(high) : "c"(0));
-  return rights;
-}
-inline void set_key_rights(uint32_t rights) {
-  asm volatile("wrpkru" : : "a"(rights), "c"(0), "d"(0) : "memory");
-}
+// uint32_t key_rights(), void set_key_rights(uint32_t): the register. Bit 2k keeps the thread from reading
+// and writing pages of key k, bit 2k + 1 from writing.
+
 constexpr uint32_t write_disabled(int key) {
   return uint32_t{2} << (2 * key);
 }

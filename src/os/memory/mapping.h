@@ -7,6 +7,8 @@
 
 namespace tasuki::os {
 
+// What all that asks for pages is written for. Some kernels for aarch64 have larger ones: who maps memory at
+// addresses that he chooses asks page_size() first, and does without.
 inline constexpr size_t kPageSize = 4096;
 inline constexpr uintptr_t page_floor(uintptr_t x) {
   return x & ~(kPageSize - 1);
@@ -58,6 +60,9 @@ bool wipe_on_fork(void* at, size_t length);
 // The break of this address space moves no more, up or down, whoever asks (os/memory/break.h): every libc
 // then takes memory from mmap.
 bool stop_the_break();
+
+// Bytes of this kernel's pages.
+size_t page_size();
 
 // Lines of /proc/self/maps.
 size_t count_mappings();

@@ -40,7 +40,7 @@ long place_streams(const Command& command) {
   for (int& fd : from) {
     if (fd < 0 && fd != kNull) continue;
     long source = fd;
-    if (fd == kNull) source = raw_syscall(SYS_open, raw_arg("/dev/null"), O_RDWR | O_CLOEXEC);
+    if (fd == kNull) source = raw_syscall(SYS_openat, AT_FDCWD, raw_arg("/dev/null"), O_RDWR | O_CLOEXEC);
     if (source >= 0 && source <= STDERR_FILENO)  // in the place of a stream
       source = raw_syscall(SYS_fcntl, source, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (source < 0) return source;
@@ -49,7 +49,7 @@ long place_streams(const Command& command) {
   if (from[STDERR_FILENO] == kAsOutput) from[STDERR_FILENO] = STDOUT_FILENO;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (from[stream] == kInherited) continue;
-    if (const long rc = raw_syscall(SYS_dup2, from[stream], stream); rc < 0) return rc;
+    if (const long rc = raw_syscall(SYS_dup3, from[stream], stream, 0); rc < 0) return rc;  // never equal
   }
   return 0;
 }

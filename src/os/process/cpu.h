@@ -1,4 +1,4 @@
-// The processor: pauses and the cores that the calling thread may use.
+// The cores that the calling thread may use. (What a core does by itself: base/cpu.h.)
 #pragma once
 
 #include <sched.h>
@@ -7,34 +7,10 @@
 
 namespace tasuki::os {
 
-// To be called in every turn of a loop that polls memory: frees the core's resources for its other hardware
-// thread and ends speculation on the polled line.
-inline void cpu_relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-// Asks for a cache line that will be written; a no-operation on processors that lack it.
-inline void fetch_to_write(const void* p) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(p)));
-#else
-  __builtin_prefetch(p, 1);
-#endif
-}
-
 // Gives the core to another runnable thread, if there is one.
 inline void cpu_yield() {
   sched_yield();
 }
-
-// Whether others see the stores of a processor in the program's order, and its loads take place in it.
-#if defined(__x86_64__)
-inline constexpr bool kKeepsOrder = true;
-#else
-inline constexpr bool kKeepsOrder = false;
-#endif
 
 // A set of cores as the kernel passes it: bit i of word i/64. 8192 is the largest NR_CPUS of the x86 kernels.
 struct CpuSet {

@@ -52,27 +52,6 @@ std::string stat_field(pid_t pid, int index) {
   return field_of(read_proc(pid, "stat"), index);
 }
 
-pid_t clone_to(void (*entry)(void*), void* arg, void* stack_top, unsigned long flags, void* pid) {
-  long result;
-  register long r10 asm("r10") = 0;
-  register long r8 asm("r8") = 0;
-  register void* fn asm("r12") = reinterpret_cast<void*>(entry);
-  register void* fn_arg asm("r13") = arg;
-  asm volatile(
-      "syscall\n\t"
-      "testq %%rax, %%rax\n\t"
-      "jnz 1f\n\t"
-      "xorl %%ebp, %%ebp\n\t"
-      "movq %%r13, %%rdi\n\t"
-      "callq *%%r12\n\t"
-      "ud2\n"
-      "1:"
-      : "=a"(result)
-      : "a"(SYS_clone), "D"(flags), "S"(stack_top), "d"(pid), "r"(r10), "r"(r8), "r"(fn), "r"(fn_arg)
-      : "rcx", "r11", "memory");
-  return static_cast<pid_t>(result);
-}
-
 }  // namespace
 
 int count_cores(const CpuSet& set) {
@@ -104,24 +83,16 @@ bool is_traced() {
 
 pid_t clone_process(void (*entry)(void*), void* arg, void* stack_top, std::atomic<int32_t>* pid) {
   static_assert(sizeof(std::atomic<int32_t>) == sizeof(int32_t));
-  return clone_to(entry, arg, stack_top, CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD, pid);
+  return static_cast<pid_t>(
+      arch::clone_to(entry, arg, stack_top, CLONE_VM | CLONE_PARENT_SETTID | SIGCHLD, pid));
 }
 
 pid_t clone_and_wait(void (*entry)(void*), void* arg, void* stack_top) {
-  return clone_to(entry, arg, stack_top, CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr);
+  return static_cast<pid_t>(arch::clone_to(entry, arg, stack_top, CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr));
 }
 
 void jump_to(const void* entry, const void* stack) {
-  // rdx = 0: no function for the program to register with atexit.
-  asm volatile(
-      "movq %0, %%rsp\n\t"
-      "xorl %%ebp, %%ebp\n\t"
-      "xorl %%edx, %%edx\n\t"
-      "jmpq *%1"
-      :
-      : "r"(stack), "a"(entry)
-      : "memory", "rdx");
-  __builtin_unreachable();
+  arch::jump_to(entry, stack);
 }
 
 void capture_inherited(Inherited* s) {

@@ -100,7 +100,7 @@ TEST(Cpu, SetsOfCores) {
 
 TEST(Machine, SaysWhatItIs) {
   const MachineDescription machine = describe_machine();
-  EXPECT_EQ(machine.architecture, "x86_64");
+  EXPECT_EQ(machine.architecture, TASUKI_ARCHITECTURE);
   EXPECT_EQ(machine.cores, online_cores());
   EXPECT_GT(machine.memory_bytes, 0u);
 }

@@ -17,6 +17,9 @@ size_t Pager::unit_bytes(const Options&) {
 }
 
 Result<std::unique_ptr<Pager>> Pager::create(const Options& options, Store* store) {
+  if (os::page_size() > kUnit)
+    return Status::error(ENOTSUP, "this kernel's pages have " + std::to_string(os::page_size()) +
+                                      " bytes, the pager's units 4096");
   if (options.page_bytes % kUnit != 0 || options.page_bytes > (2u << 20))
     return Status::error(EINVAL, "page size " + std::to_string(options.page_bytes) +
                                      ": must be a multiple of 4096 up to 2 MiB, or 0");

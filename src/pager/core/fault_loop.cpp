@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/cpu.h"
 #include "os/clock.h"
 #include "os/files/streams.h"
 #include "os/process/cpu.h"
@@ -145,13 +146,13 @@ bool FaultLoop::serve_here(const os::FaultEvent& event, const sigset_t& before) 
     enter_();
     const double now = os::monotonic_seconds();
     for (int looks = 0; (here = begin_here(event, now, looks, &left)) == Here::under_way; looks++)
-      for (int i = 0; i < kPause; i++) os::cpu_relax();
+      for (int i = 0; i < kPause; i++) cpu_relax();
     if (here == Here::places) place(left.placing);
     leave_();
   }
   if (here != Here::waits) return here != Here::not_a_region;
   Sleeper* const sleeper = left.sleeper;
-  for (int i = 0; i < kLooks && !sleeper->served(); i++) os::cpu_relax();
+  for (int i = 0; i < kLooks && !sleeper->served(); i++) cpu_relax();
   os::block_only(before);  // this may take long
   sleeper->sleep();
   const os::SignalsBlocked alone;
@@ -337,7 +338,7 @@ void FaultLoop::spin() {
   if (!copies_here_) return;
   while (!called_.load(std::memory_order_relaxed) && !stop_.load(std::memory_order_relaxed) &&
          !roles_.commands->waiting() && !rested())
-    os::cpu_relax();
+    cpu_relax();
 }
 
 // Until what, and for how long at most. Whose turn it is.

@@ -1,6 +1,5 @@
 #include "pager/mappers/fault_signal.h"
 
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -8,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "os/context.h"
 #include "os/memory/mapping.h"
 #include "os/process/signals.h"
 
@@ -53,9 +53,10 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   const bool of_access = info->si_code > 0 && (signal != SIGBUS || info->si_code == BUS_ADRERR);
   if (!of_access || shared.serving->load() == 0) return not_ours();
   const int error = errno;
-  static constexpr greg_t kWrite = 2, kExecute = 16;  // of the processor's page fault error code
-  event.write = (interrupted->uc_mcontext.gregs[REG_ERR] & kWrite) != 0;
-  event.execute = (interrupted->uc_mcontext.gregs[REG_ERR] & kExecute) != 0;
+  const os::Access access = os::access_of(*interrupted);
+  if (!access.known) return not_ours();
+  event.write = access.write;
+  event.execute = access.execute;
   event.thread = static_cast<int>(gettid());
   const bool served = shared.serve(event, interrupted->uc_sigmask);
   errno = error;

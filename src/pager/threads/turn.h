@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/cpu.h"
 #include "os/process/cpu.h"
 
 namespace tasuki::pager {
@@ -45,7 +46,7 @@ class Turn {
     while (held_up_.load(std::memory_order_relaxed)) os::cpu_yield();
     for (int i = 0; i < kLooks; i++) {
       if (mutex_.try_lock()) return;
-      os::cpu_relax();
+      cpu_relax();
     }
     mutex_.lock();
   }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "elf/machine.h"
 #include "os/memory/mapping.h"
 
 namespace tasuki::simmpi {
@@ -56,7 +57,7 @@ Status Image::read(const elf::ByteSource& bytes) {
             ENOEXEC,
             path_ + ": not a program in ELF format (a script?); the simulator starts MPI programs directly");
       case ENOTSUP:
-        return Status::error(ENOEXEC, path_ + ": not for x86-64");
+        return Status::error(ENOEXEC, path_ + ": not for " + elf::kMachineName);
       default:
         return invalid(file.status());
     }

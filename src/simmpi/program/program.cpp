@@ -1,7 +1,6 @@
 #include "simmpi/program/program.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -9,6 +8,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+
+#include "elf/machine.h"
+#include "os/memory/mapping.h"
 
 namespace tasuki::simmpi {
 namespace {
@@ -85,6 +87,9 @@ Program::~Program() {
 }
 
 Result<std::unique_ptr<Program>> Program::open(const std::string& path, const Ours& ours) {
+  if (os::page_size() != os::kPageSize)
+    return Status::error(ENOTSUP, "this kernel's pages have " + std::to_string(os::page_size()) +
+                                      " bytes; programs can be simulated with pages of 4096 only");
   std::unique_ptr<Program> program(new Program);
   program->ours_ = ours;
   auto image = Image::open(path);
@@ -170,17 +175,17 @@ Status Program::bind(uint32_t in) {
   for (const elf::Relocation& r : image.linking().relocations) {
     Bound b{r.where, in, in, Kind::word, static_cast<uint64_t>(r.addend), 0};
     switch (r.type) {
-      case R_X86_64_RELATIVE:
+      case elf::kRelative:
         break;
-      case R_X86_64_IRELATIVE:
+      case elf::kIndirect:
         b.kind = Kind::call;
         break;
-      case R_X86_64_64:
-      case R_X86_64_GLOB_DAT:
-      case R_X86_64_JUMP_SLOT:
-      case R_X86_64_COPY: {
+      case elf::kAddress:
+      case elf::kGlobal:
+      case elf::kFunction:
+      case elf::kCopy: {
         const elf::Symbol& symbol = image.linking().symbols[r.symbol];
-        const bool copy = r.type == R_X86_64_COPY;
+        const bool copy = r.type == elf::kCopy;
         const Found f = lookup(symbol.name, !copy);
         const std::string name(symbol.name);
         if (!f.found && (copy || !symbol.weak))
@@ -189,7 +194,8 @@ Status Program::bind(uint32_t in) {
                                                 ? " (not a function of the standard ABI of MPI-5.0)"
                                                 : ""));
         b.image = f.image;
-        b.value = f.value + (r.type == R_X86_64_64 ? static_cast<uint64_t>(r.addend) : 0);
+        b.value =
+            f.value + (r.type == elf::kAddress || elf::kAddsToAll ? static_cast<uint64_t>(r.addend) : 0);
         b.kind = copy ? Kind::copy : f.resolver ? Kind::call : Kind::word;
         b.size = symbol.size;
         if (copy && !image.file().holds(b.where, b.size, /*writable=*/true))
@@ -198,15 +204,12 @@ Status Program::bind(uint32_t in) {
           return Status::error(ENOEXEC, image.path() + ": a copied variable of two sizes: " + name);
         break;
       }
-      case R_X86_64_DTPMOD64:
-      case R_X86_64_DTPOFF64:
-      case R_X86_64_TPOFF64:
-      case R_X86_64_TLSDESC:
-        return Status::error(ENOTSUP,
-                             image.path() +
-                                 ": uses a thread-local variable, of which the simulator cannot make one for "
-                                 "each rank");
       default:
+        if (elf::is_thread_local(r.type))
+          return Status::error(
+              ENOTSUP, image.path() +
+                           ": uses a thread-local variable, of which the simulator cannot make one for "
+                           "each rank");
         return Status::error(
             ENOTSUP, image.path() + ": relocation type " + std::to_string(r.type) + " is not supported");
     }

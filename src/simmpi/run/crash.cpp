@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "os/clock.h"
+#include "os/context.h"
 #include "simmpi/run/rank.h"
 #include "simmpi/run/simulation.h"
 
@@ -126,10 +126,9 @@ void leave(int signal, siginfo_t* info, void* context) {
            rank.call.name != nullptr ? " in " : "", rank.call.name != nullptr ? rank.call.name : "");
   alarm(kMostSeconds);
   auto* u = static_cast<ucontext_t*>(context);
-  t_stacks.crash = {signal, info->si_addr, reinterpret_cast<const void*>(u->uc_mcontext.gregs[REG_RIP])};
+  t_stacks.crash = {signal, info->si_addr, reinterpret_cast<const void*>(os::instruction_of(*u))};
   const uintptr_t top = reinterpret_cast<uintptr_t>(t_stacks.memory) + kSignalStack + kLastStack;
-  u->uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>((top & ~uintptr_t{15}) - 8);
-  u->uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(&end_crashed);
+  os::continue_at(u, &end_crashed, top);
 }
 
 void handle(int signal, siginfo_t* info, void* context) {

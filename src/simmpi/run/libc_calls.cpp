@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
+#include "os/process/process.h"
 #include "simmpi/run/entries.h"
 #include "simmpi/run/getopt.h"
 #include "simmpi/run/rank.h"
@@ -461,15 +462,7 @@ void run_main(Rank* rank) {
   memcpy(stack, words.data(), words.size() * sizeof(uintptr_t));
   void* start = rank->loaded.bases[0] + rank->simulation.program->images()[0]->file().entry;
   std::vector<uintptr_t>().swap(words);
-  asm volatile(
-      "mov %0, %%rsp\n\t"
-      "xor %%edx, %%edx\n\t"
-      "xor %%ebp, %%ebp\n\t"
-      "jmp *%1"
-      :
-      : "r"(stack), "r"(start)
-      : "memory", "rdx");
-  __builtin_unreachable();
+  os::jump_to(start, stack);
 }
 
 }  // namespace tasuki::simmpi

@@ -14,6 +14,8 @@
 #include <iterator>
 #include <string>
 
+#include "elf/machine.h"
+
 namespace tasuki::simmpi {
 namespace {
 
@@ -92,8 +94,9 @@ TEST(Image, SaysWhatItRefuses) {
   expect_refused("", ENOEXEC, "not a valid ELF file: shorter than an ELF header");
   expect_refused("#!/bin/sh\n" + std::string(100, '#'), ENOEXEC, "not a program in ELF format (a script?)");
   std::string b = program();
-  b[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_AARCH64);
-  expect_refused(b, ENOEXEC, "not for x86-64");
+  b[offsetof(Elf64_Ehdr, e_machine)] =
+      static_cast<char>(elf::kMachine == EM_AARCH64 ? EM_X86_64 : EM_AARCH64);
+  expect_refused(b, ENOEXEC, std::string("not for ") + elf::kMachineName);
   b = program();
   b[offsetof(Elf64_Ehdr, e_type)] = ET_EXEC;
   expect_refused(b, ENOEXEC, "has a fixed address");

@@ -18,7 +18,7 @@
 // say, would not come to UCX, which then goes on to use its registration of memory that is gone.
 #define TASUKI_HIDDEN_WRAPPER(result, name, ...)                                       \
   extern "C" __attribute__((visibility("default"))) result tasuki_##name(__VA_ARGS__); \
-  __asm__(".symver tasuki_" #name "," #name "@GLIBC_2.2.5");                           \
+  __asm__(".symver tasuki_" #name "," #name "@" TASUKI_LIBC_VERSION);                  \
   extern "C" result tasuki_##name(__VA_ARGS__)
 
 namespace tasuki::task {

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <cerrno>
 
 #include "base/settings.h"
+#include "os/context.h"
 #include "os/raw.h"
 #include "task/maps.h"
 #include "task/space.h"
@@ -38,9 +38,9 @@ void on_fault(int number, siginfo_t* info, void* context) {
   static int reporting = 0;
   const tasuki::task::TaskSlot* slot = tasuki::task::loaded_for();
   if (slot != nullptr && __atomic_exchange_n(&reporting, 1, __ATOMIC_ACQ_REL) == 0) {
-    const greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-    const uintptr_t instruction = static_cast<uintptr_t>(registers[REG_RIP]),
-                    stack = static_cast<uintptr_t>(registers[REG_RSP]);
+    const auto& thread = *static_cast<const ucontext_t*>(context);
+    const uintptr_t instruction = tasuki::os::instruction_of(thread),
+                    stack = tasuki::os::stack_pointer_of(thread);
     const uintptr_t address = reinterpret_cast<uintptr_t>(info->si_addr);
     static char there[256], code[256], text[1024];
     find_mapping(address, there, sizeof there);

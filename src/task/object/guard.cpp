@@ -24,6 +24,7 @@
 #include <cerrno>
 
 #include "elf/loaded.h"
+#include "os/context.h"
 #include "os/memory/keys.h"
 #include "os/raw.h"
 #include "task/maps.h"
@@ -236,7 +237,7 @@ void report(const siginfo_t* info, const ucontext_t* context) {
   const TaskSlot* slot = tasuki::task::loaded_for();
   if (slot == nullptr || __atomic_exchange_n(&reporting, true, __ATOMIC_ACQ_REL)) return;
   const uintptr_t address = reinterpret_cast<uintptr_t>(info->si_addr),
-                  instruction = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
+                  instruction = tasuki::os::instruction_of(*context);
   static Line line;  // the stack may be small
   line.add("tasuki: ");
   add_task(line, *slot);

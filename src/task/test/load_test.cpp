@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "elf/machine.h"
 #include "os/memory/mapping.h"
 
 namespace tasuki::task {
@@ -19,7 +20,7 @@ TEST(Load, LoadsMutatedLoaders) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer ends a process whose address space is as full as some of these want it";
 #endif
-  std::ifstream in("/lib64/ld-linux-x86-64.so.2", std::ios::binary);
+  std::ifstream in(elf::kLoader, std::ios::binary);
   const std::vector<uint8_t> whole(std::istreambuf_iterator<char>(in), {});
   std::mt19937_64 random(7);
   char path[] = "/tmp/tasuki-elf-XXXXXX";

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <utility>
 
+#include "elf/machine.h"
 #include "task/examine/preload.h"
 #include "task/examine/program.h"
 
@@ -62,7 +63,7 @@ TEST(Program, DoesTheWorkOfEnvInScripts) {
 }
 
 TEST(Program, KnowsTheGlibcOfALoader) {
-  EXPECT_TRUE(can_preload("/lib64/ld-linux-x86-64.so.2"));
+  EXPECT_TRUE(can_preload(elf::kLoader));
   EXPECT_FALSE(can_preload("/bin/true"));
   EXPECT_FALSE(can_preload("/nowhere/ld-99.1.so"));
   // A glibc that does not say which one it is: its file does, to which a link leads.
