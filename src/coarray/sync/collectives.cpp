@@ -16,6 +16,7 @@ constexpr int64_t kFirstPauseMs = 300, kLongestPauseMs = 5000;
 
 void Collectives::begin(const Team& team, uint64_t number, Where where) {
   Station& mine = stations_.own();
+  __atomic_thread_fence(__ATOMIC_RELEASE);  // no reader takes what follows for the last operation's
   mine.number = number;
   stations_.set_place(where);
   __atomic_store_n(&mine.team, team.id, __ATOMIC_RELEASE);

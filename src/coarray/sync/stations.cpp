@@ -40,7 +40,9 @@ bool Stations::Reader::read(Stations* stations, size_t image, Station* now) {
     const auto* there = reinterpret_cast<const Station*>(direct);
     const uint64_t team = __atomic_load_n(&there->team, __ATOMIC_ACQUIRE);
     memcpy(now, direct, sizeof *now);
-    if (now->team != team) now->team = 0;
+    // What was copied is of that team only if it is still there afterwards.
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (now->team != team || __atomic_load_n(&there->team, __ATOMIC_RELAXED) != team) now->team = 0;
     return true;
   }
   int done = 0;
