@@ -27,9 +27,30 @@ TWO_FORMS = {
     "ConversionFunction": ("MPI_Datarep_conversion_function", "MPI_Datarep_conversion_function_c"),
 }
 TWO_FORMS_RE = re.compile(r"\b(" + "|".join(TWO_FORMS) + r")\b")
-# The exported functions: see shim/entry/route.h. 1 is kRouteOurs. Those that are found if the library has them stand 32 bytes behind the
-# code that says so (shim/entry/later.cpp). Six pushes and eight bytes keep the stack aligned.
-ROUTES = r"""
+# The exported functions, as each architecture has them: see shim/entry/route.h. 1 is kRouteOurs. TASUKI_ROUTE_BODY jumps with the index in a
+# register that no argument takes; tasuki_find_route keeps those that arguments take. Those that are found if the library has them stand 32
+# bytes behind the code that says so (shim/entry/later.cpp).
+ROUTES_COMMON = r"""
+  .macro TASUKI_ROUTE name, index
+  .globl \name
+  TASUKI_ROUTE_BODY \name, \name, \index
+  .endm
+
+  .hidden tasuki_present
+  .macro TASUKI_ROUTE_IF_PRESENT name, index
+  .pushsection tasuki_later, "ax", %progbits
+  .p2align 5
+  TASUKI_ASK_PRESENT \name\()_found, \index
+  .p2align 5
+\name\()_found:
+  .globl \name
+  TASUKI_ROUTE_BODY \name, \name, \index
+  .popsection
+  .endm
+"""
+ROUTES = {
+    # Six pushes and eight bytes keep the stack aligned.
+    "x86_64": r"""
   .text
   .hidden tasuki_route
   .hidden tasuki_destination
@@ -69,25 +90,73 @@ tasuki_find_route:
   .cfi_endproc
   .size \label, .-\label
   .endm
-  .macro TASUKI_ROUTE name, index
-  .globl \name
-  TASUKI_ROUTE_BODY \name, \name, \index
-  .endm
 
-  .hidden tasuki_present
-  .macro TASUKI_ROUTE_IF_PRESENT name, index
-  .pushsection tasuki_later, "ax", @progbits
-  .p2align 5
-  leaq \name\()_found(%rip), %rdi
+  .macro TASUKI_ASK_PRESENT label, index
+  leaq \label(%rip), %rdi
   movl $\index, %esi
   jmp tasuki_present
-  .p2align 5
-\name\()_found:
-  .globl \name
-  TASUKI_ROUTE_BODY \name, \name, \index
-  .popsection
   .endm
-"""
+""",
+    # The load acquires: what is reached when it reads 1 was written before (tasuki_route, load_pmpi).
+    "aarch64": r"""
+  .text
+  .hidden tasuki_route
+  .hidden tasuki_destination
+  .p2align 4
+  .type tasuki_find_route, @function
+tasuki_find_route:
+  .cfi_startproc
+  stp x29, x30, [sp, #-80]!
+  .cfi_def_cfa_offset 80
+  .cfi_offset 29, -80
+  .cfi_offset 30, -72
+  mov x29, sp
+  stp x0, x1, [sp, #16]
+  stp x2, x3, [sp, #32]
+  stp x4, x5, [sp, #48]
+  stp x6, x7, [sp, #64]
+  mov w0, w17
+  bl tasuki_destination
+  mov x17, x0
+  ldp x0, x1, [sp, #16]
+  ldp x2, x3, [sp, #32]
+  ldp x4, x5, [sp, #48]
+  ldp x6, x7, [sp, #64]
+  ldp x29, x30, [sp], #80
+  .cfi_restore 29
+  .cfi_restore 30
+  .cfi_def_cfa_offset 0
+  br x17
+  .cfi_endproc
+  .size tasuki_find_route, .-tasuki_find_route
+
+  .macro TASUKI_ROUTE_BODY label, name, index
+  .type \label, @function
+  .hidden tasuki_\name
+  .p2align 4
+\label:
+  .cfi_startproc
+  adrp x16, tasuki_route
+  add x16, x16, :lo12:tasuki_route
+  ldarb w16, [x16]
+  cmp w16, #1
+  b.ne 1f
+  b tasuki_\name
+1:
+  mov w17, #\index
+  b tasuki_find_route
+  .cfi_endproc
+  .size \label, .-\label
+  .endm
+
+  .macro TASUKI_ASK_PRESENT label, index
+  adrp x0, \label
+  add x0, x0, :lo12:\label
+  mov w1, #\index
+  b tasuki_present
+  .endm
+""",
+}
 
 
 class Function:
@@ -342,7 +411,10 @@ def entries_cpp(api, family):
     for f in api.entries:
         lines += routed(api, f)
     names = [prefix + f.name for f in api.entries for prefix in ("MPI_", "PMPI_")]
-    lines += ['}  // extern "C"\n', "// What is exported: see shim/entry/route.h.", 'asm(R"(' + ROUTES.rstrip()]
+    lines += ['}  // extern "C"\n', "// What is exported: see shim/entry/route.h."]
+    for number, (architecture, text) in enumerate(ROUTES.items()):
+        lines += [f"#{'el' if number else ''}if defined(__{architecture}__)", 'asm(R"(' + text.rstrip(), ')");']
+    lines += ["#endif", 'asm(R"(' + ROUTES_COMMON.rstrip()]
     # A library of the standard ABI has all of them.
     found_if_present = {"MPI_" + f.name for f in api.entries if f.is_found_if_present() and family != "abi"}
     lines += [f"  TASUKI_ROUTE{'_IF_PRESENT' if name in found_if_present else ''} {name}, {index}" for index, name in enumerate(names)]

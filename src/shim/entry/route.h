@@ -16,8 +16,8 @@
 
 #include <atomic>
 
-#if !defined(__x86_64__)
-#error "the exported functions are written for x86-64"
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "the exported functions are written for x86-64 and aarch64 (gen/generate.py)"
 #endif
 
 namespace tasuki::shim::detail {
