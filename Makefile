@@ -10,6 +10,7 @@
 #   make clean-machine SUITE=trixie     tries the release on a newly installed Debian
 #   make deb           Debian packages in out/deb; make clean-machine-deb tries them on a newly installed Debian
 #   make asan | tsan   unit tests under sanitizers
+#   make aarch64       cross-compiles for aarch64; the unit tests in an emulator (docs/aarch64.md)
 #   make docs          the manual, the tutorials and the API reference as a site in build/docs/site
 #   make lint          formatting, shell scripts; the layers are checked at every configure
 #   make format        format the sources in place
@@ -31,7 +32,7 @@ endif
 # Tests that passed only when they were run again (CTEST_ARGS='--repeat until-pass:2') stand at the end.
 CTEST = ../scripts/ctest.sh --output-on-failure --parallel $(TEST_JOBS) $(CTEST_ARGS)
 
-.PHONY: all build bootstrap bootstrap-test demo test test-slow stress install dist wheel clean-machine deb clean-machine-deb format lint asan tsan clang manual docs clean
+.PHONY: all build bootstrap bootstrap-test demo test test-slow stress install dist wheel clean-machine deb clean-machine-deb format lint asan tsan clang aarch64 manual docs clean
 
 all: build
 
@@ -106,6 +107,10 @@ clang: bootstrap
 	  $$(ninja -C build-clang -t targets all | sed -nE 's/^([^:]*): [A-Z]*_(COMPILER|(STATIC|SHARED|MODULE)_LIBRARY_LINKER)__.*/\1/p' | \
 	    grep -Ev '$(CLANG_WITHOUT)')
 
+# Installs what it lacks: a cross compiler, an emulator, and arm64's libraries in a folder.
+aarch64: bootstrap
+	@JOBS=$(JOBS) scripts/aarch64.sh
+
 lint:
 	@scripts/lint.sh
 
@@ -122,4 +127,4 @@ docs:
 	@scripts/build-docs.sh $(BUILD)/docs
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-clang build-dev build-dist build-deb out
+	rm -rf $(BUILD) build-asan build-tsan build-clang build-dev build-dist build-deb build-aarch64 out

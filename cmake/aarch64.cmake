@@ -1,0 +1,23 @@
+# A toolchain file: builds for aarch64 on another machine, by Debian's cross compiler and the libraries of a folder that
+# scripts/aarch64-sysroot.sh makes (-DTASUKI_SYSROOT or in the environment). Tests run in an emulator of user programs, qemu-aarch64.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(TASUKI_SYSROOT "$ENV{TASUKI_SYSROOT}" CACHE PATH "Root of an arm64 file system with headers and libraries")
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TASUKI_SYSROOT)
+if(NOT EXISTS ${TASUKI_SYSROOT}/complete)
+  message(FATAL_ERROR "TASUKI_SYSROOT=${TASUKI_SYSROOT}: no complete sysroot there; make one with scripts/aarch64-sysroot.sh FOLDER, or run `make aarch64`")
+endif()
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_SYSROOT ${TASUKI_SYSROOT})
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+# Wrappers that stand for those of the two MPIs there.
+foreach(mpi openmpi mpich)
+  string(TOUPPER MPICC_${mpi} setting)
+  set(${setting} ${TASUKI_SYSROOT}/mpicc.${mpi} CACHE STRING "")
+endforeach()
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${TASUKI_SYSROOT})
