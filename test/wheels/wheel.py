@@ -66,21 +66,26 @@ def abi_compiler(options):
     compiler = options.installed / "mpich/bin/mpicc_abi"
     if not compiler.exists():
         skip(options, "mpich")
-    options.env["LD_LIBRARY_PATH"] = str(options.bin.parent / "lib")  # where the program was compiled, there is another one
     return compiler
 
 
+def use_library(options):
+    """That of the wheel, not the one where the program was compiled, which it names. Compiled before, for the linker would look there, too."""
+    options.env["LD_LIBRARY_PATH"] = str(options.bin.parent / "lib")
+
+
 def standard_abi(options):
-    compiler = abi_compiler(options)
+    compiler, program = abi_compiler(options), options.scratch / "program"
     if options.program[0].suffix != ".f90":
-        return run_all(options, compile(options, compiler, options.program, options.scratch / "program"))
-    if shutil.which("gfortran") is None:
+        compile(options, compiler, options.program, program)
+    elif shutil.which("gfortran") is None:
         print("SKIP: no gfortran")
         sys.exit(77)
-    program = options.scratch / "program"
-    subprocess.run(["gfortran", "-fallow-argument-mismatch", *options.program, "-o", program, f"-L{options.bin.parent}/lib", "-lmpifort_abi", "-lmpi_abi"],
-                   check=True)
-    return run_all(options, program)
+    else:
+        subprocess.run(["gfortran", "-fallow-argument-mismatch", *options.program, "-o", program, f"-L{options.bin.parent}/lib", "-lmpifort_abi",
+                        "-lmpi_abi"], check=True)
+    use_library(options)
+    run_all(options, program)
 
 
 def late_abi(options):
@@ -89,6 +94,7 @@ def late_abi(options):
     module = compile(options, compiler, [HERE.parent / "entry" / "late_module.c"], options.scratch / "module.so", "-shared", "-fPIC")
     late = options.scratch / "late"
     subprocess.run(["cc", HERE.parent / "entry" / "late.c", "-o", late, "-ldl"], check=True)
+    use_library(options)
     for ranks in options.ranks:
         harness(options, ranks, [late, module])
     doctor = subprocess.run([options.tasuki, "doctor", str(program)], stdout=subprocess.PIPE, text=True, env=options.env).stdout
