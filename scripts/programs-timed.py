@@ -96,15 +96,16 @@ def scalapack(options):
     """LU of a matrix as large as the program has memory for, some milliseconds each: twelve times."""
     text = real.scalapack_lu(options).files["LU.dat"].splitlines()
     order, block, grid = ["12", *[" ".join(["420"] * 12)] * 2], ["1", "32"], ["1", "1", str(options.ranks)]
-    text = [*text[:4], *order, *block, "1", "1", "1", "1", *grid, *text[-2:], ""]
+    # No refinement of the solution: ranks that have less memory than others leave it out alone, and all wait.
+    text = [*text[:4], *order, *block, "1", "1", "1", "1", *grid, text[-2], "F", ""]
     return Program([real.need(f"{real.SCALAPACK}/{options.mpi}-tests/xdlu", "scalapack-mpi-test")],
                    {"LU Mflop/s": (r"^WALL.* ([\d.]+) PASSED", "median rate")}, r"PASSED|FAILED", {"LU.dat": "\n".join(text)})
 
 
 def petsc(options):
-    """Poisson's equation on 300 x 300 points: conjugate gradients, block Jacobi."""
+    """Poisson's equation on 600 x 600 points: conjugate gradients, block Jacobi."""
     case = real.petsc4py(options)
-    text = case.files["poisson.py"].replace("[40, 30]", "[300, 300]").replace("m < 40", "m < 300").replace("n < 30", "n < 300")
+    text = case.files["poisson.py"].replace("[40, 30]", "[600, 600]").replace("m < 40", "m < 600").replace("n < 30", "n < 600")
     text = text.replace("rtol=1e-10", "rtol=1e-6").replace(
         "ksp.solve(b, x)", "import time\nstart = time.perf_counter()\nksp.solve(b, x)\nseconds = time.perf_counter() - start")
     text += "PETSc.Sys.Print('solved in %.4f' % seconds)\n"
@@ -114,7 +115,7 @@ def petsc(options):
 
 def tealeaf(options):
     path = checkouts.tealeaf(options)
-    text = open(os.path.join(options.sources, "TeaLeaf_ref/tea.in"), encoding="utf-8").read().replace("=1000", "=250")
+    text = open(os.path.join(options.sources, "TeaLeaf_ref/tea.in"), encoding="utf-8").read().replace("=1000", "=400")
     return Program([path], {"wall clock": (r"Wall clock\s+([\d.]+)", "time")}, r"^ step:.*", {"tea.in": text}, "tea.out")
 
 
@@ -187,8 +188,9 @@ def share_of_mpi(program, options):
     file = os.path.join(options.scratch, "share")
     if os.path.exists(file):
         os.remove(file)
-    wrapped = Program(["env", f"LD_PRELOAD={library}", f"MPI_SHARE={file}", *program.command], program.figures, None, program.files,
-                      program.output)
+    # One env: a second one would have the library, too, and its timer would end what it executes.
+    rest = program.command[1:] if program.command[0] == "env" else program.command
+    wrapped = Program(["env", f"LD_PRELOAD={library}", f"MPI_SHARE={file}", *rest], program.figures, None, program.files, program.output)
     run(wrapped, options, tasuki=False)
     counts = [tuple(map(int, line.split())) for line in open(file, encoding="utf-8")] if os.path.exists(file) else []
     samples = sum(c[0] for c in counts)
