@@ -337,6 +337,10 @@ static int map_often(int number) {
   return 0;
 }
 
+static void end_with_failure(int number) {
+  _exit(number);
+}
+
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
   const int number = argc > 2 ? atoi(argv[2]) : 0;
@@ -367,6 +371,12 @@ int main(int argc, char** argv) {
       pause();
       _exit(0);
     }
+    printf("ready %d\n", getpid());
+    fflush(stdout);
+    for (;;) pause();
+  }
+  if (strcmp(mode, "end") == 0) { /* as by MPI_Abort, when it is told */
+    signal(SIGUSR1, end_with_failure);
     printf("ready %d\n", getpid());
     fflush(stdout);
     for (;;) pause();

@@ -965,18 +965,19 @@ def scenario_kill(b):
 
 
 def scenario_orphans(b):
-    """The launcher, its daemon and one task are killed together, as by the kernel when memory is short: nobody is left
-    that would tell the other tasks, and nothing waits for the one that is gone."""
-    for _ in range(4):
-        p = b.start(3, [b.program("task_probe"), "wait", "0"])
+    """The launcher, its daemon and one task are killed together, as by the kernel when memory is short, or the task has just ended as by
+    MPI_Abort: nobody is left that would tell the other tasks, and nothing waits for the one that is gone."""
+    for mode, last in 2 * [("wait", signal.SIGKILL), ("end", signal.SIGUSR1)]:
+        p = b.start(3, [b.program("task_probe"), mode, "0"])
         pids = b.ready_pids(p, 3)
         ours = {"tasuki", "tasuki-host", "task_probe"}
         launchers = [pid for pid, name in b.processes().items() if name not in ours]
         check(launchers, f"no launcher among {b.processes()}")
         for pid in launchers:  # none shall see another one end
             os.kill(pid, signal.SIGSTOP)
-        for pid in launchers + pids[:1]:
+        for pid in launchers:
             os.kill(pid, signal.SIGKILL)
+        os.kill(pids[0], last)
         p.communicate(timeout=60)
         b.wait_until_gone(30)
 

@@ -405,18 +405,20 @@ void Host::on_ended(Member* m, int status) {
     m->connection.reset();
   }
   if (status != 0 && result_ == 0) result_ = status;
-  if (!WIFSIGNALED(status)) return;
-  killed_ = true;
-  if (here_ && !ending_ && any_left())
-    log(LogLevel::warning, "task %d (%s) was killed by signal %d (%s): ending the others", m->local_rank,
-        name_.c_str(), WTERMSIG(status), strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status)) {
+    killed_ = true;
+    if (here_ && !ending_ && any_left())
+      log(LogLevel::warning, "task %d (%s) was killed by signal %d (%s): ending the others", m->local_rank,
+          name_.c_str(), WTERMSIG(status), strsignal(WTERMSIG(status)));
+  }
   end_the_others();
 }
 
-// After a task that was killed. A launcher does it itself as long as it is there: one that is killed together
-// with some of its ranks would leave the rest waiting for those.
+// After a task that was killed. Where there is a launcher, it does it itself as long as it is there: one that
+// is gone together with some of its ranks, killed or ended by MPI_Abort, would leave the rest waiting.
 void Host::end_the_others() {
-  if (!killed_ || ending_ || !any_left() || !(here_ || orphaned_)) return;
+  const bool failed = here_ ? killed_ : orphaned_ && result_ != 0;
+  if (!failed || ending_ || !any_left()) return;
   ending_ = true;
   deadline_ = os::Deadline(kGraceMs);
   relay_to_all({SIGTERM, SI_USER, getpid(), 0});
