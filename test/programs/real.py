@@ -121,26 +121,20 @@ def scalapack(options, program, files):
     return Case([path], facts, 20, files)
 
 
+def lu_input(orders, blocks, grids, refines):
+    """LU.dat of ScaLAPACK's xdlu. orders: (rows, columns) of the matrices; blocks: their sizes; grids: (rows, columns) of processes."""
+    def columns(pairs):
+        return [" ".join(map(str, column)) for column in zip(*pairs)]
+
+    right_sides, right_blocks = ("1 9", "1 5") if refines else ("1", "1")
+    lines = ["'LU factorization'", "'two ranks'", "'LU.out'", "6", str(len(orders)), *columns(orders), str(len(blocks)), " ".join(map(str, blocks))]
+    for values in (right_sides, right_blocks):
+        lines += [str(len(values.split())), values]
+    return "\n".join([*lines, str(len(grids)), *columns(grids), "1.0", "T" if refines else "F", ""])
+
+
 def scalapack_lu(options):
-    return scalapack(options, "xdlu", {"LU.dat": """'LU factorization'
-'two ranks'
-'LU.out'
-6
-4
-4 10 17 31
-4 12 13 31
-2
-2 5
-2
-1 9
-2
-1 5
-2
-1 2
-2 1
-1.0
-T
-"""})
+    return scalapack(options, "xdlu", {"LU.dat": lu_input([(4, 4), (10, 12), (17, 13), (31, 31)], [2, 5], [(1, 2), (2, 1)], True)})
 
 
 def scalapack_qr(options):
@@ -218,10 +212,11 @@ def mpi4py_all(options):
     return mpi4py(options, ["-e", "spawn", "-e", "dynproc"], 1000, 190)
 
 
-POISSON = """import sys, petsc4py
-petsc4py.init(sys.argv)
+POISSON = """import sys, time, petsc4py
+petsc4py.init(sys.argv[:1])
 from petsc4py import PETSc
-da = PETSc.DMDA().create([40, 30], stencil_width=1)
+nx, ny = int(sys.argv[1]), int(sys.argv[2])
+da = PETSc.DMDA().create([nx, ny], stencil_width=1)
 a = da.createMatrix()
 (xs, xe), (ys, ye) = da.getRanges()
 row, col = PETSc.Mat.Stencil(), PETSc.Mat.Stencil()
@@ -229,7 +224,7 @@ for j in range(ys, ye):
     for i in range(xs, xe):
         row.index = (i, j)
         for (m, n), v in (((i, j), 4.0), ((i - 1, j), -1.0), ((i + 1, j), -1.0), ((i, j - 1), -1.0), ((i, j + 1), -1.0)):
-            if 0 <= m < 40 and 0 <= n < 30:
+            if 0 <= m < nx and 0 <= n < ny:
                 col.index = (m, n)
                 a.setValueStencil(row, col, v)
 a.assemble()
@@ -239,19 +234,21 @@ ksp = PETSc.KSP().create()
 ksp.setOperators(a)
 ksp.setType('cg')
 ksp.getPC().setType('bjacobi')
-ksp.setTolerances(rtol=1e-10)
+ksp.setTolerances(rtol=float(sys.argv[3]))
 def monitor(_, iteration, residual):
     PETSc.Sys.Print('iteration %d residual %.10e' % (iteration, residual))
 ksp.setMonitor(monitor)
+start = time.perf_counter()
 ksp.solve(b, x)
+PETSc.Sys.Print('solved in %.4f' % (time.perf_counter() - start))
 PETSc.Sys.Print('norm %.12e converged %d' % (x.norm(), ksp.getConvergedReason()))
 """
 
 
-def petsc4py(options):
+def petsc4py(options, points=(40, 30), tolerance=1e-10):
     # Where the package's .pth file finds it too, once the development package has set a link.
     directory = need("/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real", "python3-petsc4py")
-    return Case(python_with_mpi4py(options)[0] + ["poisson.py"], lambda out: lines(out, r"^(iteration|norm) "), 10, {"poisson.py": POISSON},
+    return Case(python_with_mpi4py(options)[0] + ["poisson.py", *map(str, (*points, tolerance))], lambda out: lines(out, r"^(iteration|norm) "), 10, {"poisson.py": POISSON},
                 ["PETSC_DIR=" + directory])
 
 

@@ -199,10 +199,17 @@ Resolved<Span*> SpanTable::get_for(MPI_Comm comm, uint64_t bytes) {
   });
 }
 
-Resolved<Span*> SpanTable::get_made(MPI_Comm comm) {
-  Span* const s = map_.find(key_of(comm));
+namespace {
+
+Resolved<Span*> usable(Span* s) {
   if (s == nullptr || s->comm == MPI_COMM_NULL) return Unresolved::pass();
   return s;
+}
+
+}  // namespace
+
+Resolved<Span*> SpanTable::get_made(MPI_Comm comm) {
+  return usable(map_.find(key_of(comm)));
 }
 
 Resolved<Span*> SpanTable::get(MPI_Comm comm) {
@@ -220,8 +227,7 @@ Resolved<Span*> SpanTable::get(MPI_Comm comm) {
     if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) pmpi().Comm_set_attr(comm, keyval_, this);
     if (!threads_ && s->of_all && s->comm != MPI_COMM_NULL) of_all_++;
   }
-  if (s->comm == MPI_COMM_NULL) return Unresolved::pass();
-  return s;
+  return usable(s);
 }
 
 }  // namespace tasuki::shim
