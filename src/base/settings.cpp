@@ -62,6 +62,13 @@ constexpr Setting kSettings[] = {
     {"TASUKI_COLLECTIVES", SettingKind::flag, "on", nullptr,
      "off: the MPI library carries out all collective operations but MPI_Bcast and MPI_Barrier, on every "
      "rank of the node."},
+    {"TASUKI_LEFT", SettingKind::text, "auto", nullptr,
+     "Blocking collectives of one node that the MPI library carries out because it is faster: "
+     "OPERATION[:BYTES[-BYTES]][@RANKS[-RANKS]], separated by commas, such as allreduce:8-4KiB@2,barrier; "
+     "each for "
+     "one library if openmpi/, mpich/ or abi/ stands before it. auto: those that `tasuki tune --collectives` "
+     "found; "
+     "off: none."},
     {"TASUKI_REQUIRE", SettingKind::flag, "off", nullptr,
      "on: a program that cannot share the address space is an error, not a plain process."},
     {"TASUKI_EVERYWHERE", SettingKind::choice, "auto", "auto|on|off",

@@ -1,6 +1,10 @@
 """Tests of `tasuki bench` pack, typed, bcast, rma and collectives from outside: sweep_test.py CASE --mpi openmpi --tasuki PATH."""
 import math
+import pathlib
+import subprocess
 import sys
+import tempfile
+import tomllib
 
 from common import SKIPPED, args, bench, check, measured
 
@@ -108,6 +112,37 @@ def collectives():
     check("allreduce: the best plain MPI against Tasuki" in text, "no matrix", text)
     found = {(r["operation"], r["size"], r["ranks"]) for r in m["rows"]}
     check(found == {(o, s, n) for o in operations for s in (8, 65536) for n in (2, 3)}, "other cells", found)
+
+
+def tune():
+    """`tasuki tune --collectives` writes rules, and keeps what else the file has."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "tune.toml")
+
+        def tuned(*arguments, code=0):
+            done = subprocess.run([args.tasuki, "tune", "--output", file, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, timeout=170)
+            check(done.returncode == code, f"exit code {done.returncode}", done.stdout)
+            return done.stdout
+
+        quick = ("--collectives", "--mpi", args.mpi, "--ranks", "2", "--sizes", "8,4KiB", "--seconds", "2")
+        said = tuned(*quick, "--dry-run")
+        check(not file.exists() and ("left to the library" in said or "nothing is left to it" in said), "a dry run", said)
+        tuned(*quick)
+        first = tomllib.loads(file.read_text())
+        check(all(rule.startswith(args.mpi + "/") for rule in first.get("left", [])), "other rules", first)
+        check("costs" not in first, "constants", first)
+        # Rules for another library, and constants, stay. This library's are measured anew.
+        other = "mpich" if args.mpi == "openmpi" else "openmpi"
+        first["left"] = [f"{other}/scan:8B", f"{args.mpi}/bcast:77B"]
+        costs = dict.fromkeys(("line", "page", "run", "byte", "staged_byte", "handshake", "unit"), 2.5)
+        file.write_text(f'format = 1\nleft = {first["left"]}\n[machine]\ncpu = "{first["machine"]["cpu"]}"\n'
+                        f'cores = {first["machine"]["cores"]}\n[costs]\n' + "".join(f"{k} = {v}\n" for k, v in costs.items()))
+        tuned(*quick)
+        second = tomllib.loads(file.read_text())
+        check(second["costs"] == costs and f"{other}/scan:8B" in second["left"] and f"{args.mpi}/bcast:77B" not in second["left"],
+              "what was there before", second)
+        check("--collectives" in tuned("--ranks", "2", code=2), "an option of --collectives by itself")
 
 
 globals()[args.case]()

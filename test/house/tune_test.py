@@ -23,13 +23,13 @@ def check(what, good, detail=""):
         print(detail)
 
 
-def run(home=folder / "nowhere", **settings):
-    """The constants that a task gets, or None, and what was said."""
+def run(home=folder / "nowhere", setting="TASUKI_COSTS", **settings):
+    """The setting that a task gets, the constants or another one, or None, and what was said."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TASUKI") and k != "XDG_CONFIG_HOME"}
     environment |= {"HOME": str(home), **settings}
     done = subprocess.run([tasuki, "run", "-n", "1", "env"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
                           timeout=60)
-    found = [line.split("=", 1)[1] for line in done.stdout.splitlines() if line.startswith("TASUKI_COSTS=")]
+    found = [line.split("=", 1)[1] for line in done.stdout.splitlines() if line.startswith(setting + "=")]
     check("the program runs", done.returncode == 0, done.stderr)
     return (found[0] if found else None), done.stderr
 
@@ -75,6 +75,17 @@ def main():
     check("constants given by hand win", run(home, TASUKI_COSTS="line=1")[0] == "line=1")
     check("without a file nothing is said", run() == (None, ""))
 
+    # Rules: what is left to the MPI library.
+    rules = folder / "rules.toml"
+    with_rules = 'left = ["mpich/allreduce:8B-64B@2", "scan"]\n' + good.read_text()
+    rules.write_text(with_rules)
+    check("rules are handed on", run(setting="TASUKI_LEFT", TASUKI_TUNE=str(rules)) == ("mpich/allreduce:8B-64B@2,scan", ""))
+    check("beside the constants", run(TASUKI_TUNE=str(rules))[0] == constants)
+    check("rules given by hand win", run(setting="TASUKI_LEFT", TASUKI_TUNE=str(rules), TASUKI_LEFT="off")[0] == "off")
+    rules.write_text("\n".join(line for line in with_rules.split("[costs]")[0].splitlines()))
+    check("rules need no constants", run(setting="TASUKI_LEFT", TASUKI_TUNE=str(rules))[0] == "mpich/allreduce:8B-64B@2,scan")
+    check("then the built-in ones hold", run(TASUKI_TUNE=str(rules)) == (None, ""))
+
     text = good.read_text()
     cpu = next(line for line in text.splitlines() if line.startswith("cpu"))
     for name, content, words in [
@@ -83,6 +94,8 @@ def main():
             ("short", "\n".join(line for line in text.splitlines() if not line.startswith("line")), "costs.line"),
             ("absurd", "\n".join("line = -4.0" if line.startswith("line") else line for line in text.splitlines()), "not times"),
             ("newer", text.replace("format = 1", "format = 2"), "format"),
+            ("misspelt", 'left = ["scan", "alreduce:8"]\n' + text, '"alreduce:8" is no rule'),
+            ("numbers", "left = [8]\n" + text, "no text"),
             ("empty", "", "format")]:
         file = folder / (name + ".toml")
         file.write_text(content)

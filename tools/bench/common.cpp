@@ -93,8 +93,11 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 std::vector<std::string> BenchCommon::runner_words() const {
-  return default_runner() ? std::vector<std::string>{os::own_prefix() + "/bin/tasuki", "run"}
-                          : words_of(runner);
+  return default_runner() ? default_runner_words() : words_of(runner);
+}
+
+std::vector<std::string> BenchCommon::default_runner_words() {
+  return {os::own_prefix() + "/bin/tasuki", "run"};
 }
 
 std::vector<std::string> mpi_names() {
@@ -230,16 +233,17 @@ const char* what_is_wrong(const nlohmann::json& measured) {
 
 }  // namespace
 
+Result<nlohmann::json> with_progress(const Measure& measure) {
+  ProgressLine line;
+  return measure([&line](const bench::DdtProgress& p) { line(p); });
+}
+
 int measure_and_report(const BenchCommon& c, const Measure& measure) {
   // Before two minutes have passed, not after.
   for (const auto& [option, file] : {std::pair("--json", &c.json_file), std::pair("--csv", &c.csv_file),
                                      std::pair("--html", &c.html_file)})
     if (Status s = os::check_output(option, *file); !s.ok()) return fail(s);
-  Result<nlohmann::json> result = Status::error(EINVAL, "");
-  {
-    ProgressLine line;
-    result = measure([&line](const bench::DdtProgress& p) { line(p); });
-  }
+  Result<nlohmann::json> result = with_progress(measure);
   if (!result.ok()) return fail(result.status());
   nlohmann::json& m = result.value();
   m["settings"]["command"] = command_line();

@@ -20,6 +20,7 @@ struct BenchCommon {
 
   bool default_runner() const { return has_runner->count() == 0; }
   std::vector<std::string> runner_words() const;
+  static std::vector<std::string> default_runner_words();
 };
 void add_common(CLI::App* cmd, BenchCommon* c);
 void add_files(CLI::App* cmd, BenchCommon* c);  // of them: output files and --launch-args
@@ -63,6 +64,8 @@ int write_page(const std::vector<nlohmann::json>& measurements, const std::strin
 // Runs a measurement with a progress line; prints its table and writes the files. Returns the exit code.
 using Measure = std::function<Result<nlohmann::json>(const std::function<void(const bench::DdtProgress&)>&)>;
 int measure_and_report(const BenchCommon& c, const Measure& measure);
+// Only the progress line.
+Result<nlohmann::json> with_progress(const Measure& measure);
 
 // Subcommands of `tasuki bench`.
 void add_bench_sweeps(CLI::App* bench, int* exit_code);  // pack, typed, bcast, rma, collectives

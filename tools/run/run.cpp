@@ -120,7 +120,7 @@ int run(const RunOptions& options) {
   if (!setting_flag("TASUKI")) return run_plain(job, options, environment);
   if (const size_t program = task::behind_wrapper(options.command); program != 0)
     return run_behind_wrapper(job, options, program, environment);
-  set_costs_of_machine(job.local_rank == 0);
+  use_tune_file(job.local_rank == 0);
 
   task::Program program = task::find_program(options.command, getenv("PATH"));
   if (program.can_share()) program.why_plain = limit_per_space();

@@ -19,7 +19,32 @@ namespace {
 // Of another form of file: its constants mean something else.
 constexpr int64_t kFormat = 1;
 
-Result<message::Costs> understand(const toml::table& file) {
+Result<message::Costs> read_costs(const toml::table& table) {
+  message::Costs costs{};
+  for (size_t i = 0; i < message::kCostCount; i++) {
+    const auto value = table[message::kCostNames[i]].value<double>();
+    if (!value) return Status::error(EINVAL, std::string("it has no number costs.") + message::kCostNames[i]);
+    message::cost_at(costs, i) = *value;
+  }
+  if (!message::plausible(costs))
+    return Status::error(EINVAL, "its constants are not times that a machine can have");
+  return costs;
+}
+
+Result<std::vector<std::string>> read_left(const toml::array& array) {
+  std::vector<std::string> left;
+  for (const toml::node& node : array) {
+    const auto rule = node.value<std::string>();
+    if (!rule) return Status::error(EINVAL, "an element of `left` is no text");
+    message::LeftCollectives understood{};
+    if (Status s = message::parse_left(*rule, "mpich", &understood); !s.ok())
+      return Status::error(s.err(), "left: " + s.message());
+    left.push_back(*rule);
+  }
+  return left;
+}
+
+Result<TuneFile> understand(const toml::table& file) {
   if (file["format"].value<int64_t>() != kFormat)
     return Status::error(EINVAL, "it is not of format " + std::to_string(kFormat));
   const os::MachineDescription here = os::describe_machine();
@@ -30,15 +55,19 @@ Result<message::Costs> understand(const toml::table& file) {
                                      " cores of " + (cpu.empty() ? "nothing known" : cpu) +
                                      "; this one has " + std::to_string(here.cores) + " of " + here.cpu +
                                      ")");
-  message::Costs costs{};
-  for (size_t i = 0; i < message::kCostCount; i++) {
-    const auto value = file["costs"][message::kCostNames[i]].value<double>();
-    if (!value) return Status::error(EINVAL, std::string("it has no number costs.") + message::kCostNames[i]);
-    message::cost_at(costs, i) = *value;
+  TuneFile content;
+  const toml::array* const left = file["left"].as_array();
+  if (const toml::table* costs = file["costs"].as_table(); costs != nullptr || left == nullptr) {
+    Result<message::Costs> read = read_costs(costs != nullptr ? *costs : toml::table());
+    if (!read.ok()) return read.status();
+    content.costs = read.value();
   }
-  if (!message::plausible(costs))
-    return Status::error(EINVAL, "its constants are not times that a machine can have");
-  return costs;
+  if (left != nullptr) {
+    Result<std::vector<std::string>> read = read_left(*left);
+    if (!read.ok()) return read.status();
+    content.left = std::move(read.value());
+  }
+  return content;
 }
 
 }  // namespace
@@ -56,23 +85,29 @@ Status prepare_tune_file(const std::string& file) {
   return os::can_replace(file);
 }
 
-Status write_tune_file(const std::string& file, const message::Costs& costs) {
+Status write_tune_file(const std::string& file, const TuneFile& content) {
   const os::MachineDescription here = os::describe_machine();
-  toml::table numbers;
-  for (size_t i = 0; i < message::kCostCount; i++)
-    numbers.insert(message::kCostNames[i], message::cost_at(costs, i));
-  const toml::table all{{"format", kFormat},
-                        {"machine", toml::table{{"cpu", here.cpu}, {"cores", here.cores}}},
-                        {"costs", std::move(numbers)}};
+  toml::table all{{"format", kFormat}, {"machine", toml::table{{"cpu", here.cpu}, {"cores", here.cores}}}};
+  if (content.costs) {
+    toml::table numbers;
+    for (size_t i = 0; i < message::kCostCount; i++)
+      numbers.insert(message::kCostNames[i], message::cost_at(*content.costs, i));
+    all.insert("costs", std::move(numbers));
+  }
+  if (!content.left.empty()) {
+    toml::array rules;
+    for (const std::string& rule : content.left) rules.push_back(rule);
+    all.insert("left", std::move(rules));
+  }
   std::ostringstream out;
-  out << "# Made by `tasuki tune`: what moving costs on this machine, in nanoseconds. See TASUKI_TUNE in the "
-         "manual.\n"
+  out << "# Made by `tasuki tune` on this machine: what moving costs, in nanoseconds, and the collective "
+         "operations that are left to the MPI\n# library. See TASUKI_TUNE and TASUKI_LEFT in the manual.\n"
       << all << "\n";
   // At once: a program that starts now reads the old file or the new one.
   return os::replace_file(file, out.str());
 }
 
-Result<message::Costs> read_tune_file(const std::string& file) {
+Result<TuneFile> read_tune_file(const std::string& file) {
   const Result<std::string> text = os::read_file(file);
   if (!text.ok()) return Status::error(text.status().err(), strerror(text.status().err()));
   try {
@@ -83,25 +118,31 @@ Result<message::Costs> read_tune_file(const std::string& file) {
   }
 }
 
-void set_costs_of_machine(bool speaks) {
+void use_tune_file(bool speaks) {
   const std::string setting = setting_text("TASUKI_TUNE");
-  if (setting == "off" || *setting_text("TASUKI_COSTS") != 0) return;
+  if (setting == "off") return;
   const bool automatic = setting == "auto" || setting.empty();
   const std::string file = automatic ? default_tune_file() : setting;
   std::error_code ignored;
   if (automatic && (file.empty() || !std::filesystem::exists(file, ignored))) return;
-  Result<message::Costs> costs = read_tune_file(file);
-  if (!costs.ok()) {
+  Result<TuneFile> read = read_tune_file(file);
+  if (!read.ok()) {
     if (speaks)
       log(LogLevel::warning,
           "%s is not used: %s. The built-in constants choose how messages are moved; `tasuki tune` measures "
           "those of this machine, TASUKI_TUNE=off silences this line",
-          file.c_str(), costs.status().message().c_str());
+          file.c_str(), read.status().message().c_str());
     return;
   }
-  char text[512];
-  message::format_costs(costs.value(), text, sizeof text);
-  setenv("TASUKI_COSTS", text, 1);
+  if (read.value().costs && *setting_text("TASUKI_COSTS") == 0) {
+    char text[512];
+    message::format_costs(*read.value().costs, text, sizeof text);
+    setenv("TASUKI_COSTS", text, 1);
+  }
+  if (read.value().left.empty() || std::string_view(setting_text("TASUKI_LEFT")) != "auto") return;
+  std::string rules;
+  for (const std::string& rule : read.value().left) rules += (rules.empty() ? "" : ",") + rule;
+  setenv("TASUKI_LEFT", rules.c_str(), 1);
 }
 
 }  // namespace tasuki::tool

@@ -181,7 +181,9 @@ int tune(const std::string& output, bool dry) {
   if (!made.ok()) return fail(made.status());
   const std::unique_ptr<TunePair> pair(made.value());
   Before before;
-  if (Result<Costs> stored = read_tune_file(file); stored.ok()) before = {stored.value(), "before"};
+  TuneFile content;
+  if (Result<TuneFile> stored = read_tune_file(file); stored.ok()) content = stored.value();
+  if (content.costs) before = {*content.costs, "before"};
   const bool busy = !bench::load_notes().empty();
   const auto [measured, doubt] = measure(*pair);
   if (doubt != nullptr && !dry) {
@@ -198,7 +200,8 @@ int tune(const std::string& output, bool dry) {
         "else runs\n",
         doubt != nullptr ? ": " : "", doubt != nullptr ? doubt : "");
   if (dry) return 0;
-  if (Status s = write_tune_file(file, here); !s.ok()) return fail(s);
+  content.costs = here;
+  if (Status s = write_tune_file(file, content); !s.ok()) return fail(s);
   printf("\nwritten to %s; `tasuki run` uses it%s\n", file.c_str(),
          output.empty() ? " (TASUKI_TUNE=off does not)" : (" with TASUKI_TUNE=" + file).c_str());
   return 0;
@@ -216,15 +219,17 @@ int check_file(const std::string& output) {
     fail(why);
     return kCannotTell;
   };
-  const Result<Costs> stored = read_tune_file(file);
+  const Result<TuneFile> stored = read_tune_file(file);
   if (!stored.ok())
     return cannot_tell(Status::error(stored.status().err(),
                                      file + ": " + stored.status().message() + "; `tasuki tune` writes one"));
+  if (!stored.value().costs)
+    return cannot_tell(Status::error(ENOENT, file + " has no constants; `tasuki tune` measures them"));
   Result<TunePair*> made = TunePair::make();
   if (!made.ok()) return cannot_tell(made.status());
   const std::unique_ptr<TunePair> pair(made.value());
   const auto [measured, doubt] = measure(*pair);
-  const Before before{stored.value(), "file"};
+  const Before before{*stored.value().costs, "file"};
   if (doubt != nullptr) {
     print_costs(before, measured);
     return cannot_tell(too_busy("nothing can be said of " + file, doubt));
@@ -269,7 +274,37 @@ void add_tune(CLI::App& app, int* exit_code) {
          "Write nothing, but say whether the file still fits the machine: exit code 0 if it does, 1 if "
          "not, 2 if that cannot be told")
       ->excludes(no_file);
-  cmd->callback([=] { *exit_code = *check ? check_file(*output) : tune(*output, *dry); });
+  auto collectives = std::make_shared<TuneCollectives>();
+  auto whether = std::make_shared<bool>(false);
+  CLI::Option* const measured = cmd->add_flag("--collectives", *whether,
+                                              "Measure instead which collective operations of one node the "
+                                              "MPI library carries out faster, and leave them to it");
+  measured->excludes("--check");
+  collectives->common.mpi = default_mpi();
+  const auto with = [&](CLI::Option* option) { option->needs(measured); };
+  with(cmd->add_option("--mpi", collectives->common.mpi, "With --collectives: the MPI library")
+           ->check(CLI::IsMember(mpi_names()))
+           ->capture_default_str());
+  with(cmd->add_option("--ranks", collectives->ranks, "With --collectives: numbers of ranks")
+           ->delimiter(',')
+           ->check(CLI::Range(2, 1024))
+           ->capture_default_str());
+  with(cmd->add_option("--sizes", collectives->sizes, "With --collectives: bytes of a vector or piece")
+           ->delimiter(',')
+           ->transform(CLI::AsSizeValue(false))
+           ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 30))
+           ->capture_default_str());
+  with(cmd->add_option(
+              "--seconds", collectives->seconds,
+              "With --collectives: seconds for the first pass (default: a quarter of a second for each case)")
+           ->check(CLI::PositiveNumber));
+  cmd->callback([=] {
+    collectives->output = *output;
+    collectives->dry = *dry;
+    *exit_code = *whether ? tune_collectives(*collectives)
+                 : *check ? check_file(*output)
+                          : tune(*output, *dry);
+  });
 }
 
 }  // namespace tasuki::tool

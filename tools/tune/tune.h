@@ -1,31 +1,57 @@
-// The cost model's constants of this machine (src/message/cost/cost.h): measuring them, and the file that
-// keeps them.
+// What Tasuki decides by on this machine: the cost model's constants (src/message/cost/cost.h), and the
+// collective operations that are left to the MPI library (src/message/cost/left.h). Measuring them, and the
+// file that keeps them.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "message/cost/cost.h"
+#include "message/cost/left.h"
+#include "tools/bench/common.h"
 
 namespace tasuki::tool {
 
-// ---- the file: TOML, a table [machine] that says where it was measured and a table [costs]
+// ---- the file: TOML, a table [machine] that says where it was measured, a table [costs], and an array of
+// rules, `left`
+
+struct TuneFile {
+  std::optional<message::Costs> costs;  // none: the built-in ones
+  std::vector<std::string> left;        // "mpich/allreduce:8B-256B@2"
+};
 
 // What TASUKI_TUNE=auto stands for: $XDG_CONFIG_HOME/tasuki/tune.toml or ~/.config/tasuki/tune.toml; ""
 // without a home.
 std::string default_tune_file();
 // Before the measurement: makes the folder and finds out whether the file can be written.
 Status prepare_tune_file(const std::string& file);
-Status write_tune_file(const std::string& file, const message::Costs& costs);
+Status write_tune_file(const std::string& file, const TuneFile& content);
 // Fails with the reason when the file cannot be read, is not understood, or was measured on another machine.
-Result<message::Costs> read_tune_file(const std::string& file);
+Result<TuneFile> read_tune_file(const std::string& file);
 
-// Hands the constants of TASUKI_TUNE to the ranks, in this process's environment (TASUKI_COSTS); what is
-// wrong with the file is said once (`speaks`), and the built-in constants stay.
-void set_costs_of_machine(bool speaks);
+// Hands what the file of TASUKI_TUNE has to the ranks, in this process's environment (TASUKI_COSTS,
+// TASUKI_LEFT; what the user has set stays). What is wrong with the file is said once (`speaks`), and nothing
+// of it is used.
+void use_tune_file(bool speaks);
 
-// ---- the measurement: two threads play two tasks, each on a core of its own
+// ---- `tasuki tune --collectives` (collectives.cpp)
+
+struct TuneCollectives {
+  std::string output;
+  bool dry = false;
+  BenchCommon common;
+  std::vector<int> ranks{2, 4};
+  std::vector<uint64_t> sizes{8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20};
+  double seconds = 0;  // for the first pass; 0: a quarter of a second a case
+};
+// Returns the exit code.
+int tune_collectives(const TuneCollectives& options);
+
+// ---- the measurement of constants: two threads play two tasks, each on a core of its own
 
 struct Pattern {
   uint64_t runs, length;

@@ -25,6 +25,7 @@
 #include "base/number.h"
 #include "layout/layout.h"
 #include "message/cost/cost.h"
+#include "message/cost/left.h"
 #include "task/space.h"
 
 namespace tasuki::message {
@@ -387,7 +388,8 @@ struct Board {
   // What the code above this layer shares by the board; zeros at first. It means nothing here.
   static constexpr size_t kOwnersBytes = 16;
   alignas(8) unsigned char owners[kOwnersBytes];
-  Costs costs;  // of the task that made the board: all choose by the same constants
+  Costs costs;           // of the task that made the board: all choose by the same constants
+  LeftCollectives left;  // and leave the same operations to the library
   JobBoard jobs;
   struct Member {
     std::atomic<Endpoint*> endpoint;  // registered before MPI_Init

@@ -111,6 +111,7 @@ int span_barrier(MPI_Comm comm, Pass pass) {
 
 int barrier(MPI_Comm comm, When when, Pass pass) {
   if (when.later) return begin_barrier(comm, when, pass);
+  if (is_left(message::Collective::barrier, comm, when)) return pass();
   CommInfo* c = g_process.comms.find(comm);
   if (c == nullptr || c->mixed) return span_barrier(comm, pass);
   if (c->barrier == nullptr) return pass();
@@ -121,6 +122,7 @@ int barrier(MPI_Comm comm, When when, Pass pass) {
 
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, When when, Pass pass) {
   if (when.later) return begin_bcast(buffer, count, type, root, comm, when, pass);
+  if (is_left(message::Collective::bcast, comm, when, {count, type})) return pass();
   CommInfo* c = g_process.comms.find(comm);
   if ((c == nullptr || c->mixed) && g_process.spans.on())
     return span_bcast(buffer, count, type, root, comm, pass);

@@ -29,6 +29,20 @@ int64_t extent_of(const Target& t) {
   return extent;
 }
 
+bool is_left_by_rule(message::Collective what, MPI_Comm comm, const Elements* elements) {
+  const CommInfo* c = g_process.comms.find(comm);
+  if (c == nullptr || c->inter || c->mixed) return false;
+  uint64_t bytes = message::LeftCollectives::kAnyBytes;
+  if (elements != nullptr) {
+    MPI_Count size = 0;
+    if (elements->count < 0 || elements->type == MPI_DATATYPE_NULL ||
+        pmpi().Type_size_x(elements->type, &size) != MPI_SUCCESS)
+      return false;
+    bytes = static_cast<uint64_t>(elements->count) * static_cast<uint64_t>(size);
+  }
+  return g_process.board->left.have(what, bytes, static_cast<uint32_t>(c->peer_count));
+}
+
 void no_memory_to_meet(int members) {
   abort_without_memory("a collective operation", members);
 }

@@ -23,8 +23,8 @@ inline CommInfo* meeting_place(MPI_Comm comm, When when = kNow) {
   return when.later && c->peer_count > message::kMostByMessages ? nullptr : c;
 }
 
-// Where a call that moves data is carried out: in the space that all members share, or on the several hosts
-// where they are.
+// Where a call that moves data is carried out: in the space that all members share, or on the several
+// hosts where they are.
 struct Place {
   CommInfo* comm;  // of the space; nullptr: on several hosts
   Span* span;
@@ -38,8 +38,8 @@ inline Place place_in(CommInfo* c) {
 }
 
 // On several hosts: the first call there is collective, so all members must come here. Before, valid(c,
-// members) is asked, of what each of them sees by itself; c is nullptr there. `typed`: each piece has a type
-// of its own. One that does not block is the library's if no other has been there.
+// members) is asked, of what each of them sees by itself; c is nullptr there. `typed`: each piece has a
+// type of its own. One that does not block is the library's if no other has been there.
 Resolved<Place> place_on_hosts(MPI_Comm comm, When when, bool typed);
 // How many members there are; 0: the operation is the library's.
 int members_on_hosts(MPI_Comm comm, When when);
@@ -74,10 +74,28 @@ inline Resolved<Place> place_for_pieces(MPI_Comm comm, When when, int root, cons
   return place_on_hosts(comm, when, root, at_root, elsewhere);
 }
 
-// Open MPI's own small collectives between two ranks on two cores take 0.18 us where this layer's take 0.22;
-// MPICH's 0.3 to 0.4. Where ranks outnumber cores this layer's are faster: of 8 ranks on 2 cores MPI_Gather
-// of 64 B takes 1.6 us, Open MPI's 8.8, MPICH's some ms. All ranks say the same, since `bytes` is what each
-// gives to or gets from another.
+// Do the ranks of a space leave a blocking call to the library, by the rules of TASUKI_LEFT
+// (message/cost/left.h)? The bytes are those of the elements that are named, which are the same on all
+// ranks; without them ranks may have different ones. For all members alike.
+bool is_left_by_rule(message::Collective what, MPI_Comm comm, const Elements* elements);
+inline bool is_left(message::Collective what, MPI_Comm comm, When when) {
+  return g_process.board->left.count != 0 && !when.later && is_left_by_rule(what, comm, nullptr);
+}
+inline bool is_left(message::Collective what, MPI_Comm comm, When when, const Elements& elements) {
+  return g_process.board->left.count != 0 && !when.later && is_left_by_rule(what, comm, &elements);
+}
+// Where the root has other arguments than the others.
+inline bool is_left(message::Collective what, MPI_Comm comm, When when, int root, const Elements& at_root,
+                    const Elements& elsewhere) {
+  if (g_process.board->left.count == 0 || when.later) return false;
+  const CommInfo* c = g_process.comms.find(comm);
+  return c != nullptr && is_left_by_rule(what, comm, c->rank == root ? &at_root : &elsewhere);
+}
+
+// Open MPI's own small collectives between two ranks on two cores take 0.18 us where this layer's take
+// 0.22; MPICH's 0.3 to 0.4. Where ranks outnumber cores this layer's are faster: of 8 ranks on 2 cores
+// MPI_Gather of 64 B takes 1.6 us, Open MPI's 8.8, MPICH's some ms. All ranks say the same, since `bytes`
+// is what each gives to or gets from another.
 inline bool is_faster_by_library([[maybe_unused]] uint64_t bytes) {
 #if defined(OPEN_MPI)
   constexpr uint64_t kSmall = 256;
@@ -104,8 +122,8 @@ class Array {
 using Counts = Array<MPI_Count>;
 using Displacements = Array<MPI_Aint>;
 
-// Is any of the pieces more than nothing? A type of which nothing is used need not be one, nor the address of
-// the buffer.
+// Is any of the pieces more than nothing? A type of which nothing is used need not be one, nor the address
+// of the buffer.
 inline MPI_Count any(const Counts& counts, int n) {
   for (int i = 0; i < n; i++)
     if (counts[i] != 0) return 1;
@@ -131,8 +149,8 @@ class CollectiveBuffer {
   void add(const Target& t, const void* at, MPI_Count count);
   // A piece of nothing.
   void add_nothing() { regions_[count_++] = {nullptr, 0, layout::byte_layout()}; }
-  // One piece for each of `n` ranks but `but`, which gets nothing: as many elements for each; as the arrays
-  // say, displacements in extents.
+  // One piece for each of `n` ranks but `but`, which gets nothing: as many elements for each; as the
+  // arrays say, displacements in extents.
   void add_blocks(const Target& t, const void* buffer, MPI_Count count, int n, int but = kNobody);
   void add_blocks(const Target& t, const void* buffer, const Counts& counts,
                   const Displacements& displacements, int n, int but = kNobody);
@@ -172,8 +190,8 @@ inline Resolved<Target> target(const void* buffer, MPI_Count count, MPI_Datatype
   return g_process.targets.memory(buffer, count, type, comm);
 }
 
-// `n` pieces with types of their own, displacements in bytes. Returns MPI_SUCCESS, or an error code, raised;
-// *passes: the call is the library's.
+// `n` pieces with types of their own, displacements in bytes. Returns MPI_SUCCESS, or an error code,
+// raised; *passes: the call is the library's.
 int add_typed(CollectiveBuffer* b, const void* buffer, const Counts& counts,
               const Displacements& displacements, const MPI_Datatype types[], int n, MPI_Comm comm, int but,
               bool* passes);
@@ -275,8 +293,8 @@ class CollectiveCall {
   CollectiveBuffer& send() { return buffers_->send; }
   CollectiveBuffer& receive() { return buffers_->receive; }
 
-  // When both buffers are filled in. Of the message layer: now(Meeting&, Moved*), and begin(Parts&). Returns
-  // an error code, raised.
+  // When both buffers are filled in. Of the message layer: now(Meeting&, Moved*), and begin(Parts&).
+  // Returns an error code, raised.
   template <typename Now, typename Begin>
   int carry_out(Now now, Begin begin) {
     if (when_.later) return begin_only(begin);

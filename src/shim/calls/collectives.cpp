@@ -13,6 +13,7 @@ using message::Moved;
 using message::Parts;
 using Buffer = CollectiveBuffer;
 using Use = CollectiveBuffer::Use;
+using message::Collective;
 
 // MPICH calls it an error to name one buffer twice, where the arguments for both sides are the `same`. (Such
 // a call is not left to the library: it can be told not to look, and would wait for the others then.)
@@ -132,6 +133,7 @@ int allgather_on_hosts(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
 
 int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
               MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
+  if (is_left(Collective::allgather, comm, when, {recvcount, recvtype})) return pass();
   if (recvbuf == MPI_IN_PLACE) return pass();
   CommInfo* c = meeting_place(comm, when);
   if (c == nullptr && when.later) return pass();
@@ -159,6 +161,7 @@ int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, v
 int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, MPI_Comm comm,
                When when, Pass pass) {
+  if (is_left(Collective::allgatherv, comm, when)) return pass();
   CommInfo* c = meeting_place(comm, when);
   const Counts counts(recvcounts, large);
   const Displacements places(displs, large);
@@ -188,6 +191,7 @@ int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, 
 
 int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
+  if (is_left(Collective::alltoall, comm, when, {recvcount, recvtype})) return pass();
   if (recvbuf == MPI_IN_PLACE) return pass();
   return place_for_pieces(comm, when, {recvcount, recvtype}).answer(pass, [&](const Place& at) {
     if (is_alias(sendbuf, recvbuf, sendtype == recvtype && sendcount == recvcount && sendcount != 0))
@@ -212,6 +216,7 @@ int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, vo
 int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, MPI_Datatype sendtype,
               void* recvbuf, const void* recvcounts, const void* rdispls, bool large, MPI_Datatype recvtype,
               MPI_Comm comm, When when, Pass pass) {
+  if (is_left(Collective::alltoallv, comm, when)) return pass();
   const bool in_place = sendbuf == MPI_IN_PLACE;
   const Counts received(recvcounts, large), sent = in_place ? received : Counts(sendcounts, large);
   const Displacements to(rdispls, large), from = in_place ? to : Displacements(sdispls, large);
@@ -238,6 +243,7 @@ int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, 
 int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
               const MPI_Datatype sendtypes[], void* recvbuf, const void* recvcounts, const void* rdispls,
               bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, When when, Pass pass) {
+  if (is_left(Collective::alltoallw, comm, when)) return pass();
   const bool in_place = sendbuf == MPI_IN_PLACE;
   const Counts received(recvcounts, large), sent = in_place ? received : Counts(sendcounts, large);
   const Displacements to(rdispls, large), from = in_place ? to : Displacements(sdispls, large);
@@ -310,6 +316,8 @@ int with_own(Buffer& own, const void* buffer, MPI_Count count, MPI_Datatype type
 
 int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, When when, Pass pass) {
+  if (is_left(Collective::gather, comm, when, root, {recvcount, recvtype}, {sendcount, sendtype}))
+    return pass();
   return place_for_pieces(comm, when, root, {recvcount, recvtype}, {sendcount, sendtype})
       .answer(pass, [&](const Place& at) {
         if (at.rank != root) {
@@ -337,6 +345,7 @@ int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void
 int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
             const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, int root,
             MPI_Comm comm, When when, Pass pass) {
+  if (is_left(Collective::gatherv, comm, when)) return pass();
   return place_for(comm, when, in_range(root)).answer(pass, [&](const Place& at) {
     if (at.rank != root) {
       if (sendbuf == MPI_IN_PLACE) return pass();
@@ -364,6 +373,8 @@ int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, voi
 
 int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
             MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, When when, Pass pass) {
+  if (is_left(Collective::scatter, comm, when, root, {sendcount, sendtype}, {recvcount, recvtype}))
+    return pass();
   return place_for_pieces(comm, when, root, {sendcount, sendtype}, {recvcount, recvtype})
       .answer(pass, [&](const Place& at) {
         if (at.rank != root) {
@@ -391,6 +402,7 @@ int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, voi
 int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bool large,
              MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
              MPI_Comm comm, When when, Pass pass) {
+  if (is_left(Collective::scatterv, comm, when)) return pass();
   return place_for(comm, when, in_range(root)).answer(pass, [&](const Place& at) {
     if (at.rank != root) {
       if (recvbuf == MPI_IN_PLACE) return pass();

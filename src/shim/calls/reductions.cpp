@@ -21,6 +21,8 @@
 namespace tasuki::shim::delegate {
 namespace {
 
+using message::Collective;
+
 using message::Combination;
 using message::Meeting;
 
@@ -267,6 +269,7 @@ uint64_t least_for_allreduce() {
 
 int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm, When when, Pass pass) {
+  if (is_left(Collective::allreduce, comm, when, {count, type})) return pass();
   if (recvbuf == nullptr || recvbuf == MPI_IN_PLACE) return pass();
   CommInfo* c = meeting_place(comm, when);
   if (c == nullptr && when.later) return pass();
@@ -305,6 +308,7 @@ int reduce_on_hosts(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Dat
 
 int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm, When when, Pass pass) {
+  if (is_left(Collective::reduce, comm, when, {count, type})) return pass();
   CommInfo* c = meeting_place(comm, when);
   if (c == nullptr && when.later) return pass();
   if (c == nullptr) return reduce_on_hosts(sendbuf, recvbuf, count, type, op, root, comm, pass);
@@ -349,6 +353,7 @@ int reduce_scatter_on_hosts(const void* sendbuf, void* recvbuf, CountOf count_of
 
 int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype type,
                          MPI_Op op, MPI_Comm comm, Pass pass) {
+  if (is_left(Collective::reduce_scatter_block, comm, kNow, {recvcount, type})) return pass();
   if (recvbuf == nullptr || recvbuf == MPI_IN_PLACE || recvcount < 0) return pass();
   CommInfo* c = meeting_place(comm);
   const uint64_t mine = static_cast<uint64_t>(recvcount);
@@ -365,6 +370,7 @@ int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount
 
 int reduce_scatter(const void* sendbuf, void* recvbuf, const void* recvcounts, bool large, MPI_Datatype type,
                    MPI_Op op, MPI_Comm comm, Pass pass) {
+  if (is_left(Collective::reduce_scatter, comm, kNow)) return pass();
   CommInfo* c = meeting_place(comm);
   const Counts counts(recvcounts, large);
   if (!counts.there() || recvbuf == MPI_IN_PLACE) return pass();
@@ -409,6 +415,7 @@ int scan_on_hosts(message::Scan kind, const void* sendbuf, void* recvbuf, MPI_Co
 
 int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
          Pass pass) {
+  if (is_left(Collective::scan, comm, kNow, {count, type})) return pass();
   CommInfo* c = meeting_place(comm);
   if (recvbuf == nullptr || recvbuf == MPI_IN_PLACE) return pass();
   if (c == nullptr)
@@ -422,6 +429,7 @@ int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
 
 int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
            Pass pass) {
+  if (is_left(Collective::exscan, comm, kNow, {count, type})) return pass();
   CommInfo* c = meeting_place(comm);
   if (c == nullptr)
     return scan_on_hosts(message::Scan::exclusive, sendbuf, recvbuf, count, type, op, comm, pass);

@@ -62,6 +62,28 @@ Costs chosen_costs() {
   return costs;
 }
 
+// Which library's rules are ours.
+const char* name_in_rules() {
+  switch (detail::kFamily) {
+    case MpiAbi::openmpi:
+      return "openmpi";
+    case MpiAbi::mpich:
+      return "mpich";
+    default:
+      return "abi";
+  }
+}
+
+message::LeftCollectives chosen_left() {
+  message::LeftCollectives left{};
+  const std::string_view text = setting_text("TASUKI_LEFT");
+  if (text == "auto" || text == "off") return left;
+  if (const Status s = message::parse_left(text, name_in_rules(), &left); !s.ok())
+    log(LogLevel::warning, "TASUKI_LEFT: %s; no operation is left to the MPI library by it",
+        s.message().c_str());
+  return left;
+}
+
 Board* shared_board(task::Space* space) {
   std::atomic<void*>& root = space->roots[task::kRootMpi];
   void* existing = root.load(std::memory_order_acquire);
@@ -74,6 +96,7 @@ Board* shared_board(task::Space* space) {
   board->family = static_cast<uint32_t>(detail::kFamily);
   board->task_count = space->task_count;
   board->costs = chosen_costs();
+  board->left = chosen_left();
   board->next_context.store(kFirstContext, std::memory_order_relaxed);
   if (root.compare_exchange_strong(existing, board, std::memory_order_acq_rel)) return board;
   os::unmap(memory, size);
