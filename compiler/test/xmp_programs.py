@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Programs of XcalableMP C that check themselves (xmp/*.c), compiled by tasukicc.
 
-    xmp_programs.py TREE MPICC [--launcher COMMAND] [--ranks 1,2,4,6] [--tasuki COMMAND] [NAME...]
+    xmp_programs.py TREE MPICC [--launcher COMMAND] [--ranks 1,2,4,6] [--plain-ranks 1,2,3] [--tasuki COMMAND] [NAME...]
 
 Without a launcher TREE has the library of stub_xmp.c, and each program is a process of its own, plain and with -fcheck=bounds and with its
 `// options:`; what needs real images says `// double: no`, what needs an option of tasukicc at all says `// needs: OPTION`. With a launcher the programs are linked into one, which runs as an MPI job with
-each number of ranks, without and with `tasuki run` before it.
+each number of ranks, without (or with the plain numbers) and with `tasuki run` before it.
 """
 import argparse
 import concurrent.futures
@@ -19,7 +19,7 @@ import tempfile
 
 parser = argparse.ArgumentParser()
 parser.add_argument("tree"), parser.add_argument("mpicc"), parser.add_argument("--launcher"), parser.add_argument("--ranks", default="1,2,4,6")
-parser.add_argument("--tasuki"), parser.add_argument("names", nargs="*")
+parser.add_argument("--plain-ranks"), parser.add_argument("--tasuki"), parser.add_argument("names", nargs="*")
 given = parser.parse_args()
 here = pathlib.Path(__file__).resolve().parent / "xmp"
 tasukicc = str(pathlib.Path(given.tree).resolve() / "bin" / "tasukicc")
@@ -89,9 +89,11 @@ def main():
             if built.returncode:
                 passed("the link", built)
             else:
-                for ranks in given.ranks.split(","):
-                    for before in ([], [given.tasuki, "run"]) if given.tasuki else ([],):
-                        passed(f"{ranks} ranks {' '.join(before)}", call(*shlex.split(given.launcher), ranks, *before, "./all", cwd=folder))
+                runs = [(ranks, []) for ranks in (given.plain_ranks or given.ranks).split(",")]
+                if given.tasuki:
+                    runs += [(ranks, [given.tasuki, "run"]) for ranks in given.ranks.split(",")]
+                for ranks, before in runs:
+                    passed(f"{ranks} ranks {' '.join(before)}", call(*shlex.split(given.launcher), ranks, *before, "./all", cwd=folder))
     print(f"{len(failures)} failures")
     sys.exit(1 if failures else 0)
 
