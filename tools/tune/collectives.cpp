@@ -25,18 +25,23 @@ constexpr int kTimes = 3;
 constexpr double kSuspect = 0.97;
 
 struct Case {
+  struct Times {
+    double plain_us, tasuki_us;
+    double ratio() const { return plain_us / tasuki_us; }
+  };
   Collective operation;
   uint32_t ranks;
   uint64_t size;   // as the benchmark is asked for
   uint64_t bytes;  // as rules have them
-  double plain_us, tasuki_us;
-  std::vector<double> ratios;
+  std::vector<Times> measured;
 
-  double ratio() const {
-    std::vector<double> sorted = ratios;
-    std::sort(sorted.begin(), sorted.end());
+  Times median() const {
+    std::vector<Times> sorted = measured;
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Times& a, const Times& b) { return a.ratio() < b.ratio(); });
     return sorted[sorted.size() / 2];
   }
+  double ratio() const { return median().ratio(); }
 };
 
 // The operations of the benchmark of which rules can speak, and that block.
@@ -79,16 +84,14 @@ Status measure(const bench::SweepOptions& options, std::vector<Case>* cases) {
              ranks,
              row["size"],
              *found == Collective::reduce_scatter_block ? bytes / ranks : bytes,
-             row["plain_us"],
-             row["tasuki_us"],
-             {row["ratio"].get<double>()}};
+             {{row["plain_us"], row["tasuki_us"]}}};
     const auto before = std::find_if(cases->begin(), cases->end(), [&](const Case& c) {
       return c.operation == now.operation && c.ranks == now.ranks && c.size == now.size;
     });
     if (before == cases->end())
       cases->push_back(std::move(now));
     else
-      before->ratios.push_back(now.ratios[0]);
+      before->measured.push_back(now.measured[0]);
   }
   return Status();
 }
@@ -115,13 +118,12 @@ void print_left(const std::vector<Case>& cases, const std::vector<LeftRule>& rul
   printf("%-22s %6s %10s %12s %12s %8s\n", "left to the library", "ranks", "bytes", "library us", "Tasuki us",
          "ratio");
   message::LeftCollectives left{};
-  for (const LeftRule& rule : rules)
-    if (left.count < message::LeftCollectives::kMost) left.rules[left.count++] = rule;
+  for (const LeftRule& rule : rules) left.rules[left.count++] = rule;
   for (const Case& c : cases)
     if (left.have(c.operation, c.bytes, c.ranks) ||
         left.have(c.operation, message::LeftCollectives::kAnyBytes, c.ranks))
       printf("%-22s %6u %10lu %12.2f %12.2f %8.2f\n", name_of(c.operation), c.ranks,
-             static_cast<unsigned long>(c.bytes), c.plain_us, c.tasuki_us, c.ratio());
+             static_cast<unsigned long>(c.bytes), c.median().plain_us, c.median().tasuki_us, c.ratio());
 }
 
 }  // namespace
@@ -149,7 +151,12 @@ int tune_collectives(const TuneCollectives& o) {
     if (Status s = measure_again(options, &cases); !s.ok()) return fail(s);
   std::vector<LeftSample> samples;
   for (const Case& c : cases) samples.push_back({c.operation, c.ranks, c.bytes, c.ratio()});
-  const std::vector<LeftRule> rules = message::rules_for(samples);
+  std::vector<LeftRule> rules = message::rules_for(samples);
+  if (rules.size() > message::LeftCollectives::kMost) {
+    fprintf(stderr, "tune: the first %u of %zu rules are kept; measure fewer sizes or numbers of ranks\n",
+            message::LeftCollectives::kMost, rules.size());
+    rules.resize(message::LeftCollectives::kMost);
+  }
   print_left(cases, rules);
   if (busy) printf("\nnote: the machine was busy; run this again when nothing else runs\n");
   if (o.dry) return 0;
