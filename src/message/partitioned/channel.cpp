@@ -51,7 +51,7 @@ void meet(Channel& c, Request* receive) {
   c.sink = receive->region;
   const uint64_t space = layout::bytes(receive->region);
   c.room = std::min(c.bytes, space);
-  c.started.store(receive->epoch, std::memory_order_relaxed);
+  c.started.store(receive->epoch, std::memory_order_release);
   receive->status_source = c.cell->envelope.source_rank;
   receive->status_tag = c.cell->envelope.tag;
   receive->status_bytes = c.room;

@@ -222,7 +222,9 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
     t.unit_bytes = std::clamp(bytes / kUnitsInPipeline / kLine * kLine, kSmallestInPipeline, kStagingBytes);
     t.units = static_cast<uint32_t>((bytes - 1) / t.unit_bytes + 1);
     t.staging = staging;
-    staging->packed.store(0, std::memory_order_relaxed);
+    // Release: the receiver of the message before this one may still look at the buffer, and must then find
+    // that it is done.
+    staging->packed.store(0, std::memory_order_release);
     staging->unpacked.store(0, std::memory_order_relaxed);
     t.source_here.store(second_is_source ? 1 : 0, std::memory_order_relaxed);
     t.destination_here.store(second_is_source ? 0 : 1, std::memory_order_relaxed);
