@@ -23,6 +23,12 @@
 # process busy (PROCESSORS 2). With three it has at most two launchers beside it on two cores: ranks of MPICH that wait do not give their
 # core away, so jobs with more of them than there are cores are slow enough; and some tests are about who comes in time. COST is about how
 # many seconds a long test takes: those start first, so that none runs alone at the end.
+#
+# TASUKI_PATIENCE multiplies all time limits: a cross-compiled test runs on an emulated machine (scripts/aarch64-tests.sh).
+set(TASUKI_PATIENCE 1)
+if(CMAKE_CROSSCOMPILING)
+  set(TASUKI_PATIENCE 20)
+endif()
 set(TASUKI_MPI_HARNESS ${PROJECT_SOURCE_DIR}/test/mpi_run.py)
 set(TASUKI_MPI_FLAGS NO_TRAFFIC NO_STATS PLAIN_ONLY TASUKI_ONLY COMPARE)
 set(TASUKI_MPI_VALUES NAME TIMEOUT EXPECT_EXIT EXPECT_EXIT_mpich EXPECT_EXIT_openmpi OUTSIDE)
@@ -80,13 +86,13 @@ function(tasuki_mpi_run)
       list(APPEND tests ${test})
     endif()
     # ctest's own limit is the second line of defence: the harness ends the job first and says where it hung.
-    math(EXPR limit "${R_TIMEOUT} + 20")
+    math(EXPR limit "(${R_TIMEOUT} + 20) * ${TASUKI_PATIENCE}")
     set(processors 2)
     if(launcher STREQUAL mpich AND n GREATER 2)
       set(processors 3)
     endif()
     set_tests_properties(${tests} PROPERTIES LABELS "mpi;${R_LABELS}" TIMEOUT ${limit} PROCESSORS ${processors}
-                                             SKIP_RETURN_CODE 77)
+                                             SKIP_RETURN_CODE 77 ENVIRONMENT TASUKI_TEST_PATIENCE=${TASUKI_PATIENCE})
     if(controls)
       set_tests_properties(${controls} PROPERTIES LABELS "mpi;control;slow;${R_LABELS}")
     endif()

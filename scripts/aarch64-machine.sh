@@ -5,7 +5,7 @@
 #   scripts/aarch64-machine.sh 'build-aarch64/bin/os_test'
 #
 # The machine's file tree is the sysroot (TASUKI_SYSROOT; scripts/aarch64.sh makes it) with this source tree at its own path; it cannot
-# change either (what it writes is gone when it ends). Two processors; everything is emulated, so it is 10 to 30 times slower. Needs from
+# change either (what it writes is gone when it ends). Its Python has the path of this machine's, too: the build tree names that in tests. Two processors; everything is emulated, so it is 10 to 30 times slower. Needs from
 # apt qemu-system-arm and cpio; kernel and busybox come from Debian's arm64 packages, and stay in the sysroot.
 set -eu
 
@@ -26,6 +26,7 @@ kernel=$(find "$root/boot" -name 'vmlinuz-*' 2>/dev/null | sort | tail -n 1)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+python=$(python3 -c 'import sys; print(sys.executable)')
 cd "$work"
 mkdir -p share first/bin first/modules first/proc first/dev first/sys first/lower first/tree first/up first/mnt
 cp "$root/bin/busybox" first/bin/busybox
@@ -48,7 +49,9 @@ for turn in 1 2 3 4; do for module in /modules/*.ko; do \$b insmod \$module 2>/d
 \$b mkdir -p /mnt/tmp /mnt/proc /mnt/sys /mnt/dev /mnt/root
 \$b mount -t tmpfs -o mode=1777 tmpfs /mnt/tmp
 \$b mkdir -p '/mnt$here' /mnt/tmp/share
-\$b mount -t 9p -o trans=virtio,version=9p2000.L,cache=loose,msize=524288,ro tree '/mnt$here'
+\$b mkdir /source /up/source /up/source-work
+\$b mount -t 9p -o trans=virtio,version=9p2000.L,cache=loose,msize=524288,ro tree /source
+\$b mount -t overlay -o lowerdir=/source,upperdir=/up/source,workdir=/up/source-work overlay '/mnt$here'
 \$b mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288 share /mnt/tmp/share
 \$b mount -t proc proc /mnt/proc
 \$b mount -t sysfs sys /mnt/sys
@@ -57,12 +60,15 @@ for turn in 1 2 3 4; do for module in /modules/*.ko; do \$b insmod \$module 2>/d
 \$b mount -t tmpfs tmpfs /mnt/dev/shm
 \$b mount -t devpts pts /mnt/dev/pts
 \$b ip link set lo up
+\$b hostname aarch64
 \$b chroot /mnt /bin/sh /tmp/share/start
 \$b poweroff -f
 INIT
 chmod +x first/init
 cat >share/start <<START
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
+mkdir -p '$(dirname "$python")'
+[ -e '$python' ] || ln -s /usr/bin/python3 '$python'
 cd '$here'
 sh /tmp/share/command >/tmp/share/output 2>&1
 echo \$? >/tmp/share/status

@@ -23,10 +23,10 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 suite=${SUITE:-$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")}
 
 rm -rf "$folder"
-mkdir -p "$folder/usr/lib" "$folder/usr/bin" "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
+mkdir -p "$folder/usr/lib" "$folder/usr/bin" "$folder/usr/sbin" "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
 folder=$(cd "$folder" && pwd)
 # As a new installation has it: one folder by two names.
-for name in bin lib; do ln -s "usr/$name" "$folder/$name"; done
+for name in bin lib sbin; do ln -s "usr/$name" "$folder/$name"; done
 echo "deb [signed-by=$keyring] $mirror $suite main" >"$folder/apt/sources.list"
 : >"$folder/apt/status"
 apt() {
@@ -35,9 +35,9 @@ apt() {
     -o Dir::Cache="$folder/apt/cache" -o APT::Sandbox::User=root -o APT::Install-Recommends=false -o Acquire::Languages=none "$@"
 }
 apt update || stop "$mirror has no $suite for arm64; name a mirror that has in DEBIAN_MIRROR"
-# What scripts/bootstrap.sh installs for the machine itself, but for the tools; and a shell, of which tests read the file.
-apt install --yes --download-only dash coreutils libc6-dev libstdc++-12-dev libopenmpi-dev openmpi-bin libmpich-dev mpich libcli11-dev nlohmann-json3-dev \
-  libtomlplusplus-dev libboost-context-dev libgtest-dev libxxhash-dev libclang-dev liblz4-dev libisal-dev liburing-dev ||
+# What scripts/bootstrap.sh installs for the machine itself, but for the tools; and what tests need: a shell, Python, ctest.
+apt install --yes --download-only dash coreutils python3 libpython3.11 cmake libc6-dev libstdc++-12-dev libopenmpi-dev openmpi-bin libmpich-dev mpich \
+  libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-context-dev libgtest-dev libxxhash-dev libclang-dev liblz4-dev libisal-dev liburing-dev ||
   stop "packages for arm64 could not be fetched"
 # And for scripts/aarch64-machine.sh: the kernel without what it depends on, which is for installing it.
 kernel=$(apt-cache -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::Etc::sourcelist="$folder/apt/sources.list" \

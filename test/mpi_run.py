@@ -17,6 +17,8 @@ import sys
 import threading
 import time
 
+# What time limits are multiplied by: an emulated machine is slow.
+PATIENCE = float(os.environ.get("TASUKI_TEST_PATIENCE", 1))
 # Not anchored to the start of a line: a program's unfinished line (a prompt, a progress report) may stand before it.
 STATS = re.compile(rb"tasuki: rank (\d+):(.*)$", re.M)
 COUNTER = re.compile(rb"\b(sent|received|external_bytes)=(\d+)\b")
@@ -90,7 +92,7 @@ def describe_hang(job):
 
 def left_behind(mark):
     """Processes of the job (they carry a mark in their environment) that outlive it by more than two seconds."""
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 2 * PATIENCE
     while True:
         found = []
         for pid, row in processes().items():
@@ -127,11 +129,11 @@ def run(options):
         thread.start()
     hung = False
     try:
-        process.wait(options.timeout)
+        process.wait(options.timeout * PATIENCE)
     except subprocess.TimeoutExpired:
         hung = True
         job = descendants(process.pid)
-        print(f"mpi_run: still running after {options.timeout} s:", file=sys.stderr)
+        print(f"mpi_run: still running after {options.timeout * PATIENCE} s:", file=sys.stderr)
         describe_hang(job)
         # Programs with test/p2p/check.h answer SIGALRM by naming the step they are in.
         for pid in job:
@@ -147,7 +149,7 @@ def run(options):
             send(pid, signal.SIGKILL)
         process.wait()
     for thread in threads:
-        thread.join(5)
+        thread.join(5 * PATIENCE)
     orphans = left_behind(mark)
     for pid, name in orphans:
         print(f"mpi_run: {name} ({pid}) was left behind", file=sys.stderr)

@@ -86,7 +86,7 @@ def scenario_spaces(b):
         limit = int(f.read())
     for room, spaces in ((4, 2), (3, 3), (1, 8)):
         env = dict(b.env, TASUKI_MAPPINGS=str((limit - 1000) // room), TASUKI_STATS="1")
-        result = b.run(8, [b.program(f"exchange-{b.launcher}"), "8", "quiet"], env=env, timeout=200)
+        result = b.run(8, [b.program(f"exchange-{b.launcher}"), "8", "quiet"], env=env, timeout=200 * test_run.PATIENCE)
         equal((result.returncode, lines(result.stdout)), (0, [f"rank {i} of 8 ok, 8 on its node" for i in range(8)]),
               result.stderr)
         check(f"8 ranks of this node share {spaces} address spaces" in result.stderr, result.stderr)
@@ -96,8 +96,8 @@ def scenario_spaces(b):
 def scenario_interposer(b):
     """A preloaded tool that calls the next MPI_Send sees the calls, and Tasuki sees what it passes on."""
     env = dict(b.env, TASUKI_STATS="1", LD_PRELOAD=b.program(f"libinterposer-{b.launcher}.so"))
-    plain = b.run(2, [b.program(f"exchange-{b.launcher}"), "4", "quiet"], env=env, timeout=60, tasuki=False)
-    shared = b.run(2, [b.program(f"exchange-{b.launcher}"), "4", "quiet"], env=env, timeout=60)
+    plain = b.run(2, [b.program(f"exchange-{b.launcher}"), "4", "quiet"], env=env, timeout=60 * test_run.PATIENCE, tasuki=False)
+    shared = b.run(2, [b.program(f"exchange-{b.launcher}"), "4", "quiet"], env=env, timeout=60 * test_run.PATIENCE)
     seen = lambda result: lines("".join(re.findall(r"interposer: .*\n", result.stderr)))
     equal(len(seen(plain)), 2, plain.stderr)
     equal(seen(shared), seen(plain), "calls that the tool saw")
@@ -110,8 +110,8 @@ def scenario_failed_init(b):
     setting = {"openmpi": "OMPI_MCA_pml", "mpich": "MPIR_CVAR_BCAST_INTRA_ALGORITHM"}[b.launcher]
     env = dict(b.env, **{setting: "nonsense"})
     for ranks in (1, 4):
-        plain = b.run(ranks, [b.program(f"exchange-{b.launcher}"), "4", "quiet"], env=env, timeout=60, tasuki=False)
-        shared = b.run(ranks, [b.program(f"exchange-{b.launcher}"), "4", "quiet"], env=env, timeout=60)
+        plain = b.run(ranks, [b.program(f"exchange-{b.launcher}"), "4", "quiet"], env=env, timeout=60 * test_run.PATIENCE, tasuki=False)
+        shared = b.run(ranks, [b.program(f"exchange-{b.launcher}"), "4", "quiet"], env=env, timeout=60 * test_run.PATIENCE)
         check(plain.returncode != 0, plain.stdout)
         equal(shared.returncode, plain.returncode, shared.stderr)
     b.wait_until_gone()
@@ -123,8 +123,8 @@ def scenario_wrong_launcher(b):
     if not os.path.exists(b.program(f"share-{other}")):
         print("there is no other MPI")
         sys.exit(77)
-    plain = b.run(2, [b.program(f"share-{other}")], timeout=60, tasuki=False)
-    shared = b.run(2, [b.program(f"share-{other}")], timeout=60)
+    plain = b.run(2, [b.program(f"share-{other}")], timeout=60 * test_run.PATIENCE, tasuki=False)
+    shared = b.run(2, [b.program(f"share-{other}")], timeout=60 * test_run.PATIENCE)
     equal((shared.returncode, lines(shared.stdout)), (plain.returncode, lines(plain.stdout)), shared.stderr)
     said = re.findall(rf"tasuki: .*share-{other} is linked with {names}: .* alone .*mpirun\n", shared.stderr)
     equal(len(said), 1, shared.stderr)

@@ -15,6 +15,8 @@ import tempfile
 import time
 
 MARK = "TASUKI_TEST_MARK"
+# What time limits are multiplied by: an emulated machine is slow.
+PATIENCE = float(os.environ.get("TASUKI_TEST_PATIENCE", 1))
 
 
 class Bench:
@@ -45,7 +47,7 @@ class Bench:
         mpirun = [self.args.mpirun, *launch, "-n", str(count)]
         return mpirun + run + list(options if tasuki else []) + list(program)
 
-    def run(self, count, program, timeout=40, **more):
+    def run(self, count, program, timeout=40 * PATIENCE, **more):
         tasuki = more.pop("tasuki", True)
         options = more.pop("options", ())
         launch = more.pop("launch", ())
@@ -86,14 +88,14 @@ class Bench:
         return found
 
     def wait_until_gone(self, seconds=10):
-        deadline = time.time() + seconds
+        deadline = time.time() + seconds * PATIENCE
         while self.processes():
             check(time.time() < deadline, f"left over: {self.processes()}")
             time.sleep(0.01)
         check_no_sockets()
 
     def wait_for_a_process(self, names):
-        deadline = time.time() + 60
+        deadline = time.time() + 60 * PATIENCE
         while not set(self.processes().values()) & set(names):
             check(time.time() < deadline, f"nothing starts: {self.processes()}")
 
@@ -107,7 +109,7 @@ class Bench:
                 process.wait(4)
             except subprocess.TimeoutExpired:
                 process.terminate()
-            process.communicate(timeout=60)
+            process.communicate(timeout=60 * PATIENCE)
         except subprocess.TimeoutExpired:
             alive = self.processes()
             # Open MPI's mpirun now and then waits for ever for a mutex of its own in PMIx_server_finalize, when a process
@@ -155,7 +157,7 @@ def clean(stderr):
 
 def check_no_sockets(seconds=2):
     """Of this user, none whose starter (its pid is in the name) has ended: those of other jobs here may listen."""
-    deadline = time.time() + seconds
+    deadline = time.time() + seconds * PATIENCE
     while True:
         with open("/proc/net/unix") as f:
             listening = [line.split()[-1] for line in f
@@ -278,7 +280,7 @@ def scenario_ignored_children(b):
     ignore = [sys.executable, "-c", "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
               "os.execv(sys.argv[1], sys.argv[1:])", b.args.tasuki, "run", b.program("task_probe"), "state"]
     mpirun = [] if b.launcher == "none" else [b.args.mpirun, "-n", "2"]
-    result = subprocess.run(mpirun + ignore, env=b.env, capture_output=True, text=True, timeout=40,
+    result = subprocess.run(mpirun + ignore, env=b.env, capture_output=True, text=True, timeout=40 * PATIENCE,
                             stdin=subprocess.DEVNULL)
     equal((result.returncode, clean(result.stderr)), (0, ""), result.stdout)
     check("17:ignored" in result.stdout, result.stdout)
@@ -335,7 +337,7 @@ def scenario_forwarding(b):
     for number in numbers:
         os.kill(proxy, number)
         equal(p.stdout.readline(), f"signal {int(number)} value 0\n", "forwarded signal")
-    rest = p.communicate(timeout=20)
+    rest = p.communicate(timeout=20 * PATIENCE)
     if b.launcher != "openmpi":  # whose mpirun ends with a text and 40
         equal(p.returncode, 40, f"exit code after SIGTERM ({rest})")
     b.wait_until_gone()
@@ -348,7 +350,7 @@ def state(pid):
 
 
 def wait_for(pid, wanted):
-    deadline = time.time() + 10
+    deadline = time.time() + 10 * PATIENCE
     while state(pid) not in wanted:
         check(time.time() < deadline, f"process {pid} is in state {state(pid)}, not {wanted}")
         time.sleep(0.01)
@@ -369,7 +371,7 @@ def scenario_signal_at_end(b):
         os.kill(proxy, signal.SIGUSR1)
         time.sleep(0.2)  # the proxy sends it on
         os.kill(host, signal.SIGCONT)
-        rest = p.communicate(timeout=40)
+        rest = p.communicate(timeout=40 * PATIENCE)
         equal((p.returncode, rest[0], clean(rest[1])), (0, "", ""), "the end")
     b.wait_until_gone()
 
@@ -384,7 +386,7 @@ def scenario_stopping(b):
     equal(state(rank) == "T", stops, "a plain rank stops")
     os.kill(rank, signal.SIGCONT)
     os.kill(rank, signal.SIGTERM)
-    plain.communicate(timeout=20)
+    plain.communicate(timeout=20 * PATIENCE)
 
     p = b.start(1, [b.program("task_probe"), "wait"])
     (task,) = b.ready_pids(p, 1)
@@ -406,7 +408,7 @@ def scenario_stopping(b):
         wait_for(task, "S")
         wait_for(proxy, "S")
     os.kill(proxy, signal.SIGTERM)
-    p.communicate(timeout=20)
+    p.communicate(timeout=20 * PATIENCE)
     b.wait_until_gone()
 
 
@@ -556,7 +558,7 @@ def start_as_slurm(b, command, options=()):
     jobs = [subprocess.Popen([b.args.tasuki, "run", *options, *command], text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, env=dict(b.env, **slurm, SLURM_PROCID=str(i), SLURM_LOCALID=str(i)))
             for i in range(2)]
-    text = "".join(job.communicate(timeout=60)[1] for job in jobs)
+    text = "".join(job.communicate(timeout=60 * PATIENCE)[1] for job in jobs)
     return [job.returncode for job in jobs], text
 
 
@@ -611,8 +613,8 @@ def scenario_slips(b):
     probe = [b.program("task_probe"), "exit", "0"]
 
     def tasuki(*words, code, text, **variables):
-        result = subprocess.run([b.args.tasuki, *words], env=dict(b.env, **variables), capture_output=True, text=True, timeout=60,
-                                stdin=subprocess.DEVNULL)
+        result = subprocess.run([b.args.tasuki, *words], env=dict(b.env, **variables), capture_output=True, text=True,
+                                timeout=60 * PATIENCE, stdin=subprocess.DEVNULL)
         check(result.returncode == code and text in result.stderr, f"{words}: {result.returncode} {result.stderr}")
         return result
 
@@ -641,7 +643,7 @@ def scenario_slips(b):
             continue
         env = dict(b.env, TASUKI_SPIM="1")
         result = subprocess.run([mpirun, "-n", "2", b.args.tasuki, "run", "taskset", "-c", str(min(os.sched_getaffinity(0))), *probe],
-                                env=env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+                                env=env, capture_output=True, text=True, timeout=60 * PATIENCE, stdin=subprocess.DEVNULL)
         equal((result.returncode, result.stderr.count("TASUKI_SPIM is set")), (0, 1), result.stderr)
     b.wait_until_gone()
 
@@ -705,7 +707,7 @@ def scenario_not_executable(b):
             file("no-interpreter", b"#!/no/such/interpreter\n"): "No such file or directory",
         }
         for path, text in cases.items():
-            result = b.run(2, [path], timeout=30)
+            result = b.run(2, [path], timeout=30 * PATIENCE)
             check(text in result.stderr, f"{path}: {result.stderr}")
             check(result.returncode != 0, path)
         # The kernel refuses these with ENOEXEC or kills the process; execvp then tries a shell. Same end, with the
@@ -766,7 +768,7 @@ def scenario_input(b):
 def scenario_share(b):
     program = b.program(f"share-{b.launcher}")
     for count in (1, 2, 5, 8):
-        result = b.run(count, [program], timeout=60)
+        result = b.run(count, [program], timeout=60 * PATIENCE)
         expected = [f"rank {i} of {count} shares with {count}" for i in range(count)]
         equal((result.returncode, lines(result.stdout), result.err), (0, sorted(expected), ""), f"{count} ranks")
     b.wait_until_gone()
@@ -777,7 +779,7 @@ def scenario_two_jobs(b):
     program = b.program(f"share-{b.launcher}")
     jobs = [b.start(3, [program]) for _ in range(3)]
     for job in jobs:
-        out, err = job.communicate(timeout=60)
+        out, err = job.communicate(timeout=60 * PATIENCE)
         equal((job.returncode, lines(out)), (0, [f"rank {i} of 3 shares with 3" for i in range(3)]), clean(err))
     b.wait_until_gone()
 
@@ -788,7 +790,7 @@ def scenario_absent_ranks(b):
     env = dict(b.env, TASUKI_JOIN_TIMEOUT="2")
     mixed = [b.args.mpirun, "-n", "2", b.args.tasuki, "run", program, ":", "-n", "1", program]
     begin = time.time()
-    result = subprocess.run(mixed, env=env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    result = subprocess.run(mixed, env=env, capture_output=True, text=True, timeout=60 * PATIENCE, stdin=subprocess.DEVNULL)
     equal((result.returncode, lines(result.stdout)),
           (0, ["rank 0 of 3 shares with 2", "rank 1 of 3 shares with 2", "rank 2 of 3 shares with 1"]), result.stderr)
     check(time.time() - begin >= 2, "the ranks waited")
@@ -798,9 +800,9 @@ def scenario_absent_ranks(b):
              b.args.tasuki, "run", probe, "exit", "0"]
     begin = time.time()
     result = subprocess.run(mixed, env=dict(b.env, TASUKI_JOIN_TIMEOUT="30"), capture_output=True, text=True,
-                            timeout=60, stdin=subprocess.DEVNULL)
+                            timeout=60 * PATIENCE, stdin=subprocess.DEVNULL)
     equal(result.returncode, 0, result.stderr)
-    check(time.time() - begin < 20, "a rank that stays away was waited for")
+    check(time.time() - begin < 20 * PATIENCE, "a rank that stays away was waited for")
     b.wait_until_gone()
 
 
@@ -808,14 +810,14 @@ def scenario_rank_ends_early(b):
     """The launcher learns of a rank's end although others go on: here it ends them."""
     rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
     for victim in (0, 1):
-        result = b.run(2, ["sh", "-c", f"if [ {rank} = {victim} ]; then kill -SEGV $$; else sleep 60; fi"], timeout=30)
+        result = b.run(2, ["sh", "-c", f"if [ {rank} = {victim} ]; then kill -SEGV $$; else sleep 60; fi"], timeout=30 * PATIENCE)
         check(result.returncode != 0, "the job fails")
     b.wait_until_gone()
 
 
 def scenario_many(b):
     """240 tasks of a small program in one space."""
-    result = b.run(240, ["sh", "-c", "echo $TASUKI_RANK of $TASUKI_SIZE"], timeout=100)
+    result = b.run(240, ["sh", "-c", "echo $TASUKI_RANK of $TASUKI_SIZE"], timeout=100 * PATIENCE)
     equal((result.returncode, sorted(result.stdout.splitlines()), result.err),
           (0, sorted(f"{i} of 240" for i in range(240)), ""), "240 tasks")
     b.wait_until_gone()
@@ -825,10 +827,10 @@ def scenario_layout(b):
     """The test for stray writes finds the planted one, and nothing in a sound program."""
     stray = b.args.stray
     check_layout = [b.args.tasuki, "check-layout", "-n", "4", "--runs", "5"]
-    found = subprocess.run(check_layout + [stray], env=b.env, capture_output=True, text=True, timeout=60)
+    found = subprocess.run(check_layout + [stray], env=b.env, capture_output=True, text=True, timeout=60 * PATIENCE)
     equal(found.returncode, 1, found.stdout)
     check("depends on where its tasks are loaded" in found.stdout, found.stdout)
-    sound = subprocess.run(check_layout + [stray, "0"], env=b.env, capture_output=True, text=True, timeout=60)
+    sound = subprocess.run(check_layout + [stray, "0"], env=b.env, capture_output=True, text=True, timeout=60 * PATIENCE)
     equal(sound.returncode, 0, sound.stdout)
     # What a process has does not depend on the place.
     for seed in ("1", "77"):
@@ -847,7 +849,7 @@ def scenario_debugger(b):
     result = subprocess.run([b.args.tasuki, "gdb", "--print", str(os.getpid())], capture_output=True, text=True)
     check(result.returncode == 1 and "is not a task" in result.stderr, result.stderr)
     p.terminate()
-    p.communicate(timeout=20)
+    p.communicate(timeout=20 * PATIENCE)
     b.wait_until_gone()
     with open("/proc/sys/kernel/core_pattern") as f:
         if f.read().strip() != "core":
@@ -871,7 +873,7 @@ def scenario_startup(b):
     with tempfile.TemporaryDirectory() as directory:
         file = os.path.join(directory, "startup.json")
         result = subprocess.run([b.args.tasuki, "bench", "startup", "--tasks", "1,3", "--rounds", "2", "--json", file],
-                                env=b.env, capture_output=True, text=True, timeout=60)
+                                env=b.env, capture_output=True, text=True, timeout=60 * PATIENCE)
         equal((result.returncode, result.stderr), (0, ""), result.stdout)
         with open(file) as f:
             rows = json.load(f)["rows"]
@@ -917,7 +919,7 @@ def scenario_guard(b):
         return
     plugins = b.program("origin")
     for count in (1, 2, 17):  # the last: tasks that share a key
-        result = b.run(count, [b.program("task_guard"), "own", "/", plugins], options=["--guard"], timeout=110)
+        result = b.run(count, [b.program("task_guard"), "own", "/", plugins], options=["--guard"], timeout=110 * PATIENCE)
         equal(result.returncode, 0, result.stdout + result.stderr)
         equal(result.stdout.count("can be written"), count, result.stdout + result.stderr)
     for kind in ("heap", "large", "global", "bss", "static", "tls", "stack", "libc", "library", "map", "thread"):
@@ -978,7 +980,7 @@ def scenario_orphans(b):
         for pid in launchers:
             os.kill(pid, signal.SIGKILL)
         os.kill(pids[0], last)
-        p.communicate(timeout=60)
+        p.communicate(timeout=60 * PATIENCE)
         b.wait_until_gone(30)
 
 
