@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -78,12 +79,12 @@ struct Buffer {
   }
   unsigned char* at_origin() { return bytes.data() + origin; }
 
-  // Clears the padding of long doubles, which is no part of their value.
+  // Clears the padding of long doubles, which is no part of their value. On aarch64 they have none.
   void forget_padding(const Tree& tree, int64_t elements) {
     int64_t n = static_cast<int64_t>(tree.map.size());
     for (int64_t i = 0; i < elements; i++) {
       const Entry& e = tree.map[static_cast<size_t>(i % n)];
-      if (!e.x87) continue;
+      if (!e.x87 || LDBL_MANT_DIG != 64) continue;
       for (int64_t part = 0; part < e.size; part += 16)
         memset(&bytes[static_cast<size_t>(origin + e.offset + i / n * tree.extent() + part + 10)], 0, 6);
     }

@@ -57,7 +57,7 @@ const char* name_of(Kind kind);
 struct Entry {
   int64_t offset;
   uint32_t size;
-  bool x87;  // long doubles: 10 bytes of value, then 6 of padding that a library may copy or not
+  bool x87;  // long doubles; on x86-64 10 bytes of value, then 6 of padding that a library may copy or not
 };
 
 struct Tree {

@@ -19,9 +19,11 @@
 #endif
 #include <mpi.h>
 
+#include <cfloat>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "../../types/random.h"
@@ -36,6 +38,11 @@ constexpr bool kOpenMpi = true;
 #else
 constexpr bool kOpenMpi = false;
 #endif
+
+// The bytes that are the value of a number; what follows in a long double of x86-64 is padding, which need
+// not be transferred. (Elsewhere a long double has none.)
+template <typename T>
+inline constexpr int kValueBytes = LDBL_MANT_DIG == 64 && std::is_same_v<T, long double> ? 10 : sizeof(T);
 
 struct Job {
   int rank = 0, ranks = 1;

@@ -54,8 +54,7 @@ const std::vector<Basic>& basics() {
       {MPI_INT64_T, "int64", 8, 8},
       {MPI_FLOAT, "float", 4, 4},
       {MPI_DOUBLE, "double", 8, 8},
-      {MPI_LONG_DOUBLE, "long double", static_cast<int>(sizeof(long double)),
-       sizeof(long double) == 16 ? 10 : static_cast<int>(sizeof(long double))}};
+      {MPI_LONG_DOUBLE, "long double", static_cast<int>(sizeof(long double)), kValueBytes<long double>}};
   return list;
 }
 

@@ -44,7 +44,7 @@ T load(const unsigned char* from) {
 // Without padding.
 template <typename T>
 void store(T value, unsigned char* to) {
-  memcpy(to, &value, std::is_same_v<T, long double> && sizeof(T) == 16 ? 10 : sizeof value);
+  memcpy(to, &value, kValueBytes<T>);
 }
 
 template <typename T, typename F>
@@ -207,7 +207,7 @@ void user(void* in, void* inout, int* n, MPI_Datatype* type) {
 
 template <typename T>
 Element number(const char* name, MPI_Datatype type, unsigned ops) {
-  const size_t value = std::is_same_v<T, long double> && sizeof(T) == 16 ? 10 : sizeof(T);
+  constexpr size_t value = kValueBytes<T>;
   return {name, type, sizeof(T), {{0, value}}, true, ops, make_number<T>, combine_numbers<T>};
 }
 template <typename T>
@@ -223,7 +223,7 @@ Element complex(const char* name, MPI_Datatype type) {
 }
 template <typename T>
 Element pair(const char* name, MPI_Datatype type) {
-  const size_t value = std::is_same_v<T, long double> && sizeof(T) == 16 ? 10 : sizeof(T);
+  constexpr size_t value = kValueBytes<T>;
   const std::vector<Element::Field> fields = {{0, value}, {offsetof(Pair<T>, index), sizeof(int)}};
   return {name, type, sizeof(Pair<T>), fields, true, kLocations, make_pair<T>, combine_pairs<T>};
 }
