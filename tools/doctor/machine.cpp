@@ -61,10 +61,15 @@ double granted_cores() {
 void examine_kernel(Report* report) {
   const char* section = "kernel";
   const os::MachineDescription machine = os::describe_machine();
-  const bool x86 = machine.architecture == "x86_64";
-  report->push_back({section, "kernel", x86 ? Verdict::ok : Verdict::problem,
-                     machine.kernel + " " + machine.architecture,
-                     x86 ? "" : "tasks have been tried on Linux on x86-64 only (docs/aarch64.md)"});
+  const auto add = [&](Verdict verdict, const char* about) {
+    report->push_back({section, "kernel", verdict, machine.kernel + " " + machine.architecture, about});
+  };
+  if (machine.architecture == "x86_64")
+    add(Verdict::ok, "");
+  else if (machine.architecture == "aarch64")
+    add(Verdict::note, "tasks have run on emulated machines of this architecture only (docs/aarch64.md)");
+  else
+    add(Verdict::problem, "tasks have run on Linux on x86-64 and aarch64 only (docs/aarch64.md)");
 
   // Another process's memory: some MPI libraries' own way for large messages. Not Tasuki's.
   const std::string yama = os::first_line("/proc/sys/kernel/yama/ptrace_scope");

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "elf/machine.h"
 #include "os/memory/keys.h"
 #include "os/memory/mapping.h"
 #include "os/process/command.h"
@@ -21,7 +20,6 @@
 #include "task/examine/wrapper.h"
 #include "task/meet/host.h"
 #include "task/meet/proxy.h"
-#include "task/tried.h"
 #include "tools/command.h"
 #include "tools/tune/tune.h"
 #include "tools/words.h"
@@ -124,9 +122,6 @@ int run(const RunOptions& options) {
 
   task::Program program = task::find_program(options.command, getenv("PATH"));
   if (program.can_share()) program.why_plain = limit_per_space();
-  if (program.can_share() && !task::kHaveBeenTried)
-    program.why_plain =
-        std::string("is a program for ") + elf::kMachineName + ", where tasks have not been tried yet";
   if (program.can_share() && os::page_size() != os::kPageSize)
     program.why_plain = "cannot share memory under a kernel with pages of " +
                         std::to_string(os::page_size()) + " bytes (4096 are supported)";
