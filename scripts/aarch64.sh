@@ -4,7 +4,7 @@
 #
 #   scripts/aarch64.sh [TARGET...]     builds these targets instead, and runs nothing
 #
-# BUILD=build-aarch64, JOBS=n, TASUKI_SYSROOT=FOLDER (default: BUILD-sysroot; 1 GB). Packages that are missing are installed, as
+# BUILD=build-aarch64, JOBS=n, TASUKI_SYSROOT=FOLDER (default: BUILD-sysroot; 2 GB). Packages that are missing are installed, as
 # scripts/bootstrap.sh does it; the compiler is Debian's cross compiler.
 set -eu
 
