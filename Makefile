@@ -8,6 +8,7 @@
 #   make install PREFIX=/somewhere     a tree that runs from anywhere
 #   make dist | wheel  the release in out/: an archive and a wheel for glibc 2.28 and newer, checksums, list of components
 #   make clean-machine SUITE=trixie     tries the release on a newly installed Debian
+#   make matrix        tries the release with eleven MPI libraries, old and new; the table goes into docs/programs.md
 #   make deb           Debian packages in out/deb; make clean-machine-deb tries them on a newly installed Debian
 #   make asan | tsan   unit tests under sanitizers
 #   make aarch64       cross-compiles for aarch64; the unit tests in an emulator (docs/aarch64.md)
@@ -32,7 +33,7 @@ endif
 # Tests that passed only when they were run again (CTEST_ARGS='--repeat until-pass:2') stand at the end.
 CTEST = ../scripts/ctest.sh --output-on-failure --parallel $(TEST_JOBS) $(CTEST_ARGS)
 
-.PHONY: all build bootstrap bootstrap-test demo test test-slow stress install dist wheel clean-machine deb clean-machine-deb format lint asan tsan clang aarch64 manual docs clean
+.PHONY: all build bootstrap bootstrap-test demo test test-slow stress install dist wheel clean-machine matrix deb clean-machine-deb format lint asan tsan clang aarch64 manual docs clean
 
 all: build
 
@@ -83,6 +84,10 @@ dist wheel: bootstrap
 SUITE ?= trixie
 clean-machine:
 	@scripts/clean-machine.sh $(SUITE) out
+
+# Needs what clean-machine needs, and PyPI.
+matrix: build
+	@scripts/matrix.py --jobs $(JOBS) --update
 
 # Of what is checked out, for this machine's Debian (debian/).
 deb:

@@ -7,8 +7,7 @@
 #   scripts/clean-machine.sh [SUITE [OUT]]     bullseye, bookworm or trixie (default); the folder with the release (out: make dist)
 #   scripts/clean-machine.sh --deb [SUITE [OUT]]     bookworm (default); the folder with the packages (out/deb: make deb)
 #
-# Needs root and debootstrap. The machines stay in MACHINES (/var/tmp/tasuki-machines), 1 GB each, for the next time. Packages come from the
-# mirror that dist/mirror.sh names. libclang comes from PyPI by this machine's pip; without it tasukicc is not tried.
+# dist/machine.sh installs the machines, and says what it needs for that. libclang comes from PyPI by this machine's pip; without it tasukicc is not tried.
 set -eu
 
 kind=release default_suite=trixie default_out=out
@@ -19,13 +18,10 @@ fi
 suite=${1:-$default_suite}
 out=$(cd "${2:-$default_out}" && pwd)
 scripts=$(cd "$(dirname "$0")" && pwd)
-machine=${MACHINES:-/var/tmp/tasuki-machines}/$suite
 stop() {
   echo "clean-machine.sh: $1" >&2
   exit 1
 }
-[ "$(id -u)" = 0 ] || stop "debootstrap and chroot need root"
-command -v debootstrap >/dev/null || stop "debootstrap not found: apt-get install debootstrap"
 if [ $kind = release ]; then
   wheel=$(find "$out" -maxdepth 1 -name 'tasuki-*.whl')
   archive=$(find "$out" -maxdepth 1 -name 'tasuki-*.tar.xz')
@@ -36,44 +32,12 @@ elif ! ls "$out"/tasuki_*.deb >/dev/null 2>&1; then
   stop "$out has no packages (make deb)"
 fi
 
-# enter COMMAND...: runs it in the machine. The mounts are those of this command alone. What it writes goes to $overlay, if that is set.
+machine=$("$scripts/dist/machine.sh" "$suite")
+# enter COMMAND...: runs it in the machine. What it writes goes to $overlay, if that is set.
 overlay=
 enter() {
-  # shellcheck disable=SC2016 # for the inner shell
-  unshare --mount sh -ec '
-    machine=$1
-    overlay=$2
-    shift 2
-    if [ -n "$overlay" ]; then
-      mount -t overlay overlay -o "lowerdir=$machine,upperdir=$overlay/upper,workdir=$overlay/work" "$overlay/root"
-      machine=$overlay/root
-    fi
-    mount --rbind /dev "$machine/dev"
-    mount --rbind /sys "$machine/sys"
-    mount -t proc proc "$machine/proc"
-    exec chroot "$machine" env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root LANG=C.UTF-8 "$@"' enter "$machine" "$overlay" "$@"
+  OVERLAY=$overlay "$scripts/dist/machine.sh" "$suite" "$@"
 }
-
-if [ ! -e "$machine/complete" ]; then
-  mirror=$("$scripts/dist/mirror.sh")
-  echo "clean-machine.sh: installing Debian $suite in $machine"
-  rm -rf "$machine"
-  mkdir -p "$machine"
-  # Without a mirror: debootstrap's own.
-  debootstrap --variant=minbase --include=ca-certificates "$suite" "$machine" ${mirror:+"$mirror"} >"$machine.log" 2>&1 ||
-    stop "debootstrap failed; its output is in $machine.log"
-  cp /etc/resolv.conf "$machine/etc/resolv.conf"
-  printf '%s\n' 'APT::Install-Recommends "false";' 'Acquire::Languages "none";' >"$machine/etc/apt/apt.conf.d/90clean-machine"
-  apt-config dump | grep -e '^Acquire::Check-' >>"$machine/etc/apt/apt.conf.d/90clean-machine" || true
-  enter sh -ec 'export DEBIAN_FRONTEND=noninteractive
-    apt-get -q update
-    apt-get -q -y install gcc libc6-dev python3-venv python3-numpy openmpi-bin libopenmpi-dev mpich libmpich-dev xz-utils
-    useradd --create-home visitor' >"$machine.log" 2>&1 || stop "installing packages failed; the output is in $machine.log"
-  : >"$machine/complete"
-fi
-
-# MPICH looks up the name of the host.
-cp /etc/hosts "$machine/etc/hosts"
 
 if [ $kind = deb ]; then
   overlay=$(mktemp -d "$machine.XXXXXX")

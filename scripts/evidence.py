@@ -36,10 +36,10 @@ def described(machine):
     return f"{machine['cpu']}, {machine['cores']} cores, {machine['os']}, {machine['kernel']}"
 
 
-def put(page, text):
+def put(page, text, begin=BEGIN):
     path = pathlib.Path(__file__).resolve().parent.parent / page
-    before, rest = path.read_text(encoding="utf-8").split(BEGIN, 1)
-    path.write_text(before + BEGIN + text + rest[rest.index(END):], encoding="utf-8")
+    before, rest = path.read_text(encoding="utf-8").split(begin, 1)
+    path.write_text(before + begin + text + rest[rest.index(END):], encoding="utf-8")
     print(text)
 
 
@@ -81,4 +81,5 @@ def main(paths):
     put("docs/performance.md", rows)
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

