@@ -13,7 +13,8 @@
 // graph the k-th edge of the sender's list is the k-th of the receiver's; in a Cartesian topology, with a
 // periodic dimension of size 1 or 2, what is sent in one direction arrives from the opposite one. Plain Open
 // MPI 4.1.4 does so in all functions. Plain MPICH 4.0.2 pairs the k-th edge with the k-th from the end in
-// MPI_Neighbor_alltoall, and with the k-th in the two others, in all topologies. With `--pairs any`, the
+// MPI_Neighbor_alltoall, and with the k-th in the two others, in all topologies; since 4.1 with the k-th from
+// the end in all three. With `--pairs any`, the
 // default, operations in which MPICH and the standard differ are left out under MPICH; `library` and
 // `standard` say what must come.
 #include <signal.h>
@@ -228,6 +229,14 @@ Topology make_topology(Random& plan, const Comm& base) {
   return t;
 }
 
+// Whether the library is an MPICH since 4.1.
+bool turns_all_pairs() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length, major = 0, minor = 0;
+  MPI_Get_library_version(text, &length);
+  return sscanf(text, "MPICH Version: %d.%d", &major, &minor) == 2 && 100 * major + minor >= 401;
+}
+
 // The place in its source's list of the edge that is `j` in this rank's list.
 size_t sent_at(const Topology& t, Kind kind, size_t j) {
   const bool library = !kOpenMpi && options.pairs == "library";
@@ -237,7 +246,7 @@ size_t sent_at(const Topology& t, Kind kind, size_t j) {
   std::vector<size_t> places;
   for (size_t i = 0; i < out.size(); i++)
     if (out[i] == t.comm.rank) places.push_back(i);
-  if (library && kind == kAlltoall) std::reverse(places.begin(), places.end());
+  if (library && (kind == kAlltoall || turns_all_pairs())) std::reverse(places.begin(), places.end());
   return places.at(static_cast<size_t>(before));
 }
 

@@ -5,6 +5,7 @@
 
 #include "generated/pmpi.h"
 #include "shim/calls/task_state.h"
+#include "shim/habits.h"
 #include "shim/objects/status.h"
 
 namespace tasuki::shim {
@@ -13,13 +14,13 @@ namespace {
 // The communicator whose error handler hears of the request's error.
 Blame blamed_for(const Request* r) {
   const Request* part = r->kind == RequestKind::pair ? r->part[0] : r;
-  return {blamed(mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_NULL), mine(part).by_library != 0};
+  return {mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_WORLD, mine(part).by_library != 0, true};
 }
 
 // The same of a call that completes this one request: MPICH knows the communicator of a persistent one.
 Blame blamed_alone(const Request* r) {
   Blame blame = blamed_for(r);
-  if (mine(r).persistent != 0) blame.comm = mine(r).comm->comm;
+  if (mine(r).persistent != 0 || g_habits.requests_have_communicator) blame.as_request = false;
   return blame;
 }
 
@@ -27,14 +28,14 @@ MPI_Status* at(MPI_Status statuses[], int i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
-// Completes a request that is done: status, handle. Returns its error code, not raised.
-int retire(Request* r, MPI_Request* handle, MPI_Status* status) {
+// Completes a request that is done: status, handle. Returns its error code, which the caller raises.
+int retire(Request* r, MPI_Request* handle, MPI_Status* status, const Blame& blame) {
   if (is_inactive(r)) {
     set_empty_status(status);
     return MPI_SUCCESS;
   }
   const bool stays = mine(r).persistent != 0;
-  const int rc = g_process.requests.finish(r, status, blamed_for(r).comm);
+  const int rc = g_process.requests.finish(r, status, by_default(blame) ? MPI_COMM_WORLD : blame.comm);
   if (!stays) *handle = MPI_REQUEST_NULL;
   return rc;
 }
@@ -205,7 +206,7 @@ void set_pending(MPI_Status* status) {
 
 void retire_into(Request* r, MPI_Request* handle, MPI_Status* status, Outcome* outcome) {
   const Blame blame = blamed_for(r);
-  outcome->ours(blame, retire(r, handle, status), status);
+  outcome->ours(blame, retire(r, handle, status, blame), status);
 }
 
 // Looks at a request without completing it. Returns whether it is active; the status is set when it is
@@ -277,7 +278,7 @@ int retire_front(int count, MPI_Request requests[], MPI_Status statuses[]) {
       set_empty_status(status);
     } else {
       if (is_carried(r) || !ready(r, true) || has_failed(r)) return i;
-      retire(r, &requests[i], status);
+      retire(r, &requests[i], status, blamed_for(r));
     }
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
   }
@@ -334,7 +335,7 @@ int test_any(int count, MPI_Request requests[], MPI_Status* status, Split& s, bo
     active = true;
     if (!g_process.requests.poll(r, stay)) continue;
     const Blame blame = blamed_for(r);
-    const int rc = retire(r, &requests[i], status);
+    const int rc = retire(r, &requests[i], status, blame);
     *code = rc == MPI_SUCCESS ? rc : raise(blame, rc);
     return i;
   }
@@ -415,7 +416,7 @@ int wait(MPI_Request* request, MPI_Status* status, Pass pass) {
   }
   if (!is_inactive(r)) g_process.requests.wait(r);
   const Blame blame = blamed_alone(r);
-  const int rc = retire(r, request, status);
+  const int rc = retire(r, request, status, blame);
   return rc == MPI_SUCCESS ? rc : raise(blame, rc);
 }
 
@@ -434,7 +435,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass) {
     return MPI_SUCCESS;
   }
   const Blame blame = blamed_alone(r);
-  const int rc = retire(r, request, status);
+  const int rc = retire(r, request, status, blame);
   return rc == MPI_SUCCESS ? rc : raise(blame, rc);
 }
 

@@ -2,6 +2,7 @@
 // in collectives.cpp. All ranks must come to the same decision, from the communicator alone.
 #include "generated/pmpi.h"
 #include "shim/calls/collective_buffers.h"
+#include "shim/habits.h"
 #include "shim/objects/topology.h"
 
 namespace tasuki::shim::delegate {
@@ -60,14 +61,19 @@ MPI_Count used(MPI_Count count, int n) {
 }
 
 // MPI_Neighbor_alltoall of MPICH gives the first of several pieces between two ranks the last place, against
-// the standard and its own MPI_Neighbor_alltoallv; programs may know that. Nobody asks whether any rank has
-// several, where the places are not asked for.
+// the standard and, before 4.1, its own MPI_Neighbor_alltoallv; programs may know that. Nobody asks whether
+// any rank has several, where the places are not asked for.
 bool turns_pairs_around([[maybe_unused]] const Neighbourhood& n) {
 #if defined(OPEN_MPI)
   return false;
 #else
   return !n.has_places() || n.topology->repeated;
 #endif
+}
+
+// The same of MPI_Neighbor_alltoallv and MPI_Neighbor_alltoallw.
+bool turns_pairs_of_any_size_around(const Neighbourhood& n) {
+  return g_habits.turns_all_pairs_around && turns_pairs_around(n);
 }
 
 // The sender's part of an allgather; `in` fills in what the rank receives.
@@ -131,6 +137,7 @@ int neighbor_alltoallv(const void* sendbuf, const void* sendcounts, const void* 
                        MPI_Datatype sendtype, void* recvbuf, const void* recvcounts, const void* rdispls,
                        bool large, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
   return neighbourhood(comm, when, sendbuf, recvbuf).answer(pass, [&](const Neighbourhood& p) {
+    if (turns_pairs_of_any_size_around(p)) return pass();
     const int in = p.neighbours().sources, out = p.neighbours().destinations;
     const Counts sent(sendcounts, large), received(recvcounts, large);
     const Displacements from(sdispls, large), to(rdispls, large);
@@ -153,6 +160,7 @@ int neighbor_alltoallw(const void* sendbuf, const void* sendcounts, const MPI_Ai
                        const MPI_Aint rdispls[], bool large, const MPI_Datatype recvtypes[], MPI_Comm comm,
                        When when, Pass pass) {
   return neighbourhood(comm, when, sendbuf, recvbuf, true).answer(pass, [&](const Neighbourhood& p) {
+    if (turns_pairs_of_any_size_around(p)) return pass();
     const int in = p.neighbours().sources, out = p.neighbours().destinations;
     const Counts sent(sendcounts, large), received(recvcounts, large);
     const Displacements from(sdispls, true), to(rdispls, true);

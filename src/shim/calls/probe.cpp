@@ -79,8 +79,8 @@ Resolved<Request*> receive_matched(void* buf, MPI_Count count, MPI_Datatype type
   const auto receive = [&](TypeInfo*) {
     return g_process.targets.from(buf, count, type, MPI_ANY_SOURCE, MPI_ANY_TAG, comm).and_then(start);
   };
-  if (count <= 0) return receive(nullptr);
-  return g_process.types.find(type, blamed(comm)).and_then(receive);
+  if (count <= 0 || g_process.types.usable(type) != nullptr) return receive(nullptr);
+  return g_process.types.find(type, kRequestsBlameDefault ? default_comm() : comm).and_then(receive);
 }
 
 }  // namespace
@@ -165,8 +165,9 @@ int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, M
   return receive_matched(buf, count, type, message, *matched).answer(pass, [&](Request* r) {
     g_process.engine.wait(r);
     const MPI_Comm comm = mine(r).comm->comm;
-    const int rc = g_process.requests.finish(r, status, blamed(comm));
-    return rc == MPI_SUCCESS ? rc : raise(blamed(comm), rc);
+    const Blame blame{comm, false, true};
+    const int rc = g_process.requests.finish(r, status, by_default(blame) ? MPI_COMM_WORLD : comm);
+    return rc == MPI_SUCCESS ? rc : raise(blame, rc);
   });
 }
 

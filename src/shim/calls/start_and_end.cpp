@@ -23,6 +23,7 @@
 #include "os/process/cpu.h"
 #include "shim/calls/outside.h"
 #include "shim/entry/library.h"
+#include "shim/habits.h"
 #include "shim/hosts/presence.h"
 #include "shim/objects/requests.h"
 #include "shim/objects/status.h"
@@ -247,6 +248,7 @@ void activate(const task::TaskSlot* slot) {
   for_each_member(p.board, [&](Endpoint* e) { slots[e->world_rank] = e->slot; });
 
   learn_status_layout();
+  learn_habits();
   p.statistics = setting_flag("TASUKI_STATS");
   if (formats_agree()) p.remote.open(static_cast<RemotePolicy>(setting_choice("TASUKI_REMOTE")));
   p.requests.open(p.world_rank, p.threads);

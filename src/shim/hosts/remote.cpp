@@ -262,7 +262,7 @@ int Remote::unpack(Request* r, const MPI_Status& status) {
   const uint64_t room = layout::bytes(r->region);
   if (n == 0 || n > room) return MPI_SUCCESS;
   if (refuses_part_of_element(n, mine(r).type, types_))
-    return raise(blamed(mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_WORLD), MPI_ERR_TRUNCATE);
+    return raise_of_request(mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_WORLD, MPI_ERR_TRUNCATE);
   Landing::order(mine(r).packed, room, n);
   move(r->region, dense(mine(r).packed, n), n);
   return MPI_SUCCESS;

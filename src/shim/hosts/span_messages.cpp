@@ -18,7 +18,7 @@ int next_tag(Span* s) {
   return kFirst + static_cast<int>(s->exchanges++ % kMost);
 }
 
-// MPICH raises the errors of MPI_Testsome on MPI_COMM_WORLD, whatever communicators the requests are of:
+// MPICH raises the errors of MPI_Testsome on default_comm(), whatever communicators the requests are of:
 // while this exists they are only returned. Another thread's would be, too; so not where there are several.
 class Quiet {
  public:
@@ -27,14 +27,15 @@ class Quiet {
     int level = MPI_THREAD_SINGLE;
     pmpi().Query_thread(&level);
     if (level == MPI_THREAD_MULTIPLE) return;
-    pmpi().Comm_get_errhandler(MPI_COMM_WORLD, &handler_);
-    pmpi().Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    comm_ = default_comm();
+    pmpi().Comm_get_errhandler(comm_, &handler_);
+    pmpi().Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     changed_ = true;
 #endif
   }
   ~Quiet() {
     if (!changed_) return;
-    pmpi().Comm_set_errhandler(MPI_COMM_WORLD, handler_);
+    pmpi().Comm_set_errhandler(comm_, handler_);
     pmpi().Errhandler_free(&handler_);
   }
   Quiet(const Quiet&) = delete;
@@ -42,6 +43,7 @@ class Quiet {
 
  private:
   bool changed_ = false;
+  MPI_Comm comm_ = MPI_COMM_WORLD;
   MPI_Errhandler handler_{};
 };
 

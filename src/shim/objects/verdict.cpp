@@ -2,17 +2,10 @@
 
 #include "base/log.h"
 #include "generated/pmpi.h"
+#include "shim/errors.h"
 
 namespace tasuki::shim {
 namespace {
-
-bool is_fatal(MPI_Comm comm) {
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (pmpi().Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
-  const bool fatal = handler == MPI_ERRORS_ARE_FATAL;
-  pmpi().Errhandler_free(&handler);
-  return fatal;
-}
 
 [[maybe_unused]] bool ends_inside(uint64_t bytes, const layout::Elements& elements) {
   uint64_t pattern = 0;
@@ -53,8 +46,8 @@ void tell_of_truncation(const Request* r, MPI_Comm comm, int world_rank) {
   if (r->kind == RequestKind::pair) return tell_of_truncation(r->part[0], comm, world_rank);
   if (r->kind == RequestKind::group) return;
   // A communicator of MPICH that has no handler of its own says that its errors are fatal, and means those of
-  // MPI_COMM_WORLD.
-  if (r->truncated == 0 || !is_fatal(comm) || !is_fatal(MPI_COMM_WORLD)) return;
+  // the default.
+  if (r->truncated == 0 || !is_fatal(comm) || !is_fatal(default_comm())) return;
   if (r->envelope.bytes == r->status_bytes)
     log(LogLevel::error,
         "rank %d: message truncated: the %lu bytes that rank %d of the communicator sent with tag %d end "

@@ -1,0 +1,33 @@
+#include "shim/habits.h"
+
+#include <mpi.h>
+
+#include <cstdio>
+
+#include "generated/pmpi.h"
+
+namespace tasuki::shim {
+
+Habits g_habits;
+
+Habits habits_of([[maybe_unused]] const char* version_text) {
+  Habits habits;
+#if !defined(OPEN_MPI)
+  // Intel MPI and MVAPICH, which come from MPICH, have names and numbers of their own.
+  int major = 0, minor = 0;
+  const bool mpich = sscanf(version_text, "MPICH Version: %d.%d", &major, &minor) == 2;
+  const int number = 100 * major + minor;
+  habits.requests_have_communicator = mpich && number >= 402;
+  habits.turns_all_pairs_around = !mpich || number >= 401;
+#endif
+  return habits;
+}
+
+void learn_habits() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  pmpi().Get_library_version(text, &length);
+  g_habits = habits_of(text);
+}
+
+}  // namespace tasuki::shim

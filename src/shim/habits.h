@@ -1,0 +1,23 @@
+// What MPI libraries of one ABI do differently, by their versions. The shim does as the library does.
+#pragma once
+
+namespace tasuki::shim {
+
+struct Habits {
+  // MPICH since 4.2: MPI_Wait and MPI_Test raise errors on the communicator of the request, and calls that
+  // have none on MPI_COMM_SELF, if that has an error handler.
+  bool requests_have_communicator = false;
+  // MPICH since 4.1: of several pieces between two ranks the first gets the last place, in some topologies or
+  // in all, in MPI_Neighbor_alltoallv and _alltoallw, too. Libraries with other names may do so.
+  bool turns_all_pairs_around = false;
+};
+
+// Of a library that describes itself (MPI_Get_library_version) like this.
+Habits habits_of(const char* version_text);
+
+extern Habits g_habits;
+
+// At the start: asks the library.
+void learn_habits();
+
+}  // namespace tasuki::shim
