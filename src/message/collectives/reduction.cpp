@@ -43,15 +43,6 @@ class Rows {
   int ranks_;
 };
 
-// Elements [begin, end) of the vectors.
-struct Range {
-  uint64_t begin, end;
-};
-
-uint64_t elements_in_piece(const Combination& c) {
-  return std::max(kReductionPiece / c.size, uint64_t{1});
-}
-
 // Combines one piece of all ranks.
 class Tree {
  public:
@@ -162,9 +153,9 @@ class Aside {
 
 }  // namespace
 
-void combine_vectors(const char* const* vectors, int ranks, char* to, uint64_t elements, const Combination& c,
-                     bool aside) {
-  combine_range(Rows(vectors, ranks), c, {0, elements}, to, aside);
+void combine_vectors(const char* const* vectors, int ranks, const Range& range, char* to,
+                     const Combination& c, bool aside) {
+  combine_range(Rows(vectors, ranks), c, range, to, aside);
 }
 
 bool reduce_for_all(Meeting& m, const char* send, char* receive, uint64_t elements, const Combination& c) {

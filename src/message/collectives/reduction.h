@@ -25,10 +25,20 @@ struct Combination {
 inline constexpr uint64_t kReductionPiece = 2 << 10;
 inline constexpr uint64_t kLargestElement = kReductionPiece;
 
-// Vectors of all ranks that lie here, combined as the operations below do it: for those that do not block.
-// `aside`: `to` may be one of them.
-void combine_vectors(const char* const* vectors, int ranks, char* to, uint64_t elements, const Combination& c,
-                     bool aside);
+// Elements [begin, end) of vectors.
+struct Range {
+  uint64_t begin, end;
+};
+
+// The same range of the vectors of all ranks, combined as the operations below do it: for those that do not
+// block. Its first element goes to `to`. `aside`: that may be in one of the vectors.
+void combine_vectors(const char* const* vectors, int ranks, const Range& range, char* to,
+                     const Combination& c, bool aside);
+
+// Elements that are combined at once.
+inline uint64_t elements_in_piece(const Combination& c) {
+  return kReductionPiece / c.size;
+}
 
 // All return false if there is no memory, in which case no task can go on. `send` and `receive` are rows of
 // elements; they are the same, or do not overlap.

@@ -10,6 +10,7 @@
 
 #include "message/collectives/exchange.h"
 #include "message/collectives/reduction.h"
+#include "message/test/maps.h"
 #include "message/test/world.h"
 
 namespace tasuki::message {
@@ -52,54 +53,6 @@ class Members {
   Barrier* barrier_;
   std::vector<int> slots_;
 };
-
-// Maps x -> a x + b modulo a prime, one after the other: associative, and not commutative.
-struct Map {
-  uint32_t a, b;
-  bool operator==(const Map&) const = default;
-};
-constexpr uint64_t kPrime = 65521;
-
-Map then(const Map& first, const Map& second) {
-  return {static_cast<uint32_t>(uint64_t{first.a} * second.a % kPrime),
-          static_cast<uint32_t>((uint64_t{second.a} * first.b + second.b) % kPrime)};
-}
-
-void combine_maps(const void*, const char* left, char* right, uint64_t n) {
-  for (uint64_t i = 0; i < n; i++) {
-    Map l, r;
-    memcpy(&l, left + i * sizeof l, sizeof l);
-    memcpy(&r, right + i * sizeof r, sizeof r);
-    r = then(l, r);
-    memcpy(right + i * sizeof r, &r, sizeof r);
-  }
-}
-
-constexpr Combination kMaps{sizeof(Map), &combine_maps, nullptr};
-
-using Row = std::vector<Map>;
-
-Row row_of(int rank, int round, uint64_t elements) {
-  std::mt19937 random(static_cast<unsigned>(rank * 1000 + round));
-  Row row(elements);
-  for (Map& m : row)
-    m = {static_cast<uint32_t>(random() % 65520 + 1), static_cast<uint32_t>(random() % 65521)};
-  return row;
-}
-
-// What ranks [0, ranks) have together.
-Row result(int ranks, int round, uint64_t elements) {
-  Row all = row_of(0, round, elements);
-  for (int r = 1; r < ranks; r++) {
-    const Row next = row_of(r, round, elements);
-    for (uint64_t i = 0; i < elements; i++) all[i] = then(all[i], next[i]);
-  }
-  return all;
-}
-
-char* bytes_of(Row& r) {
-  return reinterpret_cast<char*>(r.data());
-}
 
 // How many tasks, and whether they outnumber the cores.
 struct Space {

@@ -177,7 +177,7 @@ class HeldReduction : public HeldOperation {
 
  private:
   void end() override {
-    message::combine_vectors(vectors_.data(), static_cast<int>(vectors_.size()), result_, elements_,
+    message::combine_vectors(vectors_.data(), static_cast<int>(vectors_.size()), {0, elements_}, result_,
                              operation_.combination(), true);
   }
 
