@@ -177,9 +177,9 @@ int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype 
 int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm, When when, Pass pass);
 int reduce_scatter(const void* sendbuf, void* recvbuf, const void* recvcounts, bool large, MPI_Datatype type,
-                   MPI_Op op, MPI_Comm comm, Pass pass);
+                   MPI_Op op, MPI_Comm comm, When when, Pass pass);
 int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype type,
-                         MPI_Op op, MPI_Comm comm, Pass pass);
+                         MPI_Op op, MPI_Comm comm, When when, Pass pass);
 int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
          Pass pass);
 int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,

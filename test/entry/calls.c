@@ -366,6 +366,14 @@ static void nonblocking_collective(void) {
   C(Ireduce)(mine, in, 4, MPI_INT, MPI_MAX, 1, MPI_COMM_WORLD, &request);
   wait_for(&request);
   CHECK(in[0] == (g_rank == 1 ? 2000 : 0) && in[3] == (g_rank == 1 ? 2003 : 0));
+  CLEAR();
+  C(Ireduce_scatter)(mine, in, two, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(in[0] == 3000 + 4 * g_rank && in[1] == in[0] + 2);
+  CLEAR();
+  C(Ireduce_scatter_block)(mine, in, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(in[0] == 3000 + 4 * g_rank && in[1] == in[0] + 2);
   /* Each has itself and the other one as neighbours. */
   F(Dist_graph_create_adjacent)
   (MPI_COMM_WORLD, 2, (int[]){0, 1}, (int[]){1, 1}, 2, (int[]){0, 1}, (int[]){1, 1}, MPI_INFO_NULL, 0, &ring);

@@ -362,9 +362,11 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype typ
 }
 
 int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype type,
-                         MPI_Op op, MPI_Comm comm, Pass pass) {
-  called("reduce_scatter_block");
+                         MPI_Op op, MPI_Comm comm, When when, Pass pass) {
+  called("reduce_scatter_block", when);
   if (!fits(recvcount)) return pass();
+  if (when.later)
+    return pmpi().Ireduce_scatter_block(sendbuf, recvbuf, narrow(recvcount), type, op, comm, when.request);
   return pmpi().Reduce_scatter_block(sendbuf, recvbuf, narrow(recvcount), type, op, comm);
 }
 
@@ -544,9 +546,11 @@ int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bo
 }
 
 int reduce_scatter(const void* sendbuf, void* recvbuf, const void* recvcounts, bool large, MPI_Datatype type,
-                   MPI_Op op, MPI_Comm comm, Pass pass) {
-  called("reduce_scatter");
+                   MPI_Op op, MPI_Comm comm, When when, Pass pass) {
+  called("reduce_scatter", when);
   if (large) return pass();
+  if (when.later)
+    return pmpi().Ireduce_scatter(sendbuf, recvbuf, ints(recvcounts), type, op, comm, when.request);
   return pmpi().Reduce_scatter(sendbuf, recvbuf, ints(recvcounts), type, op, comm);
 }
 

@@ -92,10 +92,26 @@ inline bool is_left(message::Collective what, MPI_Comm comm, When when, int root
   return c != nullptr && is_left_by_rule(what, comm, c->rank == root ? &at_root : &elsewhere);
 }
 
-// Open MPI's own small collectives between two ranks on two cores take 0.18 us where this layer's take
-// 0.22; MPICH's 0.3 to 0.4. Where ranks outnumber cores this layer's are faster: of 8 ranks on 2 cores
-// MPI_Gather of 64 B takes 1.6 us, Open MPI's 8.8, MPICH's some ms. All ranks say the same, since `bytes`
-// is what each gives to or gets from another.
+// A non-blocking operation in which one rank, or each, has a message for all others is not for many of them:
+// the libraries' trees are better for more.
+inline constexpr int kMostAtOnce = 16;
+
+// The place of one in which all get the same: `piece` from each of them, or from the root. Between hosts
+// every message to another host goes there by itself, from the start on, so that nobody has to pass anything
+// on while it is busy with something else: only small ones.
+Resolved<Place> place_at_once_on_hosts(MPI_Comm comm, When when, const Elements& piece);
+// `c`: meeting_place().
+inline Resolved<Place> place_at_once(CommInfo* c, MPI_Comm comm, When when, const Elements& piece) {
+  return c != nullptr ? place_in(c) : place_at_once_on_hosts(comm, when, piece);
+}
+inline Resolved<Place> place_at_once(MPI_Comm comm, When when, const Elements& piece) {
+  return place_at_once(meeting_place(comm, when), comm, when, piece);
+}
+
+// Open MPI's own small collectives between two ranks on two cores take 0.18 us where this layer's take 0.22;
+// MPICH's 0.3 to 0.4. Where ranks outnumber cores this layer's are faster: of 8 ranks on 2 cores MPI_Gather
+// of 64 B takes 1.6 us, Open MPI's 8.8, MPICH's some ms. All ranks say the same, since `bytes` is what each
+// gives to or gets from another.
 inline bool is_faster_by_library([[maybe_unused]] uint64_t bytes) {
 #if defined(OPEN_MPI)
   constexpr uint64_t kSmall = 256;
@@ -215,15 +231,24 @@ class CollectiveBuffers : public HeldOperation {
   void end() override { receive.finish(); }
 };
 
-// The same of a non-blocking call between hosts, with its messages.
-class CallOnHosts final : public CollectiveBuffers {
+// A non-blocking call between hosts, with its messages.
+class HeldOnHosts : public HeldOperation {
  public:
-  CallOnHosts(Span* s, int out, int in)
-      : CollectiveBuffers(out, in), outside(g_process.engine, s, g_process.spans.choices(), true) {}
+  explicit HeldOnHosts(Span* s) : outside(g_process.engine, s, g_process.spans.choices(), true) {}
   bool look(int* code) override;
 
   SpanMessages outside;
   Request* inside = nullptr;  // the rest of what passes inside the host
+};
+
+class CallOnHosts final : public HeldOnHosts {
+ public:
+  CallOnHosts(Span* s, int out, int in) : HeldOnHosts(s), buffers(out, in) {}
+
+  CollectiveBuffers buffers;
+
+ private:
+  void end() override { buffers.arrived(); }
 };
 
 // operation(Meeting&, Moved*) is the message layer's.
@@ -273,11 +298,11 @@ int carry_out_on_hosts(const Place& p, uint32_t rounds, Begin begin) {
   return end_on_hosts(p.handle, rc);
 }
 
-int hand_over(const Place& p, MPI_Request* request, message::Parts& parts, std::unique_ptr<CallOnHosts> held);
+int hand_over(const Place& p, MPI_Request* request, message::Parts& parts, std::unique_ptr<HeldOnHosts> held);
 
 // The same of a call that does not block.
 template <typename Begin>
-int begin_on_hosts(const Place& p, MPI_Request* request, std::unique_ptr<CallOnHosts> held, Begin begin) {
+int begin_on_hosts(const Place& p, MPI_Request* request, std::unique_ptr<HeldOnHosts> held, Begin begin) {
   message::Parts parts(g_process.engine, member(*p.span), message::of_pieces(p.span->local.context),
                        static_cast<int32_t>(p.span->begun++ & INT32_MAX), message::Parts::Ends::alone,
                        &held->outside);

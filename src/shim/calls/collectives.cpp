@@ -1,6 +1,8 @@
 // Collective operations that move data, between tasks of one space. All ranks must come to the same decision
 // from what is equal on all of them: the communicator, the root, and the size of a piece where all pieces
 // have the same. A call with arguments that are not valid is the library's, which says so.
+#include <algorithm>
+
 #include "generated/pmpi.h"
 #include "shim/calls/collective_buffers.h"
 #include "shim/hosts/span_collectives.h"
@@ -136,55 +138,68 @@ int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, v
   if (is_left(Collective::allgather, comm, when, {recvcount, recvtype})) return pass();
   if (recvbuf == MPI_IN_PLACE) return pass();
   CommInfo* c = meeting_place(comm, when);
-  if (c == nullptr && when.later) return pass();
-  if (c == nullptr)
+  if (c == nullptr && !when.later)
     return allgather_on_hosts(
         sendbuf, sendcount, sendtype, recvbuf, [&](int) { return recvcount; }, nullptr, recvtype, comm, pass);
-  return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
-    const bool in_place = sendbuf == MPI_IN_PLACE;
-    if (is_alias(sendbuf, at_packed(recvbuf, into, recvcount * c->rank),
-                 sendtype == recvtype && sendcount == recvcount && sendcount != 0))
-      return buffer_error(comm);
-    if (is_left(into, recvcount, when)) return pass();
-    const void* const own = in_place ? at_element(recvbuf, into, recvcount * c->rank) : sendbuf;
-    const MPI_Count count = in_place ? recvcount : sendcount;
-    const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
-    return sent.answer(pass, [&](const Target& from) {
-      CollectiveCall call(place_in(c), when, 1, c->peer_count);
-      call.send().add(from, own, count);
-      call.receive().add_blocks(into, recvbuf, recvcount, c->peer_count, in_place ? c->rank : kNobody);
-      return exchange_all(call, call.send().same_for_all(), !in_place);
+  return place_at_once(c, comm, when, {recvcount, recvtype}).answer(pass, [&](const Place& at) {
+    return target(recvbuf, recvcount, recvtype, comm).answer(pass, [&](const Target& into) {
+      const bool in_place = sendbuf == MPI_IN_PLACE;
+      if (is_alias(sendbuf, at_packed(recvbuf, into, recvcount * at.rank),
+                   sendtype == recvtype && sendcount == recvcount && sendcount != 0))
+        return buffer_error(comm);
+      if (is_left(at, into, recvcount, when)) return pass();
+      const void* const own = in_place ? at_element(recvbuf, into, recvcount * at.rank) : sendbuf;
+      const MPI_Count count = in_place ? recvcount : sendcount;
+      const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
+      return sent.answer(pass, [&](const Target& from) {
+        CollectiveCall call(at, when, 1, at.count);
+        call.send().add(from, own, count);
+        call.receive().add_blocks(into, recvbuf, recvcount, at.count, in_place ? at.rank : kNobody);
+        return exchange_all(call, call.send().same_for_all(), !in_place);
+      });
     });
   });
 }
+
+namespace {
+
+MPI_Count largest(const Counts& counts, int n) {
+  MPI_Count most = 0;
+  for (int i = 0; i < n; i++) most = std::max(most, counts[i]);
+  return most;
+}
+
+}  // namespace
 
 int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                const void* recvcounts, const void* displs, bool large, MPI_Datatype recvtype, MPI_Comm comm,
                When when, Pass pass) {
   if (is_left(Collective::allgatherv, comm, when)) return pass();
-  CommInfo* c = meeting_place(comm, when);
   const Counts counts(recvcounts, large);
   const Displacements places(displs, large);
-  if (recvbuf == MPI_IN_PLACE || !counts.there() || !places.there() || (c == nullptr && when.later))
-    return pass();
-  if (c == nullptr)
+  if (recvbuf == MPI_IN_PLACE || !counts.there() || !places.there()) return pass();
+  CommInfo* c = meeting_place(comm, when);
+  if (c == nullptr && !when.later)
     return allgather_on_hosts(
         sendbuf, sendcount, sendtype, recvbuf, [&](int i) { return counts[i]; }, &places, recvtype, comm,
         pass);
-  if (!are_counts(counts, c->peer_count)) return pass();
-  return target(recvbuf, any(counts, c->peer_count), recvtype, comm).answer(pass, [&](const Target& into) {
-    const bool in_place = sendbuf == MPI_IN_PLACE;
-    if (is_alias(sendbuf, at_packed(recvbuf, into, places[c->rank]),
-                 sendtype == recvtype && sendcount != 0 && counts[c->rank] != 0))
-      return buffer_error(comm);
-    const void* const own = in_place ? at_element(recvbuf, into, places[c->rank]) : sendbuf;
-    const MPI_Count count = in_place ? counts[c->rank] : sendcount;
-    const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
-    return sent.answer(pass, [&](const Target& from) {
-      CollectiveCall call(place_in(c), when, 1, c->peer_count);
-      call.send().add(from, own, count);
-      call.receive().add_blocks(into, recvbuf, counts, places, c->peer_count, in_place ? c->rank : kNobody);
-      return exchange_all(call, call.send().same_for_all(), !in_place);
+  const MPI_Count most = c != nullptr ? 0 : largest(counts, members_on_hosts(comm, when));
+  return place_at_once(c, comm, when, {most, recvtype}).answer(pass, [&](const Place& at) {
+    if (!are_counts(counts, at.count)) return pass();
+    return target(recvbuf, any(counts, at.count), recvtype, comm).answer(pass, [&](const Target& into) {
+      const bool in_place = sendbuf == MPI_IN_PLACE;
+      if (is_alias(sendbuf, at_packed(recvbuf, into, places[at.rank]),
+                   sendtype == recvtype && sendcount != 0 && counts[at.rank] != 0))
+        return buffer_error(comm);
+      const void* const own = in_place ? at_element(recvbuf, into, places[at.rank]) : sendbuf;
+      const MPI_Count count = in_place ? counts[at.rank] : sendcount;
+      const Resolved<Target> sent = in_place ? into : target(sendbuf, sendcount, sendtype, comm);
+      return sent.answer(pass, [&](const Target& from) {
+        CollectiveCall call(at, when, 1, at.count);
+        call.send().add(from, own, count);
+        call.receive().add_blocks(into, recvbuf, counts, places, at.count, in_place ? at.rank : kNobody);
+        return exchange_all(call, call.send().same_for_all(), !in_place);
+      });
     });
   });
 }

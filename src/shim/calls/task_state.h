@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "message/collectives/broadcast.h"
+#include "message/collectives/joint.h"
 #include "message/engine.h"
 #include "message/transfers/helpers.h"
 #include "shim/delegates.h"
@@ -46,6 +47,7 @@ struct Process {
   MPI_Request never_done{};   // a generalized request: asking for it makes the library progress
   MPI_Comm quiet_comm{};      // a communicator for what the user must not notice
   uint32_t unsuccessful = 0;  // tests and probes in a row that found nothing
+  message::JointPool joints;
 };
 
 extern Process g_process;

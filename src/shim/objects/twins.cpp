@@ -88,18 +88,20 @@ bool Twins::poll(Request* r, bool stay) {
     return done;
   }
   const LockIf guard(threads_, lock_);
-  if (mine(r).twin == Twin::operation) {
-    int code = MPI_SUCCESS;
-    if (!mine(r).held->look(&code)) return false;
-    mine(r).code = code;
-    r->truncated = code != MPI_SUCCESS ? 1 : 0;
-    r->state.store(RequestState::done, std::memory_order_release);
-    return true;
-  }
+  if (mine(r).twin == Twin::operation) return poll_operation(r);
   // Messages of this space first: these are cheap to look for, and mark the receive as wanted.
   if (mine(r).twin != Twin::only && engine_.poll(r, stay)) return true;
   if (mine(r).twin != Twin::none) look(r, stay);
   return r->state.load(std::memory_order_acquire) == RequestState::done;
+}
+
+bool Twins::poll_operation(Request* r) {
+  int code = MPI_SUCCESS;
+  if (!mine(r).held->look(&code)) return false;
+  mine(r).code = code;
+  r->truncated = code != MPI_SUCCESS ? 1 : 0;
+  r->state.store(RequestState::done, std::memory_order_release);
+  return true;
 }
 
 void Twins::serve_wanted() {

@@ -34,7 +34,7 @@ enum class Twin : uint8_t {
   given_up,   // the same, for the user
   only,       // the library alone can complete it
   parts,      // a pair, of whose parts one has a twin
-  operation,  // a collective operation, part of whose messages are the library's
+  operation,  // a collective operation that completes by HeldOperation::look()
 };
 
 class Carrier;
@@ -63,6 +63,7 @@ class Twins {
   void serve_wanted();
   void look(Request* r, bool stay);
   void settle(Request* r, const MPI_Status& status, int code);
+  bool poll_operation(Request* r);
 
   Engine& engine_;
   Carrier* carrier_ = nullptr;

@@ -48,6 +48,7 @@ struct Job {
   int rank = 0, ranks = 1;
   uint64_t seed = 1;
   bool threads = false;
+  bool apart = false;      // on several hosts
   bool large = false;      // pieces as operations between hosts are for
   bool later = false;      // what moves data does so in non-blocking operations
   bool verbose = false;    // every rank says what it is about to do

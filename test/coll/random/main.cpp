@@ -2,13 +2,15 @@
 // other one gives, and so which bytes it must get, and checks that no others were written.
 //
 //   collectives [--seed N] [--seconds S | --rounds N] [--first R] [--threads] [--large] [--later]
-//               [--limit S] [--verbose]
+//               [--apart] [--limit S] [--verbose]
 //
 // What round R of seed N does is the same everywhere and needs no other round before it: what failed in round
 // 17 fails again, or may, with `--first 17 --rounds 1`. With --threads two or three threads of each rank do
 // so at once, each on communicators of its own. With --later data is moved by non-blocking operations; with
-// --large pieces have the sizes for which operations between hosts are Tasuki's. A rank says what is wrong and
-// aborts the job. After `limit` seconds in a few rounds, and on SIGALRM, all say where they are.
+// --large pieces have the sizes for which operations between hosts are Tasuki's. With --apart the ranks are on
+// several hosts, where operations that do not block group numbers otherwise than those that do. A rank says
+// what is wrong and aborts the job. After `limit` seconds in a few rounds, and on SIGALRM, all say where they
+// are.
 #include <signal.h>
 #include <unistd.h>
 
@@ -203,7 +205,7 @@ class Worker {
     comms_ = make_comms(random, parent_, thread_ == 0);
     check_negative_count(comms_[1]);
     for (const Comm& c : comms_)
-      if (job.large && job.later && c.handle != MPI_COMM_NULL) meet(c);
+      if ((job.large || job.apart) && job.later && c.handle != MPI_COMM_NULL) meet(c);
   }
 
   // After a large operation that blocks, those that do not are Tasuki's, too, where hosts are spanned.
@@ -306,6 +308,8 @@ int main(int argc, char** argv) {
       job.large = true;
     } else if (name == "--later") {
       job.later = true;
+    } else if (name == "--apart") {
+      job.apart = true;
     } else if (name == "--verbose") {
       job.verbose = true;
     } else if (i + 1 < argc && name == "--seed") {

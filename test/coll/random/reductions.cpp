@@ -202,7 +202,8 @@ void reduce_twice(Random& plan, Random& own, const Comm& comm) {
   std::vector<double> in(n), sums[3];
   for (size_t k = 0; k < n; k++) in[k] = value(comm.rank, k);
   // Small ones are combined in the same way where they are not blocking.
-  const bool alike = job.later && n * sizeof(double) * static_cast<size_t>(comm.size) <= 16 << 10;
+  const bool alike =
+      job.later && !job.apart && n * sizeof(double) * static_cast<size_t>(comm.size) <= 16 << 10;
   for (int i = 0; i < 2; i++) {
     MPI_Request request = MPI_REQUEST_NULL;
     sums[i] = in;
