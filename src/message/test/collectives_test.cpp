@@ -171,17 +171,6 @@ TEST(Reduction, ScansInBothWays) {
 
 // The same bits from run to run, on all tasks, wherever an element lies in the vector.
 TEST(Reduction, OfFloatingPointNumbersIsTheSameForAllSizes) {
-  const Combination sums{sizeof(double),
-                         [](const void*, const char* left, char* right, uint64_t n) {
-                           for (uint64_t i = 0; i < n; i++) {
-                             double l, r;
-                             memcpy(&l, left + i * sizeof l, sizeof l);
-                             memcpy(&r, right + i * sizeof r, sizeof r);
-                             r = l + r;
-                             memcpy(right + i * sizeof r, &r, sizeof r);
-                           }
-                         },
-                         nullptr};
   for (const int tasks : {2, 3, 6, 8}) {
     Members members(tasks);
     std::vector<std::vector<double>> got(static_cast<size_t>(tasks));
@@ -194,7 +183,7 @@ TEST(Reduction, OfFloatingPointNumbersIsTheSameForAllSizes) {
         std::vector<double> receive(n);
         meet([&](Meeting& m) {
           ASSERT_TRUE(reduce_for_all(m, reinterpret_cast<const char*>(send.data()),
-                                     reinterpret_cast<char*>(receive.data()), n, sums));
+                                     reinterpret_cast<char*>(receive.data()), n, kSumsOfDoubles));
         });
         ASSERT_EQ(std::count(receive.begin(), receive.end(), receive[0]), static_cast<std::ptrdiff_t>(n));
         got[static_cast<size_t>(rank)].push_back(receive[0]);

@@ -158,17 +158,6 @@ TEST(Joint, UsesMemoryAgain) {
 
 // The same bits as those of operations that block.
 TEST(Joint, GroupsAsOthersDo) {
-  const Combination sums{sizeof(double),
-                         [](const void*, const char* left, char* right, uint64_t n) {
-                           for (uint64_t i = 0; i < n; i++) {
-                             double l, r;
-                             memcpy(&l, left + i * sizeof l, sizeof l);
-                             memcpy(&r, right + i * sizeof r, sizeof r);
-                             r = l + r;
-                             memcpy(right + i * sizeof r, &r, sizeof r);
-                           }
-                         },
-                         nullptr};
   constexpr size_t kElements = 5000;
   for (const int tasks : {2, 3, 7}) {
     std::vector<std::vector<double>> rows;
@@ -181,15 +170,15 @@ TEST(Joint, GroupsAsOthersDo) {
       vectors.push_back(reinterpret_cast<const char*>(rows.back().data()));
     }
     std::vector<double> expected(kElements);
-    combine_vectors(vectors.data(), tasks, {0, kElements}, reinterpret_cast<char*>(expected.data()), sums,
-                    false);
+    combine_vectors(vectors.data(), tasks, {0, kElements}, reinterpret_cast<char*>(expected.data()),
+                    kSumsOfDoubles, false);
     Members members(tasks);
     std::vector<JointPool> pools(static_cast<size_t>(tasks));
     members.run([&](int rank) {
       std::vector<double> got(kElements);
       const size_t me = static_cast<size_t>(rank);
       JointReduction joint(members.engine(rank), members.member(rank),
-                           {vectors[me], reinterpret_cast<char*>(got.data()), kElements}, {}, sums);
+                           {vectors[me], reinterpret_cast<char*>(got.data()), kElements}, {}, kSumsOfDoubles);
       Parts parts(members.engine(rank), members.member(rank), of_pieces(kContext), 1);
       ASSERT_TRUE(joint.begin(parts, pools[me]));
       members.engine(rank).wait_for([&] { return joint.look(); });

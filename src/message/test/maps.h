@@ -1,4 +1,4 @@
-// An operation for reductions that shows in what order it was applied, and rows of its elements.
+// Operations for reductions that show in what order, or grouping, they were applied, and rows of elements.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,19 @@ inline void combine_maps(const void*, const char* left, char* right, uint64_t n)
 }
 
 inline constexpr Combination kMaps{sizeof(Map), &combine_maps, nullptr};
+
+// Sums, which depend on their grouping.
+template <typename Number>
+void add_numbers(const void*, const char* left, char* right, uint64_t n) {
+  for (uint64_t i = 0; i < n; i++) {
+    Number l, r;
+    memcpy(&l, left + i * sizeof l, sizeof l);
+    memcpy(&r, right + i * sizeof r, sizeof r);
+    r = l + r;
+    memcpy(right + i * sizeof r, &r, sizeof r);
+  }
+}
+inline constexpr Combination kSumsOfDoubles{sizeof(double), &add_numbers<double>, nullptr};
 
 using Row = std::vector<Map>;
 
