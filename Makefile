@@ -19,7 +19,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-# Tests wait more than they compute: for launchers, for time limits, for peers.
+# Each test by itself waits often: for launchers, for time limits, for peers. Together they keep two cores busy.
 TEST_JOBS ?= $(shell n=$$((4 * $(JOBS))); echo $$((n < 8 ? 8 : n)))
 SECONDS_PER_MPI ?= 70
 MINUTES ?= 10
