@@ -371,12 +371,12 @@ def routed(api, f):
     return [
         wrap(f"OURS int tasuki_MPI_{f.name}({f.params}) {{", 4),
         wrap(f"  if (g_profiler.{f.name}) return g_profiler.{f.name}({arguments});", 6),
-        wrap(f"  return entry::{f.name}({arguments});", 4),
+        wrap(f"  return result(entry::{f.name}({arguments}));", 4),
         "}",
         wrap(f"OURS int tasuki_PMPI_{f.name}({f.params}) {{", 4),
         "  if (called_by_library(__builtin_return_address(0)))",
         wrap(f"    return pmpi().{f.name}({arguments});", 6),
-        wrap(f"  return entry::{f.name}({arguments});", 4),
+        wrap(f"  return result(entry::{f.name}({arguments}));", 4),
         "}\n",
     ]
 
@@ -395,6 +395,7 @@ def entries_cpp(api, family):
         "// this file runs, the library and its predefined handles have been found (shim/entry/route.h).",
         '#include "generated/pmpi.h"',
         '#include "shim/delegates.h"',
+        '#include "shim/errors.h"',
         '#include "shim/entry/library.h"',
         '#include "shim/entry/route.h"',
         '#include "shim/entry/stand_in.h"\n',

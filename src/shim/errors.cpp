@@ -10,12 +10,30 @@
 
 namespace tasuki::shim {
 
-bool is_fatal(MPI_Comm comm) {
+namespace {
+
+thread_local bool t_handled;  // what was raised last
+
+MPI_Errhandler freed(MPI_Errhandler handler) {
+  MPI_Errhandler copy = handler;
+  pmpi().Errhandler_free(&copy);
+  return handler;
+}
+
+MPI_Errhandler handler_of(MPI_Comm comm) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (pmpi().Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
-  const bool fatal = handler == MPI_ERRORS_ARE_FATAL;
-  pmpi().Errhandler_free(&handler);
-  return fatal;
+  return pmpi().Comm_get_errhandler(comm, &handler) == MPI_SUCCESS ? freed(handler) : MPI_ERRHANDLER_NULL;
+}
+
+MPI_Errhandler handler_of_window(MPI_Win win) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  return pmpi().Win_get_errhandler(win, &handler) == MPI_SUCCESS ? freed(handler) : MPI_ERRHANDLER_NULL;
+}
+
+}  // namespace
+
+bool is_fatal(MPI_Comm comm) {
+  return handler_of(comm) == MPI_ERRORS_ARE_FATAL;
 }
 
 MPI_Comm default_comm() {
@@ -23,13 +41,22 @@ MPI_Comm default_comm() {
 }
 
 int raise(MPI_Comm comm, int code) {
-  pmpi().Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
+  if (comm == MPI_COMM_NULL) comm = MPI_COMM_WORLD;
+  pmpi().Comm_call_errhandler(comm, code);
+  t_handled = g_habits.handled_is_success && handler_of(comm) != MPI_ERRORS_RETURN;
   return code;
 }
 
 int raise_in(MPI_Win win, int code) {
   pmpi().Win_call_errhandler(win, code);
+  t_handled = g_habits.handled_is_success && handler_of_window(win) != MPI_ERRORS_RETURN;
   return code;
+}
+
+int result_of_error(int code) {
+  if (!t_handled) return code;
+  t_handled = false;
+  return MPI_SUCCESS;
 }
 
 void abort_without_memory(const char* what, int ranks) {

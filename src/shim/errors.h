@@ -12,6 +12,14 @@ int raise(MPI_Comm comm, int code);
 // The same on a window.
 int raise_in(MPI_Win win, int code);
 
+// What a function returns to the program whose code is not MPI_SUCCESS: MPI_SUCCESS if the last error that
+// this thread raised went to a handler of the program's, and the library does so
+// (Habits::handled_is_success).
+int result_of_error(int code);
+inline int result(int code) {
+  return code == MPI_SUCCESS ? code : result_of_error(code);
+}
+
 // Whether calls for several requests, and MPI_Mrecv, raise errors on no communicator in particular but on
 // default_comm(): those of MPICH.
 #if defined(OPEN_MPI)

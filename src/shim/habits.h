@@ -7,6 +7,11 @@ struct Habits {
   // MPICH since 4.2: MPI_Wait and MPI_Test raise errors on the communicator of the request, and calls that
   // have none on MPI_COMM_SELF, if that has an error handler.
   bool requests_have_communicator = false;
+  // MPICH since 4.2: MPI_Waitall without statuses completes all requests but persistent ones, those after one
+  // that has failed, too.
+  bool bare_waitall_goes_on = false;
+  // MPICH since 4.3: what returns is MPI_SUCCESS once a handler of the program's has been told of the error.
+  bool handled_is_success = false;
   // MPICH since 4.1: of several pieces between two ranks the first gets the last place, in some topologies or
   // in all, in MPI_Neighbor_alltoallv and _alltoallw, too. Libraries with other names may do so.
   bool turns_all_pairs_around = false;

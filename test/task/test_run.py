@@ -5,10 +5,12 @@ test_run.py SCENARIO --launcher none|openmpi|mpich --mpirun FILE --tasuki FILE -
 """
 import argparse
 import os
+import pathlib
 import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -781,6 +783,30 @@ def scenario_two_jobs(b):
     for job in jobs:
         out, err = job.communicate(timeout=60 * PATIENCE)
         equal((job.returncode, lines(out)), (0, [f"rank {i} of 3 shares with 3" for i in range(3)]), clean(err))
+    b.wait_until_gone()
+
+
+def scenario_pbs(b):
+    """Two jobs on one host at once, each in the environment that PBS documents: Hydra reads the file of hosts by itself, Open MPI where
+    it has no support for PBS is given it."""
+    program = b.program(f"share-{b.launcher}")
+    with tempfile.TemporaryDirectory() as folder:
+        nodes = os.path.join(folder, "nodes")
+        pathlib.Path(nodes).write_text(f"{socket.gethostname()}\n" * 3)
+        command = b.command(3, [program], launch=["--hostfile", nodes])
+        if b.launcher == "mpich":
+            command = [b.args.mpirun, *command[command.index(b.args.tasuki):]]
+        jobs = []
+        for number in (4711, 4712):
+            scratch = os.path.join(folder, str(number))
+            os.mkdir(scratch)
+            env = dict(b.env, PBS_ENVIRONMENT="PBS_BATCH", PBS_JOBID=f"{number}.server", PBS_NODEFILE=nodes, PBS_O_WORKDIR=folder,
+                       PBS_NODENUM="0", PBS_TASKNUM="1", PBS_VNODENUM="0", NCPUS="2", OMP_NUM_THREADS="2", TMPDIR=scratch, PBS_JOBDIR=scratch)
+            jobs.append(subprocess.Popen(command, env=env, cwd=folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE))
+        for job in jobs:
+            out, err = job.communicate(timeout=60 * PATIENCE)
+            equal((job.returncode, lines(out)), (0, [f"rank {i} of 3 shares with 3" for i in range(3)]), clean(err))
     b.wait_until_gone()
 
 

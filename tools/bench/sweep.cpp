@@ -26,18 +26,25 @@ std::vector<uint64_t> powers_of(uint64_t base, uint64_t from, uint64_t to) {
   return all;
 }
 
+// The other library of the build, and those that the user names.
+Status add_peers(const SweepCommand& c, const std::string& mpi, const std::string& program,
+                 std::vector<bench::Peer>* peers) {
+  *peers = other_mpis(mpi, program);
+  for (const std::string& text : c.peers) {
+    Result<bench::Peer> peer = parse_peer(text);
+    if (!peer.ok()) return peer.status();
+    peers->push_back(peer.value());
+  }
+  return Status();
+}
+
 // The patterns of applications, against all libraries.
 int run_patterns(SweepCommand* c, bool pack) {
   bench::DdtOptions& o = c->ddt;
   if (Status s = check_pattern(o.pattern); !s.ok()) return fail(s);
   if (Status s = prepare(c->common, "ddt", &o); !s.ok()) return fail(s);
   o.pack = pack;
-  o.peers = other_mpis(o.mpi.name, "ddt");
-  for (const std::string& text : c->peers) {
-    Result<bench::Peer> peer = parse_peer(text);
-    if (!peer.ok()) return fail(peer.status());
-    o.peers.push_back(peer.value());
-  }
+  if (Status s = add_peers(*c, o.mpi.name, "ddt", &o.peers); !s.ok()) return fail(s);
   for (const int n : c->options.helpers)
     if (n > 0) o.helpers.push_back(n);
   o.seconds = c->options.seconds;
@@ -57,7 +64,7 @@ int run_sweep(SweepCommand* c) {
   if (c->patterns) return run_patterns(c, o.what == bench::Sweep::pack);
   if (Status s = prepare(c->common, "sweep", &o); !s.ok()) return fail(s);
   if (o.what == bench::Sweep::rma || o.what == bench::Sweep::collectives)
-    o.peers = other_mpis(o.mpi.name, "sweep");
+    if (Status s = add_peers(*c, o.mpi.name, "sweep", &o.peers); !s.ok()) return fail(s);
   return measure_and_report(c->common, [&o](const auto& progress) { return bench::run_sweep(o, progress); });
 }
 
@@ -125,16 +132,19 @@ void add_cells(CLI::App* cmd, SweepCommand* c, const Sizes& blocks, const Sizes&
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 30));
 }
 
+void add_peer(CLI::App* cmd, SweepCommand* c, const std::string& program, const std::string& when = "") {
+  cmd->add_option("--peer", c->peers,
+                  when + "a further MPI library, NAME=MPIRUN,PROGRAM; PROGRAM is bench/measure/" + program +
+                      " built for it (scripts/bench-peers.sh builds some)")
+      ->take_all();
+}
+
 void add_patterns(CLI::App* cmd, SweepCommand* c, const std::string& flag, const std::string& help) {
   cmd->add_flag(flag, c->patterns, help);
   cmd->add_option(
       "--pattern", c->ddt.pattern,
       "With " + flag + ": measure only the rows whose PATTERN/BYTES this regular expression finds");
-  cmd->add_option(
-         "--peer", c->peers,
-         "With " + flag +
-             ": a further MPI library, NAME=MPIRUN,PROGRAM; PROGRAM is bench/measure/ddt built for it")
-      ->take_all();
+  add_peer(cmd, c, "ddt", "With " + flag + ": ");
   if (flag == "--peers") add_buffers(cmd, "With " + flag + ": ", &c->ddt);
   cmd->add_option("--iters", c->ddt.iterations, "With " + flag + ": repetitions of each row and job")
       ->check(CLI::PositiveNumber);
@@ -194,6 +204,7 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
   rma->options.sizes.push_back(4 << 20);
   add_list(cmd, "--sizes", &rma->options.sizes,
            "Bytes, multiples of 8 (default: powers of 8 from 8 to 2 MiB, and 4 MiB)");
+  add_peer(cmd, rma.get(), "sweep");
 
   auto collectives = add_sweep(bench, exit_code, "collectives",
                                "Collective operations by size and ranks, inside the node beside the best of "
@@ -230,6 +241,7 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
       ->capture_default_str();
   c.where = {"node"};
   add_where(cmd, collectives, exit_code);
+  add_peer(cmd, collectives.get(), "sweep");
   cmd->add_option("--operations", c.operations, "Which of them (default: all)")
       ->delimiter(',')
       ->check(CLI::IsMember(c.operations));

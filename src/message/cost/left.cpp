@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/mpi_abi.h"
 
 namespace tasuki::message {
 namespace {
@@ -117,7 +118,7 @@ Status parse_left(std::string_view text, std::string_view library, LeftCollectiv
       word.remove_prefix(slash + 1);
     }
     LeftRule rule{};
-    if ((of != "openmpi" && of != "mpich" && of != "abi") || !parse_rule(word, &rule))
+    if (!is_name_of_abi(of) || !parse_rule(word, &rule))
       return Status::error(EINVAL,
                            "\"" + std::string(whole) +
                                "\" is no rule (examples: barrier, allreduce:8-4KiB, mpich/scan:8@2-4)");

@@ -58,7 +58,7 @@ struct LeftCollectives {
 
 // Adds the rules of a text such as "allreduce:8-256@2,mpich/barrier@4-8,scan": operations, their bytes and
 // ranks (one number, or the least and the most; default: all), each for one library or for all. Those for
-// another library than `library` ("openmpi", "mpich", "abi") are left out. An error says which word is
+// another library than `library` (a name of kMpiAbis) are left out. An error says which word is
 // wrong; *left is then as before.
 Status parse_left(std::string_view text, std::string_view library, LeftCollectives* left);
 // What was measured of an operation: how many times as long the library took.

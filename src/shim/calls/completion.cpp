@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "generated/pmpi.h"
-#include "shim/calls/task_state.h"
+#include "shim/calls/request_list.h"
 #include "shim/habits.h"
 #include "shim/objects/status.h"
 
@@ -24,10 +24,6 @@ Blame blamed_alone(const Request* r) {
   return blame;
 }
 
-MPI_Status* at(MPI_Status statuses[], int i) {
-  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-}
-
 // Completes a request that is done: status, handle. Returns its error code, which the caller raises.
 int retire(Request* r, MPI_Request* handle, MPI_Status* status, const Blame& blame) {
   if (is_inactive(r)) {
@@ -40,10 +36,6 @@ int retire(Request* r, MPI_Request* handle, MPI_Status* status, const Blame& bla
   return rc;
 }
 
-bool ready(Request* r, bool stay) {
-  return is_inactive(r) || g_process.requests.poll(r, stay);
-}
-
 // Of a request that is ready.
 bool has_failed(Request* r) {
   if (is_inactive(r)) return false;
@@ -51,10 +43,6 @@ bool has_failed(Request* r) {
   if (mine(r).by_library != 0) return mine(r).code != MPI_SUCCESS;
   g_process.requests.check_end(r, mine(r).type);
   return r->truncated != 0;
-}
-
-bool is_carried(const Request* r) {
-  return r->kind == RequestKind::carried;
 }
 
 // A list of requests, split. Where there is none of ours the call passes, so that the common case of a
@@ -108,13 +96,6 @@ struct Split {
   }
 };
 
-bool any_of_ours(int count, const MPI_Request requests[]) {
-  if (requests == nullptr) return false;
-  for (int i = 0; i < count; i++)
-    if (own(requests[i]) != nullptr) return true;
-  return false;
-}
-
 bool all_ours_or_null(int count, const MPI_Request requests[]) {
   for (int i = 0; i < count; i++)
     if (const Request* r = own(requests[i]);
@@ -127,6 +108,11 @@ bool all_ours_or_null(int count, const MPI_Request requests[]) {
 // statuses. The error handler is told so, or, in Open MPI, what the first that failed is told.
 class Outcome {
  public:
+  Outcome() = default;
+  explicit Outcome(const MPI_Status waitall_statuses[])
+      : bare_(g_habits.bare_waitall_goes_on && waitall_statuses == MPI_STATUSES_IGNORE) {}
+  // Whether errors leave only persistent requests as they are.
+  bool bare() const { return bare_; }
   void ours(const Blame& blame, int code, MPI_Status* status) {
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
     if (code == MPI_SUCCESS || failed_) return;
@@ -147,7 +133,7 @@ class Outcome {
   }
 
  private:
-  bool failed_ = false, library_failed_ = false;
+  bool bare_ = false, failed_ = false, library_failed_ = false;
   Blame blame_{MPI_COMM_NULL};
   int first_code_ = MPI_SUCCESS;
 };
@@ -197,7 +183,8 @@ bool wait_or_fail(Request* r, int count, const MPI_Request requests[]) {
 
 // Whether MPI_Waitall leaves this request as it is.
 bool is_left(Request* r, const Outcome& so_far) {
-  return kWaitallEndsWithFirstError ? !ready(r, false) : so_far.failed();
+  if (kWaitallEndsWithFirstError) return !ready(r, false);
+  return so_far.failed() && (mine(r).persistent != 0 || !so_far.bare());
 }
 
 void set_pending(MPI_Status* status) {
@@ -207,29 +194,6 @@ void set_pending(MPI_Status* status) {
 void retire_into(Request* r, MPI_Request* handle, MPI_Status* status, Outcome* outcome) {
   const Blame blame = blamed_for(r);
   outcome->ours(blame, retire(r, handle, status, blame), status);
-}
-
-// Looks at a request without completing it. Returns whether it is active; the status is set when it is
-// complete, an inactive one's to the empty status. Only where the library has MPI_Request_get_status_any, the
-// one function that tells its inactive requests from complete ones.
-bool look_at(MPI_Request request, int* flag, MPI_Status* status) {
-  Request* r = own(request);
-  bool active;
-  int code = MPI_SUCCESS;
-  if (r == nullptr) {
-    int index = MPI_UNDEFINED;
-    code = pmpi().Request_get_status_any(1, &request, &index, flag, status);
-    active = index != MPI_UNDEFINED || *flag == 0;
-  } else {
-    active = !is_inactive(r);
-    *flag = ready(r, false) ? 1 : 0;
-    if (*flag != 0 && active)
-      code = g_process.requests.peek(r, status);
-    else if (*flag != 0)
-      set_empty_status(status);
-  }
-  if (*flag != 0 && status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
-  return active;
 }
 
 void set_null_entry(MPI_Status* status) {
@@ -445,7 +409,7 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass)
   count -= first;
   requests += first;
   if (statuses != MPI_STATUSES_IGNORE) statuses += first;
-  Outcome outcome;
+  Outcome outcome(statuses);
   if (all_ours_or_null(count, requests)) {
     for (int i = 0; i < count && !wait_or_fail(own(requests[i]), count, requests); i++) continue;
     for (int i = 0; i < count; i++) {
@@ -551,88 +515,6 @@ int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], 
   test_some(incount, requests, outcount, indices, statuses, s, false, false, &outcome);
   if (*outcount == 0) nothing_found();
   return outcome.code();
-}
-
-int request_free(MPI_Request* request, Pass pass) {
-  Request* r = request != nullptr ? own(*request) : nullptr;
-  if (r == nullptr) return pass();
-  *request = MPI_REQUEST_NULL;
-  if (is_inactive(r) && is_carried(r)) return g_process.remote.free(r);
-  g_process.requests.free(r);
-  return MPI_SUCCESS;
-}
-
-int request_get_status(MPI_Request request, int* flag, MPI_Status* status, Pass pass) {
-  Request* r = own(request);
-  if (r == nullptr || flag == nullptr) return pass();
-  if (is_carried(r)) return g_process.remote.get_status(r, flag, status);
-  *flag = ready(r, false) ? 1 : 0;
-  if (*flag == 0)
-    nothing_found();
-  else if (is_inactive(r))
-    set_empty_status(status);
-  else
-    g_process.requests.peek(r, status);
-  return MPI_SUCCESS;
-}
-
-// The MPI-4.1 functions that look at several requests and leave them as they are.
-int request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[],
-                           Pass pass) {
-  if (!any_of_ours(count, requests) || flag == nullptr || !pmpi().Request_get_status_all) return pass();
-  *flag = 1;
-  for (int i = 0; i < count && *flag != 0; i++) look_at(requests[i], flag, MPI_STATUS_IGNORE);
-  if (*flag == 0) nothing_found();
-  // What is complete stays so.
-  for (int i = 0; i < count && *flag != 0; i++) look_at(requests[i], flag, at(statuses, i));
-  return MPI_SUCCESS;
-}
-
-int request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status,
-                           Pass pass) {
-  if (!any_of_ours(count, requests) || index == nullptr || flag == nullptr || !pmpi().Request_get_status_any)
-    return pass();
-  bool active = false;
-  for (int i = 0; i < count; i++) {
-    if (!look_at(requests[i], flag, status)) continue;
-    active = true;
-    if (*flag == 0) continue;
-    *index = i;
-    return MPI_SUCCESS;
-  }
-  *index = MPI_UNDEFINED;
-  *flag = active ? 0 : 1;
-  if (active)
-    nothing_found();
-  else
-    set_empty_status(status);
-  return MPI_SUCCESS;
-}
-
-int request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[],
-                            MPI_Status statuses[], Pass pass) {
-  if (!any_of_ours(incount, requests) || outcount == nullptr || indices == nullptr ||
-      !pmpi().Request_get_status_some)
-    return pass();
-  bool active = false;
-  int n = 0;
-  for (int i = 0; i < incount; i++) {
-    int flag = 0;
-    if (!look_at(requests[i], &flag, at(statuses, n))) continue;
-    active = true;
-    if (flag != 0) indices[n++] = i;
-  }
-  if (active && n == 0) nothing_found();
-  *outcount = active ? n : MPI_UNDEFINED;
-  return MPI_SUCCESS;
-}
-
-int cancel(MPI_Request* request, Pass pass) {
-  Request* r = request != nullptr ? own(*request) : nullptr;
-  if (r == nullptr) return pass();
-  if (is_carried(r)) return g_process.remote.cancel(r);
-  g_process.requests.cancel(r);
-  return MPI_SUCCESS;
 }
 
 }  // namespace delegate

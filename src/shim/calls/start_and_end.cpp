@@ -63,23 +63,11 @@ Costs chosen_costs() {
   return costs;
 }
 
-// Which library's rules are ours.
-const char* name_in_rules() {
-  switch (detail::kFamily) {
-    case MpiAbi::openmpi:
-      return "openmpi";
-    case MpiAbi::mpich:
-      return "mpich";
-    default:
-      return "abi";
-  }
-}
-
 message::LeftCollectives chosen_left() {
   message::LeftCollectives left{};
   const std::string_view text = setting_text("TASUKI_LEFT");
   if (text == "auto" || text == "off") return left;
-  if (const Status s = message::parse_left(text, name_in_rules(), &left); !s.ok())
+  if (const Status s = message::parse_left(text, names_of(detail::kFamily)->name, &left); !s.ok())
     log(LogLevel::warning, "TASUKI_LEFT: %s; no operation is left to the MPI library by it",
         s.message().c_str());
   return left;

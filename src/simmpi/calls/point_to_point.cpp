@@ -1,4 +1,4 @@
-// Point-to-point communication and requests.
+// Point-to-point communication.
 #include <algorithm>
 #include <cstring>
 
@@ -15,20 +15,11 @@
 namespace tasuki::simmpi {
 namespace {
 
-// A test that finds nothing takes at least this long (10 ns): a program that polls lets time pass on a
-// machine whose calls cost nothing, too.
-constexpr Time kLeastPoll = 10'000;
-
 struct Message {
   static constexpr uint32_t kMagic = 0x4d455353;
   uint32_t magic = kMagic;
   Packet* packet = nullptr;
 };
-
-void poll() {
-  if (running_rank()->simulation.machine.call_overhead < kLeastPoll) spend(kLeastPoll);
-  settle();
-}
 
 struct Arguments {
   const void* buffer;
@@ -97,7 +88,15 @@ int send_buffered(Request* r) {
   return MPI_SUCCESS;
 }
 
-// Begins what has been prepared.
+}  // namespace
+
+void start_operation(Request* r) {
+  r->rank->start_task([r] {
+    r->outcome.error = r->operation();
+    r->rank->complete(r);
+  });
+}
+
 int begin(Request* r) {
   settle();
   r->requested = running_task()->clock;
@@ -122,6 +121,8 @@ int begin(Request* r) {
   }
   return MPI_SUCCESS;
 }
+
+namespace {
 
 int start_one(Request::Kind kind, const Arguments& a, SendMode mode, MPI_Request* request) {
   const int code = check(a, kind == Request::Kind::receive);
@@ -157,65 +158,6 @@ int run_one(Request::Kind kind, const Arguments& a, SendMode mode, MPI_Status* s
 }
 
 }  // namespace
-
-void set_status(MPI_Status* status, const Outcome& o) {
-  if (status == MPI_STATUS_IGNORE) return;
-  status->MPI_SOURCE = o.source;
-  status->MPI_TAG = o.tag;
-  status->MPI_ERROR = o.error;
-  status->MPI_internal[0] = static_cast<int>(o.bytes & 0xffffffff);
-  status->MPI_internal[1] = static_cast<int>(o.bytes >> 32);
-  status->MPI_internal[2] = o.cancelled;
-}
-
-namespace {
-
-uint64_t bytes_of(const MPI_Status& s) {
-  return static_cast<uint32_t>(s.MPI_internal[0]) |
-         static_cast<uint64_t>(static_cast<uint32_t>(s.MPI_internal[1])) << 32;
-}
-
-}  // namespace
-
-// Of a request that is complete, null or inactive.
-int finish_user(MPI_Request* request, MPI_Status* status, bool in_array) {
-  Request* r = request_of(*request);
-  if (r == nullptr || !r->active) {
-    set_status(status, Outcome());
-    return MPI_SUCCESS;
-  }
-  if (r->kind == Request::Kind::generalized) {
-    MPI_Status own{};
-    int code = r->query != nullptr ? r->query(r->extra, &own) : MPI_SUCCESS;
-    if (status != MPI_STATUS_IGNORE) *status = own;
-    if (r->free_function != nullptr) r->free_function(r->extra);
-    free_request(r);
-    *request = MPI_REQUEST_NULL;
-    return code;
-  }
-  const int error = r->outcome.error;
-  if (status != MPI_STATUS_IGNORE) {
-    // MPI_ERROR is not touched by functions that return one status.
-    const int before = status->MPI_ERROR;
-    set_status(status, r->outcome);
-    if (!in_array) status->MPI_ERROR = before;
-  }
-  if (r->persistent) {
-    r->active = false;
-    r->complete = false;
-  } else {
-    free_request(r);
-    *request = MPI_REQUEST_NULL;
-  }
-  return error;
-}
-
-void start_operation(Request* r) {
-  r->rank->start_task([r] {
-    r->outcome.error = r->operation();
-    r->rank->complete(r);
-  });
-}
 
 namespace calls {
 
@@ -423,269 +365,6 @@ int Mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* messag
   MPI_Request request;
   const int code = Imrecv(buf, count, datatype, message, &request);
   return code != MPI_SUCCESS ? code : Wait(&request, status);
-}
-
-// ---- completion
-int Wait(MPI_Request* request, MPI_Status* status) {
-  Request* r = request_of(*request);
-  if (r == nullptr && *request != MPI_REQUEST_NULL) return MPI_ERR_REQUEST;
-  if (r != nullptr && r->active) {
-    if (r->comm != nullptr)
-      note_call(r->comm, r->peer, r->tag, r->bytes,
-                r->kind == Request::Kind::send      ? "to"
-                : r->kind == Request::Kind::receive ? "from"
-                                                    : nullptr);
-    wait_all(&r, 1);
-  }
-  return finish_user(request, status);
-}
-int Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  settle();
-  const Request* r = request_of(*request);
-  if (r == nullptr && *request != MPI_REQUEST_NULL) return MPI_ERR_REQUEST;
-  *flag = r == nullptr || !r->active || r->complete;
-  if (*flag != 0) return finish_user(request, status);
-  poll();
-  return MPI_SUCCESS;
-}
-
-namespace {
-
-// Active requests of an array, for waiting. Notes the first one that is not complete.
-std::vector<Request*> active_of(int n, const MPI_Request* requests) {
-  std::vector<Request*> active;
-  bool noted = false;
-  for (int i = 0; i < n; i++) {
-    Request* r = request_of(requests[i]);
-    if (r == nullptr || !r->active) continue;
-    active.push_back(r);
-    if (noted || r->complete || r->comm == nullptr) continue;
-    noted = true;
-    note_call(r->comm, r->peer, r->tag, r->bytes,
-              r->kind == Request::Kind::send      ? "to"
-              : r->kind == Request::Kind::receive ? "from"
-                                                  : nullptr);
-  }
-  return active;
-}
-
-int finish_all(int n, MPI_Request* requests, MPI_Status* statuses) {
-  int code = MPI_SUCCESS;
-  for (int i = 0; i < n; i++)
-    if (finish_user(&requests[i], statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i], true) !=
-        MPI_SUCCESS)
-      code = MPI_ERR_IN_STATUS;
-  return code;
-}
-
-bool finished(const MPI_Request& request) {
-  const Request* r = request_of(request);
-  return r != nullptr && r->active && r->complete;
-}
-
-int finish_first(int n, MPI_Request* requests, int* index, MPI_Status* status) {
-  for (int i = 0; i < n; i++)
-    if (finished(requests[i])) {
-      *index = i;
-      return finish_user(&requests[i], status);
-    }
-  *index = MPI_UNDEFINED;
-  set_status(status, Outcome());
-  return MPI_SUCCESS;
-}
-
-int finish_some(int n, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
-  int code = MPI_SUCCESS;
-  *outcount = 0;
-  for (int i = 0; i < n; i++) {
-    if (!finished(requests[i])) continue;
-    MPI_Status* s = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[*outcount];
-    if (finish_user(&requests[i], s, true) != MPI_SUCCESS) code = MPI_ERR_IN_STATUS;
-    indices[(*outcount)++] = i;
-  }
-  return code;
-}
-
-}  // namespace
-
-int Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
-  const auto active = active_of(count, array_of_requests);
-  wait_all(active.data(), active.size());
-  return finish_all(count, array_of_requests, array_of_statuses);
-}
-int Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) {
-  const auto active = active_of(count, array_of_requests);
-  wait_any(active.data(), active.size());
-  return finish_first(count, array_of_requests, indx, status);
-}
-int Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
-             MPI_Status array_of_statuses[]) {
-  const auto active = active_of(incount, array_of_requests);
-  if (active.empty()) {
-    *outcount = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-  }
-  wait_any(active.data(), active.size());
-  return finish_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
-}
-int Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
-  settle();
-  const auto active = active_of(count, array_of_requests);
-  *flag = std::all_of(active.begin(), active.end(), [](const Request* r) { return r->complete; });
-  if (*flag != 0) return finish_all(count, array_of_requests, array_of_statuses);
-  poll();
-  return MPI_SUCCESS;
-}
-int Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
-  settle();
-  const auto active = active_of(count, array_of_requests);
-  *flag = active.empty() ||
-          std::any_of(active.begin(), active.end(), [](const Request* r) { return r->complete; });
-  *indx = MPI_UNDEFINED;
-  if (*flag != 0) return finish_first(count, array_of_requests, indx, status);
-  poll();
-  return MPI_SUCCESS;
-}
-int Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
-             MPI_Status array_of_statuses[]) {
-  settle();
-  if (active_of(incount, array_of_requests).empty()) {
-    *outcount = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-  }
-  const int code = finish_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
-  if (*outcount == 0) poll();
-  return code;
-}
-int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  settle();
-  const Request* r = request_of(request);
-  *flag = r == nullptr || !r->active || r->complete;
-  if (*flag == 0)
-    poll();
-  else
-    set_status(status, r == nullptr || !r->active ? Outcome() : r->outcome);
-  return MPI_SUCCESS;
-}
-int Request_free(MPI_Request* request) {
-  Request* r = request_of(*request);
-  if (r == nullptr) return MPI_ERR_REQUEST;
-  if (r->complete || !r->active) {
-    free_request(r);
-  } else {
-    r->freed = true;
-    r->persistent = false;
-  }
-  *request = MPI_REQUEST_NULL;
-  return MPI_SUCCESS;
-}
-int Start(MPI_Request* request) {
-  Request* r = request_of(*request);
-  if (r == nullptr || !r->persistent || r->active) return MPI_ERR_REQUEST;
-  r->active = true;
-  r->complete = false;
-  r->outcome = Outcome();
-  if (r->comm != nullptr)
-    note_call(r->comm, r->peer, r->tag, r->bytes, r->kind == Request::Kind::send ? "to" : "from");
-  return begin(r);
-}
-int Startall(int count, MPI_Request array_of_requests[]) {
-  for (int i = 0; i < count; i++)
-    if (const int code = Start(&array_of_requests[i]); code != MPI_SUCCESS) return code;
-  return MPI_SUCCESS;
-}
-// Receives only; a send that has begun goes its way.
-int Cancel(MPI_Request* request) {
-  Request* r = request_of(*request);
-  if (r == nullptr) return MPI_ERR_REQUEST;
-  settle();
-  if (r->kind == Request::Kind::receive) r->rank->cancel_receive(r);
-  if (r->kind == Request::Kind::generalized && r->cancel_function != nullptr)
-    return r->cancel_function(r->extra, r->complete);
-  return MPI_SUCCESS;
-}
-int Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
-                   MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
-  Request* r = new_request(Request::Kind::generalized);
-  r->query = query_fn;
-  r->free_function = free_fn;
-  r->cancel_function = cancel_fn;
-  r->extra = extra_state;
-  *request = handle(r);
-  return MPI_SUCCESS;
-}
-int Grequest_complete(MPI_Request request) {
-  Request* r = request_of(request);
-  if (r == nullptr || r->kind != Request::Kind::generalized) return MPI_ERR_REQUEST;
-  r->rank->complete(r);
-  return MPI_SUCCESS;
-}
-
-// ---- statuses
-int Get_count(const MPI_Status* status, MPI_Datatype datatype, CountOut count) {
-  const Datatype* t = type_of(datatype);
-  if (t == nullptr) return MPI_ERR_TYPE;
-  const uint64_t n = bytes_of(*status), size = t->size();
-  count = size == 0       ? (n == 0 ? 0 : MPI_UNDEFINED)
-          : n % size == 0 ? static_cast<int64_t>(n / size)
-                          : int64_t{MPI_UNDEFINED};
-  return MPI_SUCCESS;
-}
-int Get_elements(const MPI_Status* status, MPI_Datatype datatype, CountOut count) {
-  const Datatype* t = type_of(datatype);
-  if (t == nullptr) return MPI_ERR_TYPE;
-  const int64_t n = count_elements(*t, bytes_of(*status));
-  count = n < 0 ? int64_t{MPI_UNDEFINED} : n;
-  return MPI_SUCCESS;
-}
-int Get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  return Get_elements(status, datatype, count);
-}
-int Test_cancelled(const MPI_Status* status, int* flag) {
-  *flag = status->MPI_internal[2];
-  return MPI_SUCCESS;
-}
-int Status_set_cancelled(MPI_Status* status, int flag) {
-  status->MPI_internal[2] = flag;
-  return MPI_SUCCESS;
-}
-int Status_set_elements_x(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
-  const Datatype* t = type_of(datatype);
-  if (t == nullptr) return MPI_ERR_TYPE;
-  Outcome o{status->MPI_SOURCE, status->MPI_TAG, status->MPI_ERROR,
-            static_cast<uint64_t>(count) * (t->element != 0 ? t->element : t->size()), false};
-  set_status(status, o);
-  return MPI_SUCCESS;
-}
-int Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
-  return Status_set_elements_x(status, datatype, count);
-}
-int Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
-  return Status_set_elements_x(status, datatype, count);
-}
-int Status_get_error(const MPI_Status* status, int* error) {
-  *error = status->MPI_ERROR;
-  return MPI_SUCCESS;
-}
-int Status_get_source(const MPI_Status* status, int* source) {
-  *source = status->MPI_SOURCE;
-  return MPI_SUCCESS;
-}
-int Status_get_tag(const MPI_Status* status, int* tag) {
-  *tag = status->MPI_TAG;
-  return MPI_SUCCESS;
-}
-int Status_set_error(MPI_Status* status, int error) {
-  status->MPI_ERROR = error;
-  return MPI_SUCCESS;
-}
-int Status_set_source(MPI_Status* status, int source) {
-  status->MPI_SOURCE = source;
-  return MPI_SUCCESS;
-}
-int Status_set_tag(MPI_Status* status, int tag) {
-  status->MPI_TAG = tag;
-  return MPI_SUCCESS;
 }
 
 }  // namespace calls
