@@ -59,7 +59,7 @@ for library in openmpi mpich intel; do
       fi
       # Collectives through shared memory, and hierarchical ones, which are not its first choice on a node.
       for component in xhc han; do
-        if [ $what = collectives ] && "$bin/ompi_info" --parsable 2>/dev/null | grep -q "^mca:coll:$component:"; then
+        if [ "$what" = collectives ] && "$bin/ompi_info" --parsable 2>/dev/null | grep -q "^mca:coll:$component:"; then
           add "openmpi5-$component" openmpi "'$bin/mpirun' --mca pml ob1 --mca coll_${component}_priority 100"
         fi
       done
