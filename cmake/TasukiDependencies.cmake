@@ -21,6 +21,7 @@ if(NOT TASUKI_LZ4)
 endif()
 
 tasuki_need_header(isa-l/erasure_code.h libisal-dev) # the library itself is loaded when a program asks for it
+tasuki_need_header(hwloc.h libhwloc-dev) # so is this one, when `tasuki tune` asks
 tasuki_need_header(liburing.h liburing-dev)
 find_library(TASUKI_URING NAMES liburing.a uring) # static, for the same reason
 mark_as_advanced(TASUKI_URING)

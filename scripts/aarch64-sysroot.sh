@@ -37,7 +37,7 @@ apt() {
 apt update || stop "$mirror has no $suite for arm64; name a mirror that has in DEBIAN_MIRROR"
 # What scripts/bootstrap.sh installs for the machine itself, but for the tools; and what tests need: a shell, Python, ctest.
 apt install --yes --download-only dash coreutils python3 libpython3.11 cmake libc6-dev libstdc++-12-dev libopenmpi-dev openmpi-bin libmpich-dev mpich \
-  libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-context-dev libgtest-dev libxxhash-dev libclang-dev liblz4-dev libisal-dev liburing-dev ||
+  libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-context-dev libgtest-dev libxxhash-dev libclang-dev liblz4-dev libisal-dev libhwloc-dev liburing-dev ||
   stop "packages for arm64 could not be fetched"
 # And for scripts/aarch64-machine.sh: the kernel without what it depends on, which is for installing it.
 kernel=$(apt-cache -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::Etc::sourcelist="$folder/apt/sources.list" \

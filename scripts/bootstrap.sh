@@ -57,6 +57,7 @@ libxxhash-dev        header   xxhash.h
 libclang-dev         path     /usr/lib/llvm-*/include/clang-c/Index.h
 liblz4-dev           header   lz4.h
 libisal-dev          header   isa-l/erasure_code.h
+libhwloc-dev         header   hwloc.h
 liburing-dev         header   liburing.h
 END
   [ "$purpose" = deb ] || return 0

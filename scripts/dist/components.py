@@ -28,6 +28,7 @@ LICENSES = {
     "libcli11-dev": "BSD-3-Clause",
     "libgcc": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "libgomp": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "libhwloc-dev": "BSD-3-Clause",
     "libisal-dev": "BSD-3-Clause",
     "liblz4-dev": "BSD-2-Clause",
     "libmpich": "mpich2",

@@ -3,7 +3,10 @@
 
 #include <sched.h>
 
+#include <bit>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace tasuki::os {
 
@@ -21,10 +24,26 @@ struct CpuSet {
   void add(int core) { bits[core / 64] |= uint64_t{1} << (core % 64); }
 };
 
+template <typename Visit>
+void for_each_core(const CpuSet& set, Visit visit) {
+  for (int i = 0; i < CpuSet::kMaxCores / 64; i++)
+    for (uint64_t word = set.bits[i]; word != 0; word &= word - 1) visit(64 * i + std::countr_zero(word));
+}
+
 // The affinity mask of the calling thread; all bits 0 on failure. Returns the number of cores in it.
 int current_cpu_set(CpuSet* set);
 int count_cores(const CpuSet& set);
 void use_cores(const CpuSet& set);  // binds the calling thread to them
 int online_cores();                 // of the machine, also those that this process may not use
+
+// What the kernel counts as cores may be hardware threads of one core (SMT). Sets first[core], for each of
+// `cores`, to the first thread of the same core: the number itself where each core has one, or where the
+// kernel does not say.
+void hardware_threads(const CpuSet& cores, uint16_t first[CpuSet::kMaxCores]);
+
+// "0-7,64": as the kernel writes sets of cores.
+std::string core_list(const CpuSet& set);
+// False if the text is no such list; *set is then as before.
+bool parse_core_list(std::string_view text, CpuSet* set);
 
 }  // namespace tasuki::os

@@ -39,8 +39,9 @@ class Tasuki(CMakePackage):
     depends_on("boost+context")
     depends_on("lz4")
     depends_on("liburing")
-    # Loaded by programs that ask for it, and by tasukicc when it reads a program.
+    # Loaded by programs that ask for it, by `tasuki tune`, and by tasukicc when it reads a program.
     depends_on("isa-l")
+    depends_on("hwloc@2")
     depends_on("llvm@14:+clang")
 
     # What is built serves every library of the same ABI: that of Open MPI, or that of MPICH, Intel MPI and MVAPICH.
