@@ -137,6 +137,23 @@ Endpoint* Engine::make_endpoint(Board* board, int32_t slot) {
   return self_;
 }
 
+bool Engine::set_costs(const CostTable& table) {
+  if (!table.several()) return true;
+  Distance* distances = static_cast<Distance*>(map_forever(board_->task_count * sizeof(Distance)));
+  if (distances == nullptr) return false;
+  for (uint32_t i = 0; i < board_->task_count; i++) {
+    const Endpoint* e = endpoint(static_cast<int32_t>(i));
+    distances[i] = e == nullptr ? Distance::machine : distance(self_->place, e->place);
+  }
+  for (size_t d = 0; d < kDistances; d++) {
+    policies_[d] = options_.transfer;
+    policies_[d].costs = table.at[d];
+    policies_[d].from = thresholds(table.at[d]);
+  }
+  distances_ = distances;
+  return true;
+}
+
 // ---- pools
 
 Request* Engine::take_request() {
@@ -494,7 +511,7 @@ bool Engine::start_send(Request* r, SendMode mode) {
     return true;
   }
   if (mode == SendMode::buffered ||
-      (may_buffer && !held && (always || (n <= options_.transfer.from.buffer_up_to && buffer_at_once(r))))) {
+      (may_buffer && !held && (always || (n <= policy(r->peer).from.buffer_up_to && buffer_at_once(r))))) {
     if (mode != SendMode::buffered && !credit_left(r->queue)) {
       count(stats_.without_credit);
       held = !may_exceed(r->queue, r->context, n, &r->held);
@@ -524,7 +541,7 @@ bool Engine::buffer_at_once(const Request* r) const {
   if (options_.wait.oversubscribed) return true;
   if (r->queue->waiting.load(std::memory_order_relaxed) == 0) return true;
   return layout::run_count(r->region.layout) > 1 &&
-         pack_at_source(options_.transfer.costs, layout::footprint(r->region));
+         pack_at_source(policy(r->peer).costs, layout::footprint(r->region));
 }
 
 // A dense message of some size to a receiver that waits in a call of MPI: a second copy costs more than the
@@ -571,7 +588,7 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
   }
   count(stats_.found_receive);
   set_result(receive, m.source_rank, m.tag, n);
-  move_message(options_.transfer, board_->jobs, receive, r, r->region, receive->region, receive->status_bytes,
+  move_message(policy(r->peer), board_->jobs, receive, r, r->region, receive->region, receive->status_bytes,
                self_->staging, &stats_.transfer);
 }
 
@@ -646,7 +663,7 @@ void Engine::consume(Request* r, Envelope* m) {
   }
   Request* send = m->sender;
   set_result(r, m->source_rank, m->tag, m->bytes);
-  move_message(options_.transfer, board_->jobs, send, r, send->region, r->region, r->status_bytes,
+  move_message(policy(m->source_slot), board_->jobs, send, r, send->region, r->region, r->status_bytes,
                send->owner->staging, &stats_.transfer);
 }
 

@@ -90,6 +90,9 @@ class Engine {
   // Makes this task's endpoint; nullptr when memory is exhausted. The caller publishes it in the board.
   Endpoint* make_endpoint(Board* board, int32_t slot);
   void set_options(const Options& options) { options_ = options; }
+  // From now on each peer has the constants of its distance, by the places of its endpoint and of this one,
+  // which all members have set. After set_options(). False when memory is exhausted.
+  bool set_costs(const CostTable& table);
   const Options& options() const { return options_; }
   Endpoint* self() const { return self_; }
   Endpoint* endpoint(int32_t slot) const {
@@ -267,6 +270,11 @@ class Engine {
     std::atomic<uint32_t>* word_;
     bool shared_;
   };
+  // Where all peers are alike it is one set.
+  const TransferPolicy& policy(int32_t peer) const {
+    if (__builtin_expect(distances_ == nullptr, 1)) return options_.transfer;
+    return policies_[static_cast<size_t>(distances_[peer])];
+  }
   Ring* ring_to(Endpoint* destination) const { return &destination->peer(self_->slot).ring; }
   enum class Beyond : bool { no, yes };  // the credit
   template <typename May, typename Fill>
@@ -316,6 +324,8 @@ class Engine {
   Stats stats_{};
   RequestPool requests_;
   CellPool cells_;
+  const Distance* distances_ = nullptr;  // of the peers, by slot; nullptr: they do not matter
+  TransferPolicy policies_[kDistances]{};
   SpinLock pool_lock_;  // pools and ring tails, when the program has several threads; the innermost lock
 };
 

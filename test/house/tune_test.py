@@ -86,8 +86,21 @@ def main():
     check("rules need no constants", run(setting="TASUKI_LEFT", TASUKI_TUNE=str(rules))[0] == "mpich/allreduce:8B-64B@2,scan")
     check("then the built-in ones hold", run(TASUKI_TUNE=str(rules)) == (None, ""))
 
+    # Constants for several distances.
     text = good.read_text()
     cpu = next(line for line in text.splitlines() if line.startswith("cpu"))
+    far = "[costs.machine]\n" + "".join(f"{k} = {v * 2}\n" for k, v in numbers(constants).items())
+    lists = cpu + '\ncaches = ["0", "1"]\npackages = ["0", "1"]'
+    distances = folder / "distances.toml"
+    distances.write_text(text.replace(cpu, lists) + "\n" + far)
+    handed, said = run(TASUKI_TUNE=str(distances))
+    parts = handed.split("; ") if handed else []
+    check("constants of distances are handed on, and which cores share what",
+          len(parts) == 4 and parts[0] == constants and parts[1].startswith("machine: ") and parts[2:] == ["caches: 0 1", "packages: 0 1"] and
+          said == "", f"{handed} {said}")
+    check("each with its own", len(parts) == 4 and
+          all(abs(v - 2 * numbers(constants)[k]) < 1e-9 for k, v in numbers(parts[1].removeprefix("machine: ")).items()), handed)
+
     for name, content, words in [
             ("foreign", text.replace(cpu, "cpu = 'Z80'"), "another machine"),
             ("broken", text + "\n]", "line "),
@@ -96,6 +109,10 @@ def main():
             ("newer", text.replace("format = 1", "format = 2"), "format"),
             ("misspelt", 'left = ["scan", "alreduce:8"]\n' + text, '"alreduce:8" is no rule'),
             ("numbers", "left = [8]\n" + text, "no text"),
+            ("nowhere", text + "\n" + far, "which cores share"),
+            ("no-cores", text.replace(cpu, lists.replace('"1"', '"x"')) + "\n" + far, "which cores share"),
+            ("core-numbers", text.replace(cpu, lists.replace('"1"', "1")) + "\n" + far, "no text"),
+            ("half", text.replace(cpu, lists) + "\n" + far.replace("unit =", "unite ="), "costs.machine.unit"),
             ("empty", "", "format")]:
         file = folder / (name + ".toml")
         file.write_text(content)

@@ -19,16 +19,59 @@ namespace {
 // Of another form of file: its constants mean something else.
 constexpr int64_t kFormat = 1;
 
-Result<message::Costs> read_costs(const toml::table& table) {
-  message::Costs costs{};
+Status read_constants(const toml::table& table, const std::string& name, message::Costs* costs) {
   for (size_t i = 0; i < message::kCostCount; i++) {
     const auto value = table[message::kCostNames[i]].value<double>();
-    if (!value) return Status::error(EINVAL, std::string("it has no number costs.") + message::kCostNames[i]);
-    message::cost_at(costs, i) = *value;
+    if (!value) return Status::error(EINVAL, "it has no number " + name + "." + message::kCostNames[i]);
+    message::cost_at(*costs, i) = *value;
   }
-  if (!message::plausible(costs))
+  if (!message::plausible(*costs))
     return Status::error(EINVAL, "its constants are not times that a machine can have");
-  return costs;
+  return {};
+}
+
+Status read_lists(const toml::node_view<const toml::node> lists, std::vector<std::string>* read) {
+  const toml::array* const array = lists.as_array();
+  for (size_t i = 0; array != nullptr && i < array->size(); i++) {
+    const auto list = array->at(i).value<std::string>();
+    if (!list) return Status::error(EINVAL, "an element of machine.caches or machine.packages is no text");
+    read->push_back(*list);
+  }
+  return {};
+}
+
+Result<message::CostTexts> read_costs(const toml::table& table,
+                                      const toml::node_view<const toml::node> machine) {
+  message::CostTexts texts{};
+  if (Status s = read_constants(table, "costs", &texts.at[0]); !s.ok()) return s;
+  for (size_t d = 1; d < message::kDistances; d++) {
+    texts.at[d] = texts.at[d - 1];
+    const std::string name = message::kDistanceNames[d];
+    const toml::table* const further = table[name].as_table();
+    if (further == nullptr) continue;
+    if (Status s = read_constants(*further, "costs." + name, &texts.at[d]); !s.ok()) return s;
+  }
+  if (Status s = read_lists(machine["caches"], &texts.caches); !s.ok()) return s;
+  if (Status s = read_lists(machine["packages"], &texts.packages); !s.ok()) return s;
+  message::CostTable understood{};
+  if (!message::parse_table(message::format_table(texts), &understood))
+    return Status::error(EINVAL,
+                         "machine.caches and machine.packages do not say which cores share one, such as "
+                         "[\"0-7\", \"8-15\"]");
+  return texts;
+}
+
+toml::table constants(const message::Costs& costs) {
+  toml::table numbers;
+  for (size_t i = 0; i < message::kCostCount; i++)
+    numbers.insert(message::kCostNames[i], message::cost_at(costs, i));
+  return numbers;
+}
+
+toml::array texts_of(const std::vector<std::string>& texts) {
+  toml::array all;
+  for (const std::string& text : texts) all.push_back(text);
+  return all;
 }
 
 Result<std::vector<std::string>> read_left(const toml::array& array) {
@@ -58,7 +101,7 @@ Result<TuneFile> understand(const toml::table& file) {
   TuneFile content;
   const toml::array* const left = file["left"].as_array();
   if (const toml::table* costs = file["costs"].as_table(); costs != nullptr || left == nullptr) {
-    Result<message::Costs> read = read_costs(costs != nullptr ? *costs : toml::table());
+    Result<message::CostTexts> read = read_costs(costs != nullptr ? *costs : toml::table(), file["machine"]);
     if (!read.ok()) return read.status();
     content.costs = read.value();
   }
@@ -87,18 +130,20 @@ Status prepare_tune_file(const std::string& file) {
 
 Status write_tune_file(const std::string& file, const TuneFile& content) {
   const os::MachineDescription here = os::describe_machine();
-  toml::table all{{"format", kFormat}, {"machine", toml::table{{"cpu", here.cpu}, {"cores", here.cores}}}};
+  toml::table machine{{"cpu", here.cpu}, {"cores", here.cores}};
+  toml::table all{{"format", kFormat}};
   if (content.costs) {
-    toml::table numbers;
-    for (size_t i = 0; i < message::kCostCount; i++)
-      numbers.insert(message::kCostNames[i], message::cost_at(*content.costs, i));
+    const message::CostTexts& costs = *content.costs;
+    toml::table numbers = constants(costs.at[0]);
+    for (size_t d = 1; d < message::kDistances; d++)
+      if (!message::equal(costs.at[d], costs.at[d - 1]))
+        numbers.insert(message::kDistanceNames[d], constants(costs.at[d]));
     all.insert("costs", std::move(numbers));
+    if (!costs.caches.empty()) machine.insert("caches", texts_of(costs.caches));
+    if (!costs.packages.empty()) machine.insert("packages", texts_of(costs.packages));
   }
-  if (!content.left.empty()) {
-    toml::array rules;
-    for (const std::string& rule : content.left) rules.push_back(rule);
-    all.insert("left", std::move(rules));
-  }
+  all.insert("machine", std::move(machine));
+  if (!content.left.empty()) all.insert("left", texts_of(content.left));
   std::ostringstream out;
   out << "# Made by `tasuki tune` on this machine: what moving costs, in nanoseconds, and the collective "
          "operations that are left to the MPI\n# library. See TASUKI_TUNE and TASUKI_LEFT in the manual.\n"
@@ -134,11 +179,8 @@ void use_tune_file(bool speaks) {
           file.c_str(), read.status().message().c_str());
     return;
   }
-  if (read.value().costs && *setting_text("TASUKI_COSTS") == 0) {
-    char text[512];
-    message::format_costs(*read.value().costs, text, sizeof text);
-    setenv("TASUKI_COSTS", text, 1);
-  }
+  if (read.value().costs && *setting_text("TASUKI_COSTS") == 0)
+    setenv("TASUKI_COSTS", message::format_table(*read.value().costs).c_str(), 1);
   if (read.value().left.empty() || std::string_view(setting_text("TASUKI_LEFT")) != "auto") return;
   std::string rules;
   for (const std::string& rule : read.value().left) rules += (rules.empty() ? "" : ",") + rule;

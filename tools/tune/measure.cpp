@@ -13,7 +13,6 @@
 
 #include "base/cpu.h"
 #include "bench/driver/figures/stats.h"
-#include "bench/driver/jobs/launch.h"
 #include "bench/driver/jobs/measuring_job.h"
 #include "message/engine.h"
 #include "os/process/cpu.h"
@@ -108,13 +107,10 @@ struct TunePair::State {
   message::Engine engine[2];
 };
 
-Result<TunePair*> TunePair::make() {
-  const std::vector<int> usable = bench::usable_core_list();
-  if (usable.size() < 2)
-    return Status::error(ENODEV, "there is one core only for this process: nothing moves between cores");
+Result<TunePair*> TunePair::make(const int cores[2]) {
   constexpr size_t kMemory =
       (sizeof(message::Board) + 2 * sizeof(message::Board::Member) + kLine) / kLine * kLine;
-  auto pair = std::unique_ptr<TunePair>(new TunePair(usable[0], usable[1]));
+  auto pair = std::unique_ptr<TunePair>(new TunePair(cores[0], cores[1]));
   pair->state_ = new State();
   void* memory = aligned_alloc(kLine, kMemory);
   if (memory == nullptr) return Status::error(ENOMEM, "out of memory");

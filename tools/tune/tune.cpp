@@ -37,6 +37,10 @@ struct Before {
   Costs costs = message::kBuiltInCosts;
   const char* name = "built-in";
 };
+Before before_of(const TuneFile& file, message::Distance distance, const char* name) {
+  if (!file.costs) return {};
+  return {file.costs->at[static_cast<size_t>(distance)], name};
+}
 
 void print_costs(const Before& before, const Costs& here) {
   static constexpr const char* kMeaning[message::kCostCount] = {
@@ -170,6 +174,47 @@ Costs at_least(Costs costs) {
   return costs;
 }
 
+// A pair of cores and what was measured between them.
+struct Measurement {
+  TunePlan::Pair cores;
+  std::unique_ptr<TunePair> pair;
+  Measured measured;
+};
+
+// Of all distances, until one is in doubt.
+Result<std::vector<Measurement>> measure_all(const TunePlan& plan) {
+  std::vector<Measurement> all;
+  for (const TunePlan::Pair& cores : plan.pairs) {
+    Result<TunePair*> made = TunePair::make(cores.core);
+    if (!made.ok()) return made.status();
+    all.push_back({cores, std::unique_ptr<TunePair>(made.value()), measure(*made.value())});
+    if (all.back().measured.doubt != nullptr) break;
+  }
+  return all;
+}
+
+// Nothing where there is one distance only.
+void print_heading(const TunePlan& plan, const TunePlan::Pair& cores) {
+  static constexpr const char* kShared[message::kDistances] = {"which share a cache",
+                                                               "which share a package but no cache",
+                                                               "which share neither a cache nor a package"};
+  if (plan.pairs.size() == 1) return;
+  printf("%scores %d and %d, %s:\n\n", cores.distance == plan.pairs.front().distance ? "" : "\n",
+         cores.core[0], cores.core[1], kShared[static_cast<size_t>(cores.distance)]);
+}
+
+// For each distance what was measured there, or at the next nearer one; for the nearest ones the first.
+message::CostTexts costs_of(const TunePlan& plan, const std::vector<Measurement>& all) {
+  message::CostTexts texts{};
+  texts.caches = plan.caches;
+  texts.packages = plan.packages;
+  for (Costs& c : texts.at) c = at_least(all.front().measured.costs);
+  for (const Measurement& m : all)
+    for (size_t d = static_cast<size_t>(m.cores.distance); d < message::kDistances; d++)
+      texts.at[d] = at_least(m.measured.costs);
+  return texts;
+}
+
 int tune(const std::string& output, bool dry) {
   const std::string file = output.empty() ? default_tune_file() : output;
   if (!dry && file.empty())
@@ -177,30 +222,34 @@ int tune(const std::string& output, bool dry) {
         Status::error(ENOENT, "there is no home directory to keep the constants in: give --output FILE"));
   if (!dry)
     if (Status s = prepare_tune_file(file); !s.ok()) return fail(s);
-  Result<TunePair*> made = TunePair::make();
-  if (!made.ok()) return fail(made.status());
-  const std::unique_ptr<TunePair> pair(made.value());
-  Before before;
+  const Result<TunePlan> plan = plan_measurement();
+  if (!plan.ok()) return fail(plan.status());
   TuneFile content;
   if (Result<TuneFile> stored = read_tune_file(file); stored.ok()) content = stored.value();
-  if (content.costs) before = {*content.costs, "before"};
   const bool busy = !bench::load_notes().empty();
-  const auto [measured, doubt] = measure(*pair);
-  if (doubt != nullptr && !dry) {
-    print_costs(before, measured);
-    return fail(too_busy("nothing is stored", doubt));
+  const Result<std::vector<Measurement>> all = measure_all(plan.value());
+  if (!all.ok()) return fail(all.status());
+  const char* const doubt = all.value().back().measured.doubt;
+  for (const Measurement& m : all.value()) {
+    const Before before = before_of(content, m.cores.distance, "before");
+    print_heading(plan.value(), m.cores);
+    if (doubt != nullptr && !dry) {
+      print_costs(before, m.measured.costs);
+      continue;
+    }
+    const Costs here = at_least(m.measured.costs);
+    print_costs(before, here);
+    print_changes(before, here);
+    print_check(m.pair.get(), here);
   }
-  const Costs here = at_least(measured);
-  print_costs(before, here);
-  print_changes(before, here);
-  print_check(pair.get(), here);
+  if (doubt != nullptr && !dry) return fail(too_busy("nothing is stored", doubt));
   if (busy || doubt != nullptr)
     printf(
         "\nnote: the machine was busy, and the constants may be far off%s%s; run this again when nothing "
         "else runs\n",
         doubt != nullptr ? ": " : "", doubt != nullptr ? doubt : "");
   if (dry) return 0;
-  content.costs = here;
+  content.costs = costs_of(plan.value(), all.value());
   if (Status s = write_tune_file(file, content); !s.ok()) return fail(s);
   printf("\nwritten to %s; `tasuki run` uses it%s\n", file.c_str(),
          output.empty() ? " (TASUKI_TUNE=off does not)" : (" with TASUKI_TUNE=" + file).c_str());
@@ -210,6 +259,19 @@ int tune(const std::string& output, bool dry) {
 // A message may take so many times as long as by the best way before constants that make it do so do not fit:
 // what `tasuki tune` finds differs by less from run to run.
 constexpr double kFits = 1.25;
+
+// How many of the messages would be faster another way than by the file's constants; says which.
+int print_slower(const std::vector<Message>& all, const Before& before, const Costs& here) {
+  int slower = 0;
+  for (const Message& m : all) {
+    const Way by_file = m.way(before.costs), best = m.way(here);
+    if (m.us(by_file, here, true) <= kFits * m.us(best, here, true)) continue;
+    if (slower++ == 0)
+      printf("\nmessages that would be faster another way (untouched and touched buffers, predicted, us):\n");
+    print_ways(m, by_file, best, here);
+  }
+  return slower;
+}
 
 // As diff: 0 the file fits, 1 it does not, 2 that cannot be told.
 int check_file(const std::string& output) {
@@ -225,26 +287,29 @@ int check_file(const std::string& output) {
                                      file + ": " + stored.status().message() + "; `tasuki tune` writes one"));
   if (!stored.value().costs)
     return cannot_tell(Status::error(ENOENT, file + " has no constants; `tasuki tune` measures them"));
-  Result<TunePair*> made = TunePair::make();
-  if (!made.ok()) return cannot_tell(made.status());
-  const std::unique_ptr<TunePair> pair(made.value());
-  const auto [measured, doubt] = measure(*pair);
-  const Before before{*stored.value().costs, "file"};
-  if (doubt != nullptr) {
-    print_costs(before, measured);
-    return cannot_tell(too_busy("nothing can be said of " + file, doubt));
+  const Result<TunePlan> plan = plan_measurement();
+  if (!plan.ok()) return cannot_tell(plan.status());
+  const message::CostTexts& costs = *stored.value().costs;
+  if (!costs.caches.empty() && !plan.value().caches.empty() &&
+      (costs.caches != plan.value().caches || costs.packages != plan.value().packages)) {
+    printf(
+        "%s does not fit this machine any more: other cores share caches and packages. Run `tasuki tune`\n",
+        file.c_str());
+    return kDoesNotFit;
   }
-  const Costs here = at_least(measured);
-  print_costs(before, here);
+  const Result<std::vector<Measurement>> measured = measure_all(plan.value());
+  if (!measured.ok()) return cannot_tell(measured.status());
+  const char* const doubt = measured.value().back().measured.doubt;
   const std::vector<Message> all = messages();
   int slower = 0;
-  for (const Message& m : all) {
-    const Way by_file = m.way(before.costs), best = m.way(here);
-    if (m.us(by_file, here, true) <= kFits * m.us(best, here, true)) continue;
-    if (slower++ == 0)
-      printf("\nmessages that would be faster another way (untouched and touched buffers, predicted, us):\n");
-    print_ways(m, by_file, best, here);
+  for (const Measurement& m : measured.value()) {
+    const Before before = before_of(stored.value(), m.cores.distance, "file");
+    const Costs here = doubt != nullptr ? m.measured.costs : at_least(m.measured.costs);
+    print_heading(plan.value(), m.cores);
+    print_costs(before, here);
+    if (doubt == nullptr) slower = std::max(slower, print_slower(all, before, here));
   }
+  if (doubt != nullptr) return cannot_tell(too_busy("nothing can be said of " + file, doubt));
   if (slower != 0) {
     printf(
         "\n%s does not fit this machine any more: %d of the %zu patterns of `tasuki layout` would be faster "

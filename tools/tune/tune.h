@@ -1,4 +1,4 @@
-// What Tasuki decides by on this machine: the cost model's constants (src/message/cost/cost.h), and the
+// What Tasuki decides by on this machine: the cost model's constants (src/message/cost/distance.h), and the
 // collective operations that are left to the MPI library (src/message/cost/left.h). Measuring them, and the
 // file that keeps them.
 #pragma once
@@ -10,18 +10,19 @@
 #include <vector>
 
 #include "base/status.h"
-#include "message/cost/cost.h"
+#include "message/cost/distance.h"
 #include "message/cost/left.h"
 #include "tools/bench/common.h"
 
 namespace tasuki::tool {
 
 // ---- the file: TOML, a table [machine] that says where it was measured, a table [costs], and an array of
-// rules, `left`
+// rules, `left`. Where cores are near and far, [costs] is for the nearest, [costs.package] and
+// [costs.machine] for the others, and [machine] has lists of the cores that share a cache and a package.
 
 struct TuneFile {
-  std::optional<message::Costs> costs;  // none: the built-in ones
-  std::vector<std::string> left;        // "mpich/allreduce:8B-256B@2"
+  std::optional<message::CostTexts> costs;  // none: the built-in ones
+  std::vector<std::string> left;            // "mpich/allreduce:8B-256B@2"
 };
 
 // What TASUKI_TUNE=auto stands for: $XDG_CONFIG_HOME/tasuki/tune.toml or ~/.config/tasuki/tune.toml; ""
@@ -53,6 +54,18 @@ int tune_collectives(const TuneCollectives& options);
 
 // ---- the measurement of constants: two threads play two tasks, each on a core of its own
 
+// Two cores of each distance that there is among those that this process may use.
+struct TunePlan {
+  struct Pair {
+    message::Distance distance;
+    int core[2];
+  };
+  std::vector<Pair> pairs;                    // the nearest first
+  std::vector<std::string> caches, packages;  // the machine's, where there are several distances
+};
+// Where hwloc is missing, a line says so, and all cores are alike. Fails if there is one core only.
+Result<TunePlan> plan_measurement();
+
 struct Pattern {
   uint64_t runs, length;
   int64_t stride;
@@ -60,8 +73,8 @@ struct Pattern {
 
 class TunePair {
  public:
-  // The two first cores that this process may use; fails if there is one only, or no memory.
-  static Result<TunePair*> make();
+  // Fails if there is no memory.
+  static Result<TunePair*> make(const int cores[2]);
   ~TunePair();
   TunePair(const TunePair&) = delete;
   TunePair& operator=(const TunePair&) = delete;

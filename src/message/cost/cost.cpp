@@ -8,6 +8,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/take_word.h"
+
 namespace tasuki::message {
 namespace {
 
@@ -40,13 +42,10 @@ bool plausible(const Costs& c) {
   return true;
 }
 
-bool parse_costs(const char* text, Costs* costs) {
+bool parse_costs(std::string_view text, Costs* costs) {
   Costs found{};
-  const char* end = text + strlen(text);
-  for (const char* at = text; at < end;) {
-    const std::string_view rest(at, static_cast<size_t>(end - at));
-    const std::string_view word = rest.substr(0, rest.find(' '));
-    at += word.size() + 1;
+  while (!text.empty()) {
+    const std::string_view word = take_word(&text, ' ');
     if (word.empty()) continue;
     const size_t equals = word.find('=');
     if (equals == std::string_view::npos) return false;

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "layout/layout.h"
 
@@ -47,7 +48,7 @@ bool plausible(const Costs& c);
 
 // "line=4 page=5 ...": how `tasuki run` hands the constants to the shim. Parsing needs all of them, in any
 // order, and sets *costs only when it succeeds. No locale, no allocation.
-bool parse_costs(const char* text, Costs* costs);
+bool parse_costs(std::string_view text, Costs* costs);
 // Returns the length of the whole text, like snprintf.
 size_t format_costs(const Costs& costs, char* text, size_t capacity);
 

@@ -24,7 +24,7 @@
 
 #include "base/number.h"
 #include "layout/layout.h"
-#include "message/cost/cost.h"
+#include "message/cost/distance.h"
 #include "message/cost/left.h"
 #include "task/space.h"
 
@@ -366,7 +366,8 @@ struct alignas(kLine) Endpoint {
   int32_t world_size;
   uint32_t several_threads;     // its program may call from several threads at once
   uint32_t collectives;         // it wants this layer's collective operations
-  std::atomic<uint32_t> ready;  // the four above are set
+  Place place;                  // where it runs
+  std::atomic<uint32_t> ready;  // the five above are set
   Staging* staging;
   // One for each task of the space; they follow the structure.
   Peer& peer(int32_t of_slot) { return reinterpret_cast<Peer*>(this + 1)[of_slot]; }
@@ -388,7 +389,7 @@ struct Board {
   // What the code above this layer shares by the board; zeros at first. It means nothing here.
   static constexpr size_t kOwnersBytes = 16;
   alignas(8) unsigned char owners[kOwnersBytes];
-  Costs costs;           // of the task that made the board: all choose by the same constants
+  CostTable costs;       // of the task that made the board: all choose by the same constants
   LeftCollectives left;  // and leave the same operations to the library
   JobBoard jobs;
   struct Member {

@@ -54,13 +54,12 @@ bool wait_at_most(int64_t milliseconds, Done done) {
   return true;
 }
 
-Costs chosen_costs() {
-  Costs costs = kBuiltInCosts;
+void choose_costs(message::CostTable* costs) {
+  for (Costs& c : costs->at) c = kBuiltInCosts;
   const char* text = setting_text("TASUKI_COSTS");
-  if (*text != 0 && !parse_costs(text, &costs))
+  if (*text != 0 && !parse_table(text, costs))
     log(LogLevel::warning,
         "TASUKI_COSTS=%s is not understood (see `tasuki tune`); using the built-in constants", text);
-  return costs;
 }
 
 message::LeftCollectives chosen_left() {
@@ -84,7 +83,7 @@ Board* shared_board(task::Space* space) {
   board->magic = kBoardMagic;
   board->family = static_cast<uint32_t>(detail::kFamily);
   board->task_count = space->task_count;
-  board->costs = chosen_costs();
+  choose_costs(&board->costs);
   board->left = chosen_left();
   board->next_context.store(kFirstContext, std::memory_order_relaxed);
   if (root.compare_exchange_strong(existing, board, std::memory_order_acq_rel)) return board;
@@ -180,7 +179,7 @@ Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
   o.library_eager_bytes = kLibraryEager;
   o.transfer.protocol = static_cast<Protocol>(setting_choice("TASUKI_PROTOCOL"));
   o.transfer.claim_bytes = setting_bytes("TASUKI_CHUNK");
-  o.transfer.costs = g_process.board->costs;
+  o.transfer.costs = g_process.board->costs.at[0];
   o.transfer.from = thresholds(o.transfer.costs);
   o.wait.spins = static_cast<uint32_t>(setting_count("TASUKI_SPIN"));
   o.wait.oversubscribed = slot->space->job_task_count > slot->space->core_count ||
@@ -219,6 +218,8 @@ void activate(const task::TaskSlot* slot) {
   p.threads = level == MPI_THREAD_MULTIPLE;
   self->several_threads = p.threads ? 1 : 0;
   self->collectives = setting_flag("TASUKI_COLLECTIVES") ? 1 : 0;
+  os::CpuSet cores;
+  if (os::current_cpu_set(&cores) != 0) self->place = message::place_of(p.board->costs.map, cores);
   self->ready.store(1, std::memory_order_release);
   freeze_members(p.board);
   if (p.board->member(self->slot).member == 0 || !members_belong_together(p.board, p.world_size)) {
@@ -242,8 +243,8 @@ void activate(const task::TaskSlot* slot) {
   p.requests.open(p.world_rank, p.threads);
   p.attached.set_threads(p.threads);
   p.engine.set_options(engine_options(slot, p.threads));
-  if (!p.requests.open_sent()) {
-    fprintf(stderr, "tasuki: rank %d: no memory for a request\n", p.world_rank);
+  if (!p.engine.set_costs(p.board->costs) || !p.requests.open_sent()) {
+    fprintf(stderr, "tasuki: rank %d: no memory for its requests\n", p.world_rank);
     abort();  // the other ranks count on this one
   }
   int* upper_bound = nullptr;
