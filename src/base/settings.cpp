@@ -39,7 +39,8 @@ constexpr Setting kSettings[] = {
      "parts."},
     {"TASUKI_THREADS", SettingKind::count_or_auto, "auto", nullptr,
      "Number of helper threads of each rank, which copy parts of large messages and packs; auto: as many as "
-     "there are cores that no rank and none of its OpenMP threads needs."},
+     "there are cores that no rank and none of its OpenMP threads needs, among those that the rank may use. "
+     "The hardware threads of a core are one core."},
     {"TASUKI_REMOTE", SettingKind::choice, "on", "on|always|off",
      "Who packs and unpacks typed messages between hosts; on: Tasuki, where measurements showed it to be "
      "faster; always: Tasuki; off: the MPI library."},

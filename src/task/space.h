@@ -13,10 +13,12 @@
 #include <atomic>
 #include <cstdint>
 
+#include "os/process/cpu.h"
+
 namespace tasuki::task {
 
 inline constexpr uint64_t kSpaceMagic = 0x31656361'70734b54;  // "TKspace1"
-inline constexpr uint32_t kSpaceVersion = 3;
+inline constexpr uint32_t kSpaceVersion = 4;
 inline constexpr unsigned long kAuxTask = 0x5441534b;  // type of the auxv entry; its value is a TaskSlot*
 
 struct Space;
@@ -31,7 +33,7 @@ struct TaskSlot {
   std::atomic<int32_t> pid;  // of the task
   std::atomic<TaskState> state;
   int32_t wait_status;              // as of waitpid, valid when ended
-  uint32_t core_count;              // cores in the task's affinity mask when it started
+  os::CpuSet cores;                 // its affinity mask when it started
   const char* program;              // absolute path of the program, as /proc/self/exe would name it
   uint64_t stack_begin, stack_end;  // of the initial thread
   uint64_t interpreter;             // address at which the task's own ld.so is loaded

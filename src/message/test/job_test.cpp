@@ -2,8 +2,12 @@
 #include "message/transfers/job.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <chrono>
+#include <filesystem>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -109,6 +113,36 @@ TEST(Job, SumsOfPartsAreThoseOfOneTask) {
   layout::release(number);
 }
 
+TEST(Job, HelperThreadsLeaveCoresToOthers) {
+  os::CpuSet all, first{};
+  if (os::current_cpu_set(&all) < 2) GTEST_SKIP() << "one core";
+  for (int core = 0; os::count_cores(first) == 0; core++)
+    if (all.has(core)) first.add(core);
+  // Threads of this process that may not run there.
+  const auto elsewhere = [&] {
+    int count = 0;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+      cpu_set_t allowed;
+      CPU_ZERO(&allowed);
+      sched_getaffinity(std::stoi(thread.path().filename()), sizeof allowed, &allowed);
+      for (int core = 0; core < CPU_SETSIZE; core++)
+        if (first.has(core) && !CPU_ISSET(core, &allowed)) count++;
+    }
+    return count;
+  };
+  JobBoard board{};
+  HelperThreads threads;
+  threads.start(&board, 2, first);
+  for (int i = 0; i < 1000 && elsewhere() < 2; i++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(elsewhere(), 2);
+  threads.stop();
+  // Those that have no other core stay.
+  HelperThreads nowhere;
+  nowhere.start(&board, 1, all);
+  nowhere.stop();
+}
+
 TEST(Job, HelperThreadsSleepAndWake) {
   JobBoard board{};
   HelperThreads threads;
@@ -140,21 +174,6 @@ TEST(Job, AFullBoardIsNoError) {
   EXPECT_EQ(jobs.back()->board_slot, 0u);
   for (auto& job : jobs) withdraw(board, *job);
   EXPECT_EQ(board.taken.load(), 0u);
-}
-
-TEST(Helpers, ThreadsForCoresThatNoRankNeeds) {
-  EXPECT_EQ(spare_cores(2, 2, 2, 1), 0u);
-  EXPECT_EQ(spare_cores(4, 2, 2, 1), 0u);
-  EXPECT_EQ(spare_cores(1, 2, 2, 1), 1u);
-  EXPECT_EQ(spare_cores(2, 16, 16, 1), 7u);
-  EXPECT_EQ(spare_cores(2, 16, 4, 1), 3u);  // bound to four cores
-  EXPECT_EQ(spare_cores(2, 16, 1, 1), 0u);  // bound to one
-  EXPECT_EQ(spare_cores(3, 8, 8, 1), 1u);
-  // Programs with threads of their own.
-  EXPECT_EQ(spare_cores(1, 2, 2, 2), 0u);
-  EXPECT_EQ(spare_cores(2, 16, 16, 4), 4u);
-  EXPECT_EQ(spare_cores(2, 16, 8, 8), 0u);
-  EXPECT_EQ(spare_cores(2, 16, 16, 64), 0u);
 }
 
 }  // namespace

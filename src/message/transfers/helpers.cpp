@@ -1,6 +1,7 @@
 #include "message/transfers/helpers.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/cpu.h"
 #include "message/transfers/job.h"
@@ -17,13 +18,9 @@ constexpr size_t kStack = 128 << 10;
 
 }  // namespace
 
-uint32_t spare_cores(uint32_t ranks, uint32_t cores, uint32_t cores_of_this_rank, uint32_t threads_each) {
-  if (ranks == 0 || cores / ranks <= threads_each || cores_of_this_rank <= threads_each) return 0;
-  return std::min(cores / ranks, cores_of_this_rank) - threads_each;
-}
-
-void HelperThreads::start(JobBoard* board, uint32_t count) {
+void HelperThreads::start(JobBoard* board, uint32_t count, const os::CpuSet& avoided) {
   board_ = board;
+  avoided_ = avoided;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStack);
@@ -49,7 +46,16 @@ void* HelperThreads::body(void* self) {
   return nullptr;
 }
 
+void HelperThreads::avoid() const {
+  if (os::count_cores(avoided_) == 0) return;
+  os::CpuSet cores;
+  os::current_cpu_set(&cores);
+  for (size_t i = 0; i < std::size(cores.bits); i++) cores.bits[i] &= ~avoided_.bits[i];
+  if (os::count_cores(cores) != 0) os::use_cores(cores);
+}
+
 void HelperThreads::run() {
+  avoid();
   const auto has_work = [&] { return board_->open.load(std::memory_order_relaxed) != 0; };
   uint32_t polls = 0;
   while (!ending_.load(std::memory_order_relaxed)) {

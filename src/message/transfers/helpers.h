@@ -9,13 +9,9 @@
 #include <cstdint>
 
 #include "message/shared/shared.h"
+#include "os/process/cpu.h"
 
 namespace tasuki::message {
-
-// How many threads a rank gets when the user does not say: none when every core has a thread of some rank
-// (each has `threads_each`), else its part of the cores that are left, as far as its own affinity gives it
-// more.
-uint32_t spare_cores(uint32_t ranks, uint32_t cores, uint32_t cores_of_this_rank, uint32_t threads_each);
 
 class HelperThreads {
  public:
@@ -23,8 +19,9 @@ class HelperThreads {
   HelperThreads(const HelperThreads&) = delete;
   HelperThreads& operator=(const HelperThreads&) = delete;
 
-  // Starts up to `count` threads, fewer when the system gives no more.
-  void start(JobBoard* board, uint32_t count);
+  // Starts up to `count` threads, fewer when the system gives no more. They run on the cores of the calling
+  // thread without `avoided`.
+  void start(JobBoard* board, uint32_t count, const os::CpuSet& avoided = {});
   // Ends them and waits for that. The copies that they are in are finished first.
   void stop();
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -33,8 +30,10 @@ class HelperThreads {
   static constexpr uint32_t kMost = 256;
   static void* body(void* self);
   void run();
+  void avoid() const;
 
   JobBoard* board_ = nullptr;
+  os::CpuSet avoided_{};
   std::atomic<bool> ending_{false};
   std::atomic<uint64_t> bytes_{0};
   uint32_t count_ = 0;

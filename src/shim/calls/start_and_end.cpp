@@ -13,10 +13,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "generated/pmpi.h"
+#include "message/transfers/spare.h"
 #include "os/clock.h"
 #include "os/memory/keys.h"
 #include "os/memory/mapping.h"
@@ -199,11 +201,25 @@ uint32_t threads_of_program(uint32_t cores) {
   return dlsym(RTLD_DEFAULT, "omp_get_max_threads") != nullptr ? cores : 1;
 }
 
-uint32_t helper_count(const task::TaskSlot* slot) {
+void start_helpers(const task::TaskSlot* slot) {
   const int64_t wanted = setting_count_or_auto("TASUKI_THREADS");
-  if (wanted >= 0) return static_cast<uint32_t>(wanted);
-  return spare_cores(slot->space->job_task_count, slot->space->core_count, slot->core_count,
-                     threads_of_program(slot->core_count));
+  const uint32_t cores = static_cast<uint32_t>(os::count_cores(slot->cores));
+  message::CoresOfTasks all;
+  all.threads_each = threads_of_program(cores);
+  if (wanted == 0 || (wanted < 0 && cores <= all.threads_each)) return;
+  task::Space& space = *slot->space;
+  os::CpuSet any{};
+  for (uint32_t i = 0; i < space.task_count; i++) {
+    all.tasks.push_back(&space.tasks()[i].cores);
+    os::for_each_core(space.tasks()[i].cores, [&](int core) { any.add(core); });
+  }
+  all.elsewhere = space.job_task_count - std::min(space.job_task_count, space.task_count);
+  const auto silicon = std::make_unique<uint16_t[]>(os::CpuSet::kMaxCores);
+  os::hardware_threads(any, silicon.get());
+  all.silicon = silicon.get();
+  const message::SpareCores spare = message::spare_cores(all, slot->index);
+  g_process.helpers.start(&g_process.board->jobs, wanted > 0 ? static_cast<uint32_t>(wanted) : spare.threads,
+                          spare.avoided);
 }
 
 void activate(const task::TaskSlot* slot) {
@@ -275,7 +291,7 @@ void activate(const task::TaskSlot* slot) {
   pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &teardown, &keyval, nullptr);
   pmpi().Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
   pmpi().Comm_free_keyval(&keyval);
-  p.helpers.start(&p.board->jobs, helper_count(slot));
+  start_helpers(slot);
   g_on = true;
 }
 

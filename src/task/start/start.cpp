@@ -396,7 +396,7 @@ Status start_task(TaskSlot* slot, const TaskRequest& r, const StartOptions& opti
   }
 
   slot->launcher_rank = r.launcher_rank;
-  slot->core_count = static_cast<uint32_t>(os::count_cores(r.inherited.cores));
+  slot->cores = r.inherited.cores;
   slot->program = keep(r.canonical);
   slot->stack_begin = reinterpret_cast<uint64_t>(stack.value().begin);
   slot->stack_end = reinterpret_cast<uint64_t>(stack.value().end);
