@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """TASUKI_LEFT: which operations of a program Tasuki carries out, and which the MPI library. left_test.py MPI MPIRUN TASUKI PROGRAM"""
-import os
+import pathlib
 import re
-import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from two_ranks import stderr_of  # noqa: E402
 
 mpi, mpirun, tasuki, program = sys.argv[1:]
 OTHER = {"mpich": "openmpi", "openmpi": "mpich"}[mpi]
@@ -12,15 +14,9 @@ KINDS = ("collectives", "broadcasts", "barriers")
 
 def counted(left):
     """What rank 0 counted, and what was said."""
-    environment = {**os.environ, "TASUKI_STATS": "1", "TASUKI_LEFT": left, "TASUKI_TUNE": "off"}
-    if os.getuid() == 0:
-        environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-    done = subprocess.run([mpirun, "-n", "2", tasuki, "run", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
-                          env=environment)
-    if done.returncode != 0:
-        sys.exit(f"FAILED: {left}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-    statistics = re.search(r"tasuki: rank 0: .*", done.stderr).group()
-    return tuple(int(re.search(rf"\b{kind}=(\d+)", statistics).group(1)) for kind in KINDS), done.stderr
+    said = stderr_of(mpirun, tasuki, program, TASUKI_LEFT=left, TASUKI_TUNE="off")
+    statistics = re.search(r"tasuki: rank 0: .*", said).group()
+    return tuple(int(re.search(rf"\b{kind}=(\d+)", statistics).group(1)) for kind in KINDS), said
 
 
 own, said = counted("off")

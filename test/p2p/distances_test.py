@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Constants by distance: how messages between two ranks are copied. distances_test.py MPIRUN TASUKI PROGRAM"""
 import os
+import pathlib
 import re
-import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from two_ranks import stderr_of  # noqa: E402
 
 mpirun, tasuki, program = sys.argv[1:]
 BYTES = 10 * (512 << 10)
@@ -18,16 +21,10 @@ def text(costs):
 
 def copied(costs):
     """Bytes copied by one side alone, by both, and what was said."""
-    environment = {**os.environ, "TASUKI_STATS": "1", "TASUKI_COSTS": costs, "TASUKI_THREADS": "0"}
-    if os.getuid() == 0:
-        environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-    done = subprocess.run([mpirun, "-n", "2", tasuki, "run", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
-                          env=environment)
-    if done.returncode != 0:
-        sys.exit(f"FAILED: {costs}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-    count = {way: sum(map(int, re.findall(rf"\b{way}_bytes=(\d+)", done.stderr))) for way in ("alone", "direct", "others")}
+    said = stderr_of(mpirun, tasuki, program, TASUKI_COSTS=costs, TASUKI_THREADS="0")
+    count = {way: sum(map(int, re.findall(rf"\b{way}_bytes=(\d+)", said))) for way in ("alone", "direct", "others")}
     # A rank that waits for something else may help, too.
-    return (count["alone"], count["direct"] + count["others"]), done.stderr
+    return (count["alone"], count["direct"] + count["others"]), said
 
 
 mine = sorted(os.sched_getaffinity(0))

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/mpi_abi.h"
+#include "base/take_word.h"
 
 namespace tasuki::message {
 namespace {
@@ -109,8 +110,7 @@ bool LeftCollectives::have(Collective operation, uint64_t bytes, uint32_t ranks)
 Status parse_left(std::string_view text, std::string_view library, LeftCollectives* left) {
   LeftCollectives all = *left;
   while (!text.empty()) {
-    std::string_view word = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    std::string_view word = take_word(&text, ',');
     const std::string_view whole = word;
     std::string_view of = library;
     if (const size_t slash = word.find('/'); slash != std::string_view::npos) {

@@ -208,6 +208,8 @@ void start_helpers(const task::TaskSlot* slot) {
   all.threads_each = threads_of_program(cores);
   if (wanted == 0 || (wanted < 0 && cores <= all.threads_each)) return;
   task::Space& space = *slot->space;
+  // The deal takes time, and many ranks have nothing to deal out.
+  if (wanted < 0 && uint64_t{space.job_task_count} * all.threads_each >= space.core_count) return;
   os::CpuSet any{};
   for (uint32_t i = 0; i < space.task_count; i++) {
     all.tasks.push_back(&space.tasks()[i].cores);
