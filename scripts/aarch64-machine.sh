@@ -1,12 +1,15 @@
 #!/bin/sh
-# Runs a command on an emulated aarch64 machine with Debian's arm64 kernel: what an emulator of user programs does not have (tasks,
+# Runs a command on an emulated aarch64 machine with an arm64 kernel: what an emulator of user programs does not have (tasks,
 # userfaultfd, signals with all that the kernel says of a fault).
 #
 #   scripts/aarch64-machine.sh 'build-aarch64/bin/os_test'
 #
+# PAGES=4k, 16k, 64k: the size of the kernel's pages. Those of Debian 12 have 4 KiB; scripts/aarch64-kernel.sh gets the others.
+#
 # The machine's file tree is the sysroot (TASUKI_SYSROOT; scripts/aarch64.sh makes it) with this source tree at its own path; it cannot
-# change either (what it writes is gone when it ends). Its Python has the path of this machine's, too: the build tree names that in tests. Two processors; everything is emulated, so it is 10 to 30 times slower. Needs from
-# apt qemu-system-arm and cpio; kernel and busybox come from Debian's arm64 packages, and stay in the sysroot.
+# change either (what it writes is gone when it ends). Its Python has the path of this machine's, too: the build tree names that in tests.
+# Two processors; everything is emulated, so it is 10 to 30 times slower. Needs from apt qemu-system-arm and cpio; kernel and busybox come
+# from Debian's arm64 packages, and stay in the sysroot.
 set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -21,8 +24,22 @@ done
 [ $# -eq 1 ] || stop "usage: scripts/aarch64-machine.sh 'COMMAND'"
 [ -e "$TASUKI_SYSROOT/complete" ] || stop "no sysroot in $TASUKI_SYSROOT: run scripts/aarch64.sh first"
 root=$(cd "$TASUKI_SYSROOT" && pwd)
-kernel=$(find "$root/boot" -name 'vmlinuz-*' 2>/dev/null | sort | tail -n 1)
-[ -n "$kernel" ] || stop "the sysroot has no kernel: remove it and run scripts/aarch64.sh"
+environment=
+case "${PAGES:-4k}" in
+  4k)
+    kernel=$(find "$root/boot" -name 'vmlinuz-*' 2>/dev/null | sort | tail -n 1)
+    modules=$root/lib/modules
+    [ -n "$kernel" ] || stop "the sysroot has no kernel: remove it and run scripts/aarch64.sh"
+    ;;
+  *)
+    TASUKI_SYSROOT=$root "$here/scripts/aarch64-kernel.sh" "$PAGES"
+    kernel=$root-kernels/$PAGES/kernel
+    modules=$root-kernels/$PAGES/modules
+    # UCX, which MPICH has, changes the first instructions of functions of libc, and tests that. QEMU 7.2 goes on with the old ones where a
+    # page has 64 KiB and was copied for that change.
+    [ "$PAGES" = 16k ] || environment="export UCX_MEM_EVENTS=n"
+    ;;
+esac
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -31,8 +48,9 @@ cd "$work"
 mkdir -p share first/bin first/modules first/proc first/dev first/sys first/lower first/tree first/up first/mnt
 cp "$root/bin/busybox" first/bin/busybox
 for name in virtio virtio_ring virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci fscache netfs 9pnet 9pnet_virtio 9p overlay; do
-  find "$root/lib/modules/" -name "$name.ko" -exec cp {} first/modules/ \;
+  [ ! -d "$modules" ] || find "$modules/" -name "$name.ko*" -exec cp {} first/modules/ \;
 done
+for module in first/modules/*.xz; do [ ! -e "$module" ] || xz -d "$module"; done
 printf '%s\n' "$1" >share/command
 cat >first/init <<INIT
 #!/bin/busybox sh
@@ -60,6 +78,7 @@ for turn in 1 2 3 4; do for module in /modules/*.ko; do \$b insmod \$module 2>/d
 \$b mount -t tmpfs tmpfs /mnt/dev/shm
 \$b mount -t devpts pts /mnt/dev/pts
 \$b ip link set lo up
+echo root:x:0:0:root:/root:/bin/sh >/mnt/etc/passwd
 \$b hostname aarch64
 \$b chroot /mnt /bin/sh /tmp/share/start
 \$b poweroff -f
@@ -69,6 +88,7 @@ cat >share/start <<START
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 mkdir -p '$(dirname "$python")'
 [ -e '$python' ] || ln -s /usr/bin/python3 '$python'
+$environment
 cd '$here'
 sh /tmp/share/command >/tmp/share/output 2>&1
 echo \$? >/tmp/share/status
