@@ -1,4 +1,4 @@
-// The processor, as far as the kernel has no part in it. Each architecture has a file of its own, with the
+// The processor, with the sizes of pages that it has. Each architecture has a file of its own, with the
 // same names in it; no other code asks which one it is compiled for.
 //
 //   cpu_relax()         to be called in every turn of a loop that polls memory: frees the core's resources for
@@ -9,6 +9,9 @@
 //                       place in it
 //   stream_line(to, from)   copies 64 bytes past the caches; `to` is a multiple of 16
 //   finish_streams()        others see those stores before all that follow
+//   kAddressBits            of the addresses that programs get
+//   page_size()             bytes of this kernel's pages; a constant where all kernels have the same
+//   kLargestPage            what pages have at most: a multiple of page_size() that the compiler knows
 //
 // Vectors of 32 bytes are instructions that a processor may lack. A function that TASUKI_WIDE_VECTORS marks
 // uses them, and is to be called only where has_wide_vectors(). Both that and memcpy_is_slow_behind() may

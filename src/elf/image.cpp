@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/cpu.h"
 #include "elf/dynamic.h"
 #include "elf/machine.h"
 
@@ -18,10 +19,10 @@ namespace {
 constexpr size_t kMaxProgramHeaders = 512;
 
 uint64_t page_floor(uint64_t x) {
-  return x & ~(kPageSize - 1);
+  return x & ~(page_size() - 1);
 }
 uint64_t page_ceil(uint64_t x) {
-  return page_floor(x + kPageSize - 1);
+  return page_floor(x + page_size() - 1);
 }
 
 // a + b, false on overflow.
@@ -46,7 +47,7 @@ const char* check_segments(const Image& image, uint64_t file_size) {
     if (s.memory_size < s.file_size) return "a segment is smaller in memory than in the file";
     if (!add(s.address, s.memory_size, &end) || end > kUserSpaceEnd)
       return "a segment's address is out of range";
-    if (s.address % kPageSize != s.offset % kPageSize) return "a segment is not aligned to pages";
+    if (s.address % page_size() != s.offset % page_size()) return "a segment is not aligned to pages";
     if (page_floor(s.address) < previous_end) return "segments overlap or are not in order";
     previous_end = s.memory_size == 0 ? page_floor(s.address) : page_ceil(end);
   }

@@ -13,9 +13,6 @@
 
 namespace tasuki::elf {
 
-// Of the machine whose files are read (elf/machine.h).
-inline constexpr uint64_t kPageSize = 4096;
-
 // The bytes of a file, or of a test.
 struct ByteSource {
   int fd = -1;                    // >= 0: a file

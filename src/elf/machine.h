@@ -6,7 +6,12 @@
 
 #include <cstdint>
 
+#include "base/cpu.h"
+
 namespace tasuki::elf {
+
+// Programs get no address from here on.
+inline constexpr uint64_t kUserSpaceEnd = uint64_t{1} << kAddressBits;
 
 #if defined(__x86_64__)
 
@@ -14,8 +19,6 @@ inline constexpr uint16_t kMachine = EM_X86_64;
 inline constexpr const char* kMachineName = "x86-64";
 // Where programs look for glibc's dynamic linker.
 inline constexpr const char* kLoader = "/lib64/ld-linux-x86-64.so.2";
-// Programs get no address from here on.
-inline constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 47;
 
 // Relocations, by what they write into a word (or, kCopy, into a variable).
 inline constexpr uint32_t kNone = R_X86_64_NONE,
@@ -37,7 +40,6 @@ inline constexpr bool kAddsToAll = false;
 inline constexpr uint16_t kMachine = EM_AARCH64;
 inline constexpr const char* kMachineName = "aarch64";
 inline constexpr const char* kLoader = "/lib/ld-linux-aarch64.so.1";
-inline constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 48;
 
 inline constexpr uint32_t kNone = R_AARCH64_NONE, kRelative = R_AARCH64_RELATIVE,
                           kIndirect = R_AARCH64_IRELATIVE, kAddress = R_AARCH64_ABS64,

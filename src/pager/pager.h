@@ -49,7 +49,7 @@ enum class Faults { automatic, userfault, userfault_user_mode, signal, userfault
 
 struct Options {
   uint64_t local_bytes = 0;  // for pages; what does not fit is in the store
-  size_t page_bytes = 0;     // 0: automatic; else a multiple of 4096 up to 2 MiB
+  size_t page_bytes = 0;     // 0: automatic; else a multiple of the page size of the kernel, up to 2 MiB
   Protocol protocol = Protocol::ahead;
   ReplacementPolicy replacement = ReplacementPolicy::clock;
   Prefetch prefetch = Prefetch::automatic;

@@ -22,7 +22,7 @@ Range* allocate(size_t count) {
 
 bool RangeSet::reserve_one() {
   if (count_ < capacity_) return true;
-  const size_t bigger = capacity_ == 0 ? os::kPageSize / sizeof(Range) : 2 * capacity_;
+  const size_t bigger = capacity_ == 0 ? os::page_size() / sizeof(Range) : 2 * capacity_;
   Range* fresh = allocate(bigger);
   if (fresh == nullptr) return false;
   if (ranges_ != nullptr) {

@@ -13,9 +13,9 @@ namespace {
 // 0: not looked up yet; kNotATask; else the TaskSlot. In a page of its own that a forked child finds zeroed:
 // the child looks again and sees by the pid that the slot is its parent's.
 constexpr uintptr_t kNotATask = 1;
-struct alignas(os::kPageSize) Cache {
+struct alignas(os::kLargestPage) Cache {
   std::atomic<uintptr_t> slot;
-  char rest[os::kPageSize - sizeof(std::atomic<uintptr_t>)];
+  char rest[os::kLargestPage - sizeof(std::atomic<uintptr_t>)];
 };
 Cache g_cache;
 

@@ -19,7 +19,7 @@ static long resident(void) {
   FILE* f = fopen("/proc/self/statm", "r");
   CHECK(f != NULL && fscanf(f, "%*d %ld", &pages) == 1);
   fclose(f);
-  return pages * 4096;
+  return pages * sysconf(_SC_PAGESIZE);
 }
 
 static void send_all(int count, int bytes) {

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "os/memory/keys.h"
-#include "os/memory/mapping.h"
 #include "os/process/command.h"
 #include "os/process/environment.h"
 #include "os/process/executable.h"
@@ -122,9 +121,6 @@ int run(const RunOptions& options) {
 
   task::Program program = task::find_program(options.command, getenv("PATH"));
   if (program.can_share()) program.why_plain = limit_per_space();
-  if (program.can_share() && os::page_size() != os::kPageSize)
-    program.why_plain = "cannot share memory under a kernel with pages of " +
-                        std::to_string(os::page_size()) + " bytes (4096 are supported)";
   // Without its libraries a task could map over another's memory.
   if (program.can_share() && !task::preload_can_name(os::own_prefix()))
     program.why_plain =

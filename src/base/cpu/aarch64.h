@@ -1,6 +1,10 @@
 // See base/cpu.h.
 #pragma once
 
+#include <unistd.h>
+
+#include <cstddef>
+
 // NEON's vectors have 16 bytes, and every processor has them.
 #define TASUKI_WIDE_VECTORS
 
@@ -29,6 +33,14 @@ inline constexpr bool kKeepsOrder = false;
 }
 inline void finish_streams() {
   asm volatile("dmb ishst" : : : "memory");
+}
+
+inline constexpr int kAddressBits = 48;
+
+// A kernel has pages of 4, 16 or 64 KiB. glibc says which without a system call, before constructors, too.
+inline constexpr size_t kLargestPage = 65536;
+inline size_t page_size() {
+  return static_cast<size_t>(getpagesize());
 }
 
 inline void prepare_questions() {}

@@ -3,6 +3,8 @@
 
 #include <emmintrin.h>
 
+#include <cstddef>
+
 #define TASUKI_WIDE_VECTORS [[gnu::target("avx2")]]
 
 namespace tasuki {
@@ -24,6 +26,13 @@ inline constexpr bool kKeepsOrder = true;
 }
 inline void finish_streams() {
   _mm_sfence();
+}
+
+inline constexpr int kAddressBits = 47;
+
+inline constexpr size_t kLargestPage = 4096;
+constexpr size_t page_size() {
+  return kLargestPage;
 }
 
 inline void prepare_questions() {

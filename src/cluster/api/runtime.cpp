@@ -79,8 +79,8 @@ void Runtime::start(int* argc, char*** argv, OptionsReader read, ReportWriter wr
   if (state_ != State::off) return;
   state_ = State::starting;
   pid_ = os::pid_of_self();
-  void* const page = os::map_memory(os::kPageSize);
-  if (page != nullptr && os::wipe_on_fork(page, os::kPageSize)) own_ = new (page) std::atomic<bool>(true);
+  void* const page = os::map_memory(os::page_size());
+  if (page != nullptr && os::wipe_on_fork(page, os::page_size())) own_ = new (page) std::atomic<bool>(true);
   begin_ns_ = os::monotonic_ns();
   read_options_ = read;
   write_report_ = write;

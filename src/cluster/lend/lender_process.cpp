@@ -277,7 +277,7 @@ bool LenderProcess::begin(uint64_t id, Connection* c) {
   const uint64_t left = options_.bytes - lent_, fits = std::min(most, left);
   // Who asks for nothing in particular gets its part of what its whole job could have.
   const uint64_t wanted = hello.bytes != 0 ? hello.bytes : std::min(fits, most / std::max(1u, hello.parts));
-  const uint64_t bytes = wanted - wanted % std::max<uint64_t>(hello.unit_bytes, os::kPageSize);
+  const uint64_t bytes = wanted - wanted % std::max<uint64_t>(hello.unit_bytes, os::page_size());
   if (bytes > fits || bytes == 0)
     return refuse(
         ENOMEM, (hello.bytes == 0 ? "nothing" : rounded(hello.bytes) + " are wanted, but " + rounded(fits)) +

@@ -107,8 +107,12 @@ constexpr Local kApart = {
     [](size_t alignment, size_t bytes) {
       return inside() ? take_internal(bytes, alignment) : g_foreign.memalign(alignment, bytes);
     },
-    [](size_t bytes) { return inside() ? take_internal(bytes, 4096) : g_foreign.valloc(bytes); },
-    [](size_t bytes) { return inside() ? take_internal(bytes, 4096) : g_foreign.pvalloc(bytes); },
+    [](size_t bytes) {
+      return inside() ? take_internal(bytes, tasuki::os::page_size()) : g_foreign.valloc(bytes);
+    },
+    [](size_t bytes) {
+      return inside() ? take_internal(bytes, tasuki::os::page_size()) : g_foreign.pvalloc(bytes);
+    },
     [](void* p) { return is_internal(p) ? internal_bytes(p) : g_foreign.usable_size(p); },
 };
 
@@ -175,7 +179,7 @@ bool is_large(size_t bytes, const void* caller) {
 
 // Somebody may map something else over whole pages.
 bool is_large_aligned(size_t bytes, size_t alignment, const void* caller) {
-  return is_large(bytes, caller) && (alignment < os::kPageSize || !is_only_small(bytes));
+  return is_large(bytes, caller) && (alignment < os::page_size() || !is_only_small(bytes));
 }
 
 [[noreturn]] void invalid_pointer(const char* function, const void* p) {
@@ -373,18 +377,18 @@ TASUKI_WRAPPER(void*, memalign, size_t alignment, size_t bytes) {
 }
 
 TASUKI_WRAPPER(void*, valloc, size_t bytes) {
-  if (!is_large_aligned(bytes, tasuki::os::kPageSize, TASUKI_CALLER)) return local().valloc(bytes);
-  return take_cluster(bytes, tasuki::os::kPageSize, false);
+  if (!is_large_aligned(bytes, tasuki::os::page_size(), TASUKI_CALLER)) return local().valloc(bytes);
+  return take_cluster(bytes, tasuki::os::page_size(), false);
 }
 
 TASUKI_WRAPPER(void*, pvalloc, size_t bytes) {
-  if (!is_large_aligned(bytes, tasuki::os::kPageSize, TASUKI_CALLER)) return local().pvalloc(bytes);
+  if (!is_large_aligned(bytes, tasuki::os::page_size(), TASUKI_CALLER)) return local().pvalloc(bytes);
   size_t rounded;
-  if (__builtin_add_overflow(bytes, size_t{4095}, &rounded)) {
+  if (__builtin_add_overflow(bytes, tasuki::os::page_size() - 1, &rounded)) {
     errno = ENOMEM;
     return nullptr;
   }
-  return take_cluster(rounded & ~size_t{4095}, tasuki::os::kPageSize, false);
+  return take_cluster(tasuki::os::page_floor(rounded), tasuki::os::page_size(), false);
 }
 
 TASUKI_WRAPPER(size_t, malloc_usable_size, void* p) {

@@ -227,8 +227,8 @@ void unmapped(uintptr_t begin, const void* piece, size_t bytes) {
     if (found == g_blocks->end()) return;
     Block& block = found->second;
     if (block.holes == nullptr) block.holes = new pager::RunSet;
-    block.holes->unite(reinterpret_cast<uintptr_t>(piece) / os::kPageSize, bytes / os::kPageSize);
-    if (block.holes->total() < os::page_ceil(block.bytes) / os::kPageSize) return;
+    block.holes->unite(reinterpret_cast<uintptr_t>(piece) / os::page_size(), bytes / os::page_size());
+    if (block.holes->total() < os::page_ceil(block.bytes) / os::page_size()) return;
     forget(found);
   }
   give_back(reinterpret_cast<void*>(begin));
@@ -238,7 +238,8 @@ void mapped_again(uintptr_t begin, const void* piece, size_t bytes) {
   const Locked locked;
   const auto found = g_blocks->find(begin);
   if (found == g_blocks->end() || found->second.holes == nullptr) return;
-  found->second.holes->subtract(reinterpret_cast<uintptr_t>(piece) / os::kPageSize, bytes / os::kPageSize);
+  found->second.holes->subtract(reinterpret_cast<uintptr_t>(piece) / os::page_size(),
+                                bytes / os::page_size());
 }
 
 bool from_libc(const void* code) {

@@ -31,7 +31,7 @@ void on_fault(int, siginfo_t* info, void*) {
 }  // namespace
 
 void prepare_explanation() {
-  void* shared = os::map_shared(os::kPageSize);
+  void* shared = os::map_shared(os::page_size());
   if (shared != nullptr) g_said = new (shared) std::atomic<bool>(false);
 }
 

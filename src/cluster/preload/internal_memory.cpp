@@ -30,21 +30,21 @@ class Range final : public std::pmr::memory_resource {
 
  private:
   void* do_allocate(size_t bytes, size_t) override {
-    const size_t pages = os::page_ceil(bytes) / os::kPageSize;
+    const size_t pages = os::page_ceil(bytes) / os::page_size();
     uint64_t first = 0;
     const uint64_t got = free_.take(pages, &first);
-    if (got == pages) return begin_ + first * os::kPageSize;
+    if (got == pages) return begin_ + first * os::page_size();
     free_.add(first, got);
-    if (pages > bytes_ / os::kPageSize - used_) throw std::bad_alloc();
-    std::byte* const at = begin_ + used_ * os::kPageSize;
-    if (!os::protect(at, pages * os::kPageSize, PROT_READ | PROT_WRITE)) throw std::bad_alloc();
+    if (pages > bytes_ / os::page_size() - used_) throw std::bad_alloc();
+    std::byte* const at = begin_ + used_ * os::page_size();
+    if (!os::protect(at, pages * os::page_size(), PROT_READ | PROT_WRITE)) throw std::bad_alloc();
     used_ += pages;
     return at;
   }
   void do_deallocate(void* p, size_t bytes, size_t) override {
-    const size_t pages = os::page_ceil(bytes) / os::kPageSize;
-    os::discard(p, pages * os::kPageSize);
-    free_.add(static_cast<uint64_t>(static_cast<std::byte*>(p) - begin_) / os::kPageSize, pages);
+    const size_t pages = os::page_ceil(bytes) / os::page_size();
+    os::discard(p, pages * os::page_size());
+    free_.add(static_cast<uint64_t>(static_cast<std::byte*>(p) - begin_) / os::page_size(), pages);
   }
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 

@@ -51,7 +51,7 @@ bool goes_to_cluster(size_t length, int protection, int flags, int fd) {
 // MAP_FAILED with ENOMEM.
 void* map_cluster(size_t length, int protection, Origin origin) {
   length = os::page_ceil(length);
-  void* const p = allocate(length, os::kPageSize, origin);
+  void* const p = allocate(length, os::page_size(), origin);
   if (p == nullptr) return MAP_FAILED;
   const InternalScope internal;
   if (protection == (PROT_READ | PROT_WRITE) || dlm_protect(p, length, protection) == 0) return p;
@@ -224,7 +224,7 @@ int advise(void* at, size_t length, int advice, bool posix) {
       if (posix) return tell(DLM_DONE_WITH);
       [[fallthrough]];
     case MADV_FREE:
-      if (reinterpret_cast<uintptr_t>(at) % os::kPageSize != 0) {
+      if (reinterpret_cast<uintptr_t>(at) % os::page_size() != 0) {
         errno = EINVAL;
         return -1;
       }
@@ -275,7 +275,7 @@ TASUKI_WRAPPER(int, munmap, void* at, size_t length) {
   if (found == 0) return next_munmap()(at, length);
   const bool of_mmap = found < 0 || place.block.mapped();
   if (!of_mmap) refuse("munmap of memory that mmap did not give");
-  if (!of_mmap || reinterpret_cast<uintptr_t>(at) % os::kPageSize != 0 || length == 0) {
+  if (!of_mmap || reinterpret_cast<uintptr_t>(at) % os::page_size() != 0 || length == 0) {
     errno = EINVAL;
     return -1;
   }

@@ -100,7 +100,7 @@ void look_at_small() {
 }
 
 bool takes_small(size_t bytes, size_t alignment) {
-  return bytes <= SmallHeap::kMost && alignment < os::kPageSize &&
+  return bytes <= SmallHeap::kMost && alignment < os::page_size() &&
          g_heap.load(std::memory_order_acquire) != nullptr;
 }
 

@@ -111,7 +111,7 @@ struct Loan {
 Status make_loan(uint64_t bytes, bool share, bool huge, Loan* loan, std::string* note) {
   if (bytes == 0) return {};
   if (share) {
-    Result<os::Fd> file = os::memory_file(bytes + os::kPageSize);
+    Result<os::Fd> file = os::memory_file(bytes + os::page_size());
     if (file.ok())
       loan->file = std::move(file.value());
     else
@@ -356,7 +356,7 @@ Result<int> MpiJob::serve() {
   std::string why;
   status = share_out(wanted, &bytes);
   if (!status.ok()) return status;
-  bytes -= bytes % std::max<uint64_t>(plan.unit_bytes, os::kPageSize);
+  bytes -= bytes % std::max<uint64_t>(plan.unit_bytes, os::page_size());
 
   Loan loan;
   const Status made = make_loan(bytes, plan.share != 0 && on_root_host_, plan.packed == 0, &loan, &why);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "cluster/lend/protocol.h"
 
 namespace tasuki::cluster {
@@ -153,8 +154,9 @@ void read_redundancy(Reader* reader, Options* options) {
 void read_page_size(Reader* reader, Options* options) {
   uint64_t page = 0;
   reader->bytes_or("auto", "page-size", &page);
-  if (page % 4096 != 0 || page > (2u << 20))
-    reader->refuse(*reader->given("page-size"), "auto, or a multiple of 4KiB up to 2MiB");
+  if (page % page_size() != 0 || page > (2u << 20))
+    reader->refuse(*reader->given("page-size"),
+                   "auto, or a multiple of " + std::to_string(page_size() >> 10) + "KiB up to 2MiB");
   options->pager.page_bytes = page;
 }
 

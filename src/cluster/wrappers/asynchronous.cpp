@@ -73,7 +73,7 @@ Transfer* begin(aio_context_t context, iocb* given) {
   const iovec* memory = memory_of(*given, &one, &count);
   const size_t bytes = vector_bytes(memory, static_cast<int>(count));
   if (bytes == SIZE_MAX) return nullptr;
-  const size_t head = (sizeof(Transfer) + count * sizeof(iovec) + 4095) / 4096 * 4096;
+  const size_t head = tasuki::os::page_ceil(sizeof(Transfer) + count * sizeof(iovec));
   void* room = local_memory(head + bytes);
   if (room == nullptr) return nullptr;
   auto* t = static_cast<Transfer*>(room);

@@ -223,7 +223,7 @@ TASUKI_WRAPPER(long, syscall, long number, long a, long b, long c, long d, long 
   }
   const auto area = [](long argument) {
     const char* p = reinterpret_cast<const char*>(argument);
-    const size_t bytes = 4096 - static_cast<unsigned long>(argument) % 4096;
+    const size_t bytes = tasuki::page_size() - static_cast<unsigned long>(argument) % tasuki::page_size();
     return Area{p, touches(p, 1) ? bytes : 0, Access::shared};
   };
   const Held first({area(a), area(b), area(c)});

@@ -15,6 +15,7 @@
 #include <initializer_list>
 
 #include "cluster/wrappers/pinning.h"
+#include "os/memory/mapping.h"
 
 namespace tasuki::cluster {
 
@@ -76,7 +77,7 @@ class Held {
 // 0: nothing may.
 inline size_t part_of(size_t bytes, size_t most) {
   if (most >= bytes) return bytes;
-  const size_t left = (bytes - most + 4095) / 4096 * 4096;
+  const size_t left = os::page_ceil(bytes - most);
   return left < bytes ? bytes - left : 0;
 }
 

@@ -20,22 +20,25 @@ std::atomic<pager::Pager*> g_pager{nullptr};
 // All pins together stay below half of the local memory: a thread may wait in a system call for ever, and
 // with all of it pinned no other page could come.
 std::atomic<size_t> g_budget{0}, g_used{0};
-constexpr size_t kEnds = 2 * 4096;  // the first and the last page of a piece are pinned whole
+// The first and the last page of a piece are pinned whole.
+size_t ends() {
+  return 2 * os::page_size();
+}
 
 size_t reserve(pager::Pager* pager, size_t bytes) {
   size_t budget = g_budget.load(std::memory_order_relaxed);
   if (budget == 0) g_budget.store(budget = pager->stats().local_bytes / 2);
   size_t used = g_used.load(std::memory_order_relaxed), taken;
   do {
-    if (used + kEnds >= budget) return 0;
-    taken = std::min(bytes, budget - used - kEnds);
-  } while (!g_used.compare_exchange_weak(used, used + taken + kEnds));
+    if (used + ends() >= budget) return 0;
+    taken = std::min(bytes, budget - used - ends());
+  } while (!g_used.compare_exchange_weak(used, used + taken + ends()));
   return taken;
 }
 
 // How many allocations overlap each 2 MiB of the address space; only what is used of the table takes memory.
 constexpr int kBlockShift = 21;
-constexpr size_t kBlocks = size_t{1} << (47 - kBlockShift);
+constexpr size_t kBlocks = size_t{1} << (kAddressBits - kBlockShift);
 std::atomic<std::atomic<uint16_t>*> g_blocks{nullptr};
 
 uintptr_t block_of(const void* p) {
@@ -145,7 +148,7 @@ size_t pin(const void* p, size_t bytes, bool write) {
   if (pinned > 0)
     g_used.fetch_sub(wanted - pinned);
   else if (wanted > 0)
-    g_used.fetch_sub(wanted + kEnds);
+    g_used.fetch_sub(wanted + ends());
   errno = error;
   return pinned;
 }
@@ -158,7 +161,7 @@ bool permits(const void* p, size_t bytes, bool write) {
   if (pager->protection(p, bytes) == kUsual) return true;
   const char* const end = static_cast<const char*>(p) + bytes;
   for (const char* at = static_cast<const char*>(p); at < end;
-       at += 4096 - reinterpret_cast<uintptr_t>(at) % 4096) {
+       at += os::page_size() - reinterpret_cast<uintptr_t>(at) % os::page_size()) {
     const int protection = pager->protection(at, 1);
     if (protection == PROT_NONE || (write && (protection & PROT_WRITE) == 0)) return false;
   }
@@ -171,7 +174,7 @@ void unpin(const void* p, size_t bytes) {
   const InternalScope internal;
   const int error = errno;
   pager->unpin(p, bytes);
-  g_used.fetch_sub(bytes + kEnds);
+  g_used.fetch_sub(bytes + ends());
   errno = error;
 }
 

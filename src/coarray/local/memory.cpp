@@ -19,10 +19,10 @@
 namespace tasuki::coarray {
 namespace {
 
-// Larger parts begin a page in every image. Where they began anywhere, a stencil (Himeno M, MPICH, plain
-// mpirun) had a third of its time more in the image whose array was 64 bytes before another one's place
-// modulo 4096: loads that look as if they met the stores just before wait for them.
-constexpr uint64_t kLeastPaged = 16 * os::kPageSize;
+// Larger parts begin at a multiple of this in every image. Where they began anywhere, a stencil (Himeno M,
+// MPICH, plain mpirun) had a third of its time more in the image whose array was 64 bytes before another
+// one's place modulo 4096: loads that look as if they met the stores just before wait for them.
+constexpr uint64_t kCompared = 4096, kLeastAligned = 16 * kCompared;
 
 // A number that the tasks of a space agree on and no other space has.
 uint64_t number_of_space() {
@@ -32,7 +32,7 @@ uint64_t number_of_space() {
   std::atomic<void*>& root = slot->space->roots[task::kRootCoarray];
   void* known = root.load(std::memory_order_acquire);
   if (known == nullptr) {
-    void* page = os::map_open_memory(os::kPageSize);
+    void* page = os::map_open_memory(os::page_size());
     if (page == nullptr) return 0;
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -43,7 +43,7 @@ uint64_t number_of_space() {
     if (root.compare_exchange_strong(known, page, std::memory_order_acq_rel))
       known = page;
     else
-      os::unmap(page, os::kPageSize);
+      os::unmap(page, os::page_size());
   }
   uint64_t number;
   memcpy(&number, known, sizeof number);
@@ -94,7 +94,7 @@ void Memory::start(const Team& world) {
 
 // Each image maps its own part, the others know the address.
 bool Memory::map_plainly(Segment* segment, uint64_t alignment, bool wanted) {
-  segment->mapped = os::page_ceil(segment->bytes + (alignment > os::kPageSize ? alignment : 0));
+  segment->mapped = os::page_ceil(segment->bytes + (alignment > os::page_size() ? alignment : 0));
   segment->mapping = wanted ? os::map_open_memory(segment->mapped) : nullptr;  // all images put there
   if (segment->mapping != nullptr) segment->begin = aligned(segment->mapping, alignment);
   return segment->mapping != nullptr;
@@ -102,7 +102,7 @@ bool Memory::map_plainly(Segment* segment, uint64_t alignment, bool wanted) {
 
 bool Memory::make_window(Segment* segment, uint64_t alignment) {
   // The same in all images of a host; Open MPI hangs in MPI_Win_allocate_shared when it has not so much.
-  if (segment->bytes / os::kPageSize > os::physical_memory() / os::kPageSize) return false;
+  if (segment->bytes / os::page_size() > os::physical_memory() / os::page_size()) return false;
   // MPICH 4.0.2 puts to a wrong place on the same host when a part's size is not a multiple of 16.
   const uint64_t room = segment->bytes + (alignment > 16 ? alignment : 0);
   const auto bytes = static_cast<MPI_Aint>((room + 63) & ~uint64_t{63});
@@ -138,7 +138,7 @@ Segment* Memory::allocate(const Team& team, uint64_t bytes, uint64_t alignment) 
   auto segment = std::make_unique<Segment>();
   segment->bytes = std::max<uint64_t>(bytes, 1);
   segment->team = &team;
-  if (bytes >= kLeastPaged) alignment = std::max<uint64_t>(alignment, os::kPageSize);
+  if (bytes >= kLeastAligned) alignment = std::max<uint64_t>(alignment, kCompared);
   const auto count = static_cast<size_t>(team.size());
   const bool got = reach_ == Reach::space ? map_plainly(segment.get(), alignment, true)
                                           : make_window(segment.get(), alignment);

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/cpu.h"
 #include "elf/machine.h"
 #include "elf/test/bytes.h"
 
@@ -47,9 +48,9 @@ void check_promises(const Result<Image>& result, uint64_t size) {
   for (const Segment& s : image.segments) {
     ASSERT_LE(s.offset + s.file_size, size);
     ASSERT_LE(s.file_size, s.memory_size);
-    ASSERT_GE(s.address / kPageSize * kPageSize, end);
-    ASSERT_EQ(s.address % kPageSize, s.offset % kPageSize);
-    end = (s.address + s.memory_size + kPageSize - 1) / kPageSize * kPageSize;
+    ASSERT_GE(s.address / page_size() * page_size(), end);
+    ASSERT_EQ(s.address % page_size(), s.offset % page_size());
+    end = (s.address + s.memory_size + page_size() - 1) / page_size() * page_size();
     ASSERT_LE(end, kUserSpaceEnd);
   }
   ASSERT_EQ(image.span(), end);
@@ -126,7 +127,7 @@ TEST(Elf, FindsMemoryInTheFile) {
   EXPECT_FALSE(image.holds(0x4ff9, 8, /*writable=*/true));
   EXPECT_FALSE(image.holds(0x2000, 8, /*writable=*/true));
   EXPECT_TRUE(image.holds(0x2000, 8, /*writable=*/false));
-  EXPECT_EQ(image.span(), 0x5000u);
+  EXPECT_EQ(image.span(), (0x5000 + page_size() - 1) / page_size() * page_size());
 }
 
 // Each field of a program header that a rule speaks of, set to what breaks the rule.
@@ -160,9 +161,9 @@ TEST(Elf, RefusesSegmentsAgainstTheRules) {
   EXPECT_EQ(with(PT_LOAD, 1, [](Elf64_Phdr& p) { p.p_vaddr = kUserSpaceEnd; }),
             "a segment's address is out of range");
   EXPECT_EQ(with(PT_LOAD, 1, [](Elf64_Phdr& p) { p.p_vaddr += 8; }), "a segment is not aligned to pages");
-  EXPECT_EQ(with(PT_LOAD, 1, [](Elf64_Phdr& p) { p.p_vaddr %= kPageSize; }),
+  EXPECT_EQ(with(PT_LOAD, 1, [](Elf64_Phdr& p) { p.p_vaddr %= page_size(); }),
             "segments overlap or are not in order");
-  EXPECT_EQ(with(PT_LOAD, 0, [](Elf64_Phdr& p) { p.p_memsz += 100 * kPageSize; }),
+  EXPECT_EQ(with(PT_LOAD, 0, [](Elf64_Phdr& p) { p.p_memsz += 100 * page_size(); }),
             "segments overlap or are not in order");
   EXPECT_EQ(with(PT_LOAD, 0, [](Elf64_Phdr& p) { p.p_align = 3; }),
             "a segment's alignment is not a power of two");

@@ -72,7 +72,7 @@ bool begin_heap_at_break() {
 // anybody uses goes with them.
 void leave_gap_below_break() {
   constexpr size_t kMost = size_t{1} << 30;
-  for (size_t length = kMost; length >= kPageSize;
+  for (size_t length = kMost; length >= page_size();
        length /= 2) {  // less where memory may not be overcommitted
     void* const before = sbrk(static_cast<intptr_t>(length));
     if (before == reinterpret_cast<void*>(-1)) continue;
@@ -87,7 +87,7 @@ bool stop_the_break(HeapStart heap) {
   // To the end of its page: within a page it moves whatever is mapped behind.
   if (brk(reinterpret_cast<void*>(page_ceil(current_break()))) != 0) return false;
   if (heap == HeapStart::stays || !begin_heap_at_break()) leave_gap_below_break();
-  if (reserve(kPageSize, sbrk(0)) != nullptr) return true;
+  if (reserve(page_size(), sbrk(0)) != nullptr) return true;
   return errno == EEXIST;  // something is mapped there already: the break cannot grow either
 }
 

@@ -11,17 +11,17 @@ namespace tasuki::os {
 // Locked: of a page that the system swaps out by and by, each process may have it or not. Not writable: mlock
 // and mlockall, in whatever process, fill what is writable by a write, and each would have its own page.
 std::unique_ptr<Descendants> Descendants::expect() {
-  void* const page = map_memory(kPageSize);
+  void* const page = map_memory(page_size());
   if (page == nullptr) return nullptr;
   std::unique_ptr<Descendants> made(new Descendants(page));
-  no_huge_pages(page, kPageSize);
+  no_huge_pages(page, page_size());
   *static_cast<volatile char*>(page) = 1;
-  if (!protect(page, kPageSize, PROT_READ) || mlock(page, kPageSize) != 0) return nullptr;
+  if (!protect(page, page_size(), PROT_READ) || mlock(page, page_size()) != 0) return nullptr;
   return made;
 }
 
 void Descendants::forked() const {
-  madvise(page_, kPageSize, MADV_DONTFORK);
+  madvise(page_, page_size(), MADV_DONTFORK);
 }
 
 bool Descendants::any() const {

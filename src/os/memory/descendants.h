@@ -14,7 +14,7 @@ class Descendants {
  public:
   // Before the fork. nullptr: it cannot be known (no memory, or none that can be locked).
   static std::unique_ptr<Descendants> expect();
-  ~Descendants() { unmap(page_, kPageSize); }
+  ~Descendants() { unmap(page_, page_size()); }
   Descendants(const Descendants&) = delete;
   Descendants& operator=(const Descendants&) = delete;
 

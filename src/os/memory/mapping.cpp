@@ -85,10 +85,6 @@ bool wipe_on_fork(void* at, size_t length) {
   return madvise(at, length, MADV_WIPEONFORK) == 0;
 }
 
-size_t page_size() {
-  return static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
-
 size_t count_mappings() {
   const int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;

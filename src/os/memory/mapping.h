@@ -5,16 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cpu.h"
+
 namespace tasuki::os {
 
-// What all that asks for pages is written for. Some kernels for aarch64 have larger ones: who maps memory at
-// addresses that he chooses asks page_size() first, and does without.
-inline constexpr size_t kPageSize = 4096;
-inline constexpr uintptr_t page_floor(uintptr_t x) {
-  return x & ~(kPageSize - 1);
+using tasuki::kLargestPage;
+using tasuki::page_size;
+inline uintptr_t page_floor(uintptr_t x) {
+  return x & ~(page_size() - 1);
 }
-inline constexpr uintptr_t page_ceil(uintptr_t x) {
-  return (x + kPageSize - 1) & ~(kPageSize - 1);
+inline uintptr_t page_ceil(uintptr_t x) {
+  return (x + page_size() - 1) & ~(page_size() - 1);
 }
 
 // Address space without memory behind it. `at` != nullptr: exactly there, failing if something is mapped
@@ -60,9 +61,6 @@ bool wipe_on_fork(void* at, size_t length);
 // The break of this address space moves no more, up or down, whoever asks (os/memory/break.h): every libc
 // then takes memory from mmap.
 bool stop_the_break();
-
-// Bytes of this kernel's pages.
-size_t page_size();
 
 // Lines of /proc/self/maps.
 size_t count_mappings();

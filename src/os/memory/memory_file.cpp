@@ -93,7 +93,7 @@ bool populate(void* at, size_t length) {
   if (errno != EINVAL) return false;
 #endif
   // Before Linux 5.14.
-  for (size_t i = 0; i < length; i += kPageSize) static_cast<volatile char*>(at)[i] = 0;
+  for (size_t i = 0; i < length; i += page_size()) static_cast<volatile char*>(at)[i] = 0;
   return true;
 }
 

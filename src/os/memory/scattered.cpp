@@ -22,13 +22,13 @@ Result<Scattered> Scattered::open() {
   if (self.get() < 0) return refused(errno);
   Scattered scattered(std::move(self));
   // Two pages that are not neighbours, to see that it does what it says.
-  auto* const at = static_cast<char*>(map_memory(3 * kPageSize));
+  auto* const at = static_cast<char*>(map_memory(3 * page_size()));
   if (at == nullptr) return refused(errno);
-  at[0] = at[kPageSize] = at[2 * kPageSize] = 1;
-  const std::array<Extent, 2> both = {Extent{at, kPageSize}, Extent{at + 2 * kPageSize, kPageSize}};
+  at[0] = at[page_size()] = at[2 * page_size()] = 1;
+  const std::array<Extent, 2> both = {Extent{at, page_size()}, Extent{at + 2 * page_size(), page_size()}};
   const bool gone = scattered.discard(both.data(), both.size()) == both.size();
-  const bool right = gone && at[0] == 0 && at[kPageSize] == 1 && at[2 * kPageSize] == 0;
-  unmap(at, 3 * kPageSize);
+  const bool right = gone && at[0] == 0 && at[page_size()] == 1 && at[2 * page_size()] == 0;
+  unmap(at, 3 * page_size());
   if (!right) return refused(ENOSYS);
   return scattered;
 }

@@ -175,8 +175,8 @@ int UserFault::move(void* to, const void* from, size_t length, size_t* done) {
     if (m.move > 0) *done += static_cast<size_t>(m.move);
     if (error == EEXIST &&
         has_moved(static_cast<std::byte*>(to) + *done, static_cast<const std::byte*>(from) + *done)) {
-      wake(static_cast<std::byte*>(to) + *done, kPageSize);
-      *done += kPageSize;
+      wake(static_cast<std::byte*>(to) + *done, page_size());
+      *done += page_size();
       continue;
     }
     if (error != EAGAIN) return error;
@@ -245,7 +245,7 @@ bool read_pagemap(const void* at, size_t pages, uint8_t* answers, const Say& say
   bool ok = true;
   for (size_t i = 0; i < pages && ok;) {
     const size_t n = pages - i < entries.size() ? pages - i : entries.size();
-    const off_t where = static_cast<off_t>((number(at) / 4096 + i) * 8);
+    const off_t where = static_cast<off_t>((number(at) / page_size() + i) * 8);
     ok = pread(fd, entries.data(), n * 8, where) == static_cast<ssize_t>(n * 8);
     for (size_t k = 0; ok && k < n; k++) answers[i + k] = say(entries[k]);
     i += n;
@@ -265,7 +265,7 @@ bool is_alone(uint64_t entry) {
 }  // namespace
 
 bool present_pages(const void* at, size_t length, uint8_t* present) {
-  return read_pagemap<256>(at, length / 4096, present, is_present);
+  return read_pagemap<256>(at, length / page_size(), present, is_present);
 }
 
 bool present_page(const void* at, uint8_t* present) {

@@ -30,15 +30,15 @@ TEST(MemoryFile, TakesMemoryAsItIsWrittenAndGivesItBack) {
   char* p = static_cast<char*>(map_memory_file(fd, size));
   ASSERT_NE(p, nullptr);
   EXPECT_EQ(bytes_taken(fd), 0u);
-  memset(p + (size_t{1} << 30), 7, 8 * kPageSize);
-  const std::vector<char> page(kPageSize, 9);
-  EXPECT_EQ(write_at(fd, page.data(), page.size(), size - kPageSize), 0);
+  memset(p + (size_t{1} << 30), 7, 8 * page_size());
+  const std::vector<char> page(page_size(), 9);
+  EXPECT_EQ(write_at(fd, page.data(), page.size(), size - page_size()), 0);
   EXPECT_EQ(p[size - 1], 9);
-  EXPECT_EQ(bytes_taken(fd), 9 * kPageSize);
-  EXPECT_TRUE(punch_hole(fd, (size_t{1} << 30) + kPageSize, 7 * kPageSize));
-  EXPECT_EQ(bytes_taken(fd), 2 * kPageSize);
+  EXPECT_EQ(bytes_taken(fd), 9 * page_size());
+  EXPECT_TRUE(punch_hole(fd, (size_t{1} << 30) + page_size(), 7 * page_size()));
+  EXPECT_EQ(bytes_taken(fd), 2 * page_size());
   EXPECT_EQ(p[size_t{1} << 30], 7);
-  EXPECT_EQ(p[(size_t{1} << 30) + kPageSize], 0);
+  EXPECT_EQ(p[(size_t{1} << 30) + page_size()], 0);
   char beyond;
   EXPECT_EQ(read_at(fd, &beyond, 1, size), ENODATA);
   unmap(p, size);
@@ -48,14 +48,14 @@ TEST(Scattered, PagesDisappearTogetherAndSayWhetherTheyAreThere) {
   constexpr size_t kPages = 300;
   Result<Scattered> scattered = Scattered::open();
   if (!scattered.ok()) GTEST_SKIP() << scattered.status().message();
-  char* at = static_cast<char*>(map_memory(kPages * kPageSize));
+  char* at = static_cast<char*>(map_memory(kPages * page_size()));
   ASSERT_NE(at, nullptr);
-  memset(at, 1, kPages * kPageSize);
+  memset(at, 1, kPages * page_size());
   std::vector<Extent> some;
   std::vector<void*> pages;
   for (size_t i = 0; i < Scattered::kMost; i++) {
-    if (i % 2 == 0) some.push_back({at + 2 * i * kPageSize, kPageSize * (1 + i % 4 / 2)});
-    pages.push_back(at + 2 * i * kPageSize);
+    if (i % 2 == 0) some.push_back({at + 2 * i * page_size(), page_size() * (1 + i % 4 / 2)});
+    pages.push_back(at + 2 * i * page_size());
   }
   std::vector<uint8_t> there(pages.size());
   ASSERT_TRUE(scattered_present(pages.data(), pages.size(), there.data()));
@@ -63,20 +63,20 @@ TEST(Scattered, PagesDisappearTogetherAndSayWhetherTheyAreThere) {
   EXPECT_EQ(scattered.value().discard(some.data(), some.size()), some.size());
   ASSERT_TRUE(scattered_present(pages.data(), pages.size(), there.data()));
   for (size_t i = 0; i < there.size(); i++) EXPECT_EQ(there[i], i % 2) << i;
-  EXPECT_EQ(at[kPageSize], 1);
+  EXPECT_EQ(at[page_size()], 1);
   EXPECT_EQ(at[0], 0);
   // One that is locked stays, and so do those behind it.
-  memset(at, 1, kPages * kPageSize);
-  ASSERT_EQ(mlock(some[3].at, kPageSize), 0);
+  memset(at, 1, kPages * page_size());
+  ASSERT_EQ(mlock(some[3].at, page_size()), 0);
   EXPECT_EQ(scattered.value().discard(some.data(), some.size()), 3u);
   EXPECT_EQ(errno, EINVAL);
   EXPECT_EQ(static_cast<char*>(some[2].at)[0], 0);
   EXPECT_EQ(static_cast<char*>(some[4].at)[0], 1);
-  unmap(at, kPages * kPageSize);
+  unmap(at, kPages * page_size());
 }
 
 TEST(MemoryFile, IsSharedThroughTheDescriptorOfAProcess) {
-  Result<Fd> file = memory_file(kPageSize);
+  Result<Fd> file = memory_file(page_size());
   ASSERT_TRUE(file.ok());
   Result<Fd> second = open_descriptor_of(getpid(), file.value().get());
   ASSERT_TRUE(second.ok()) << second.status().message();
@@ -91,9 +91,9 @@ TEST(MemoryFile, AboveTheLimitOfFileSizesIsAnErrorNotASignal) {
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit low = before;
-  low.rlim_cur = kPageSize;
+  low.rlim_cur = page_size();
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
-  const Result<Fd> file = memory_file(2 * kPageSize);
+  const Result<Fd> file = memory_file(2 * page_size());
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(file.status().err(), EFBIG);
 }

@@ -80,39 +80,39 @@ TEST(Deadline, SaysWhatIsLeft) {
 }
 
 TEST(Mapping, ReservationAtATakenAddressFails) {
-  void* p = map_memory(kPageSize);
+  void* p = map_memory(page_size());
   ASSERT_NE(p, nullptr);
   static_cast<char*>(p)[0] = 1;
-  EXPECT_EQ(reserve(kPageSize, p), nullptr);
+  EXPECT_EQ(reserve(page_size(), p), nullptr);
   EXPECT_EQ(errno, EEXIST);
   EXPECT_EQ(static_cast<char*>(p)[0], 1);
-  EXPECT_TRUE(unmap(p, kPageSize));
+  EXPECT_TRUE(unmap(p, page_size()));
 }
 
 TEST(Mapping, WipedPageIsZeroInAForkedChild) {
-  int* p = static_cast<int*>(map_memory(kPageSize));
+  int* p = static_cast<int*>(map_memory(page_size()));
   *p = 7;
-  ASSERT_TRUE(wipe_on_fork(p, kPageSize));
+  ASSERT_TRUE(wipe_on_fork(p, page_size()));
   const pid_t pid = fork();
   if (pid == 0) _exit(*p);
   int status = -1;
   ASSERT_EQ(waitpid(pid, &status, 0), pid);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(*p, 7);
-  unmap(p, kPageSize);
+  unmap(p, page_size());
 }
 
 // In a process of its own: what some libc, or a program without one, asks of the kernel.
 int move_stopped_break(bool may_move_heap) {
   std::vector<char*> blocks;
   for (int i = 0; i < 20; i++) blocks.push_back(static_cast<char*>(memset(malloc(10000), i, 10000)));
-  char* const own = static_cast<char*>(sbrk(0)) - kPageSize;  // what was allocated from the break before
+  char* const own = static_cast<char*>(sbrk(0)) - page_size();  // what was allocated from the break before
   *own = 7;
   if (!stop_the_break(may_move_heap ? HeapStart::moves : HeapStart::stays)) return 1;
   void* const before = sbrk(0);
-  if (sbrk(64 * kPageSize) != reinterpret_cast<void*>(-1) || errno != ENOMEM || sbrk(0) != before) return 2;
-  for (const size_t bytes : {size_t{1}, kPageSize, 64 * kPageSize}) {
-    if (!may_move_heap && bytes < kPageSize) continue;  // within a page it moves, and nothing is unmapped
+  if (sbrk(64 * page_size()) != reinterpret_cast<void*>(-1) || errno != ENOMEM || sbrk(0) != before) return 2;
+  for (const size_t bytes : {size_t{1}, page_size(), 64 * page_size()}) {
+    if (!may_move_heap && bytes < page_size()) continue;  // within a page it moves, and nothing is unmapped
     if (sbrk(-static_cast<intptr_t>(bytes)) != before || *own != 7) return 3;
     const long lower = raw_syscall(SYS_brk, raw_arg(static_cast<char*>(before) - bytes));
     if (*own != 7) return 4;
@@ -120,7 +120,7 @@ int move_stopped_break(bool may_move_heap) {
     if (may_move_heap && lower != raw_arg(before)) return 5;
   }
   // Where the heap begins is known; by the gap it takes more than its length to get there.
-  if (may_move_heap && raw_syscall(SYS_brk, raw_arg(own - 10 * kPageSize)) != raw_arg(before)) return 6;
+  if (may_move_heap && raw_syscall(SYS_brk, raw_arg(own - 10 * page_size())) != raw_arg(before)) return 6;
   if (*own != 7) return 7;
   for (size_t i = 0; i < blocks.size(); i++)
     if (blocks[i][9999] != static_cast<char>(i)) return 8;

@@ -20,7 +20,8 @@ TEST(UserFault, PagesThatTheSystemMigratesMove) {
   const int compact = open("/proc/sys/vm/compact_memory", O_WRONLY | O_CLOEXEC);
   if (compact < 0) GTEST_SKIP() << "only root may have the system migrate pages";
   UserFault faults = std::move(opened.value());
-  constexpr size_t kPages = 8192, kRun = 64, kRunBytes = kRun * kPageSize, kBytes = kPages * kPageSize;
+  constexpr size_t kBytes = size_t{32} << 20;
+  const size_t run_bytes = 64 * page_size();
   std::byte* areas[2];
   for (auto& at : areas) {
     at = static_cast<std::byte*>(map_memory(kBytes));
@@ -28,7 +29,7 @@ TEST(UserFault, PagesThatTheSystemMigratesMove) {
     no_huge_pages(at, kBytes);
   }
   const auto word = [](std::byte* at) -> uint64_t& { return reinterpret_cast<uint64_t&>(*at); };
-  for (size_t page = 0; page < kPages; page++) word(areas[0] + page * kPageSize) = page + 1;
+  for (size_t page = 0; page < kBytes / page_size(); page++) word(areas[0] + page * page_size()) = page + 1;
   for (std::byte* at : areas) ASSERT_TRUE(faults.add(at, kBytes).ok());
   std::atomic<bool> end{false};
   ssize_t written = 0;
@@ -38,17 +39,17 @@ TEST(UserFault, PagesThatTheSystemMigratesMove) {
   });
   int from = 0;
   for (; !end || from != 0; from = 1 - from)
-    for (size_t at = 0; at < kBytes; at += kRunBytes) {
+    for (size_t at = 0; at < kBytes; at += run_bytes) {
       size_t done = 0;
-      const int error = faults.move(areas[1 - from] + at, areas[from] + at, kRunBytes, &done);
+      const int error = faults.move(areas[1 - from] + at, areas[from] + at, run_bytes, &done);
       EXPECT_EQ(error, 0);
-      EXPECT_EQ(done, kRunBytes);
+      EXPECT_EQ(done, run_bytes);
       if (error != 0) _exit(1);  // a page that is not there would be waited for for ever
     }
   migrating.join();
   EXPECT_EQ(written, 6);
-  for (size_t page = 0; page < kPages && !HasFailure(); page++)
-    ASSERT_EQ(word(areas[0] + page * kPageSize), page + 1);
+  for (size_t page = 0; page < kBytes / page_size() && !HasFailure(); page++)
+    ASSERT_EQ(word(areas[0] + page * page_size()), page + 1);
   for (std::byte* at : areas) unmap(at, kBytes);
   close(compact);
 }

@@ -12,14 +12,14 @@ Status Advisor::advise(void* p, size_t bytes, Advice advice) {
     Region* region = regions_.of(p);
     const auto offset =
         region == nullptr ? 0 : static_cast<size_t>(static_cast<std::byte*>(p) - region->at());
-    if (region == nullptr || bytes > region->units() * kUnit - offset) {
+    if (region == nullptr || bytes > region->units() * unit_size() - offset) {
       status = Status::error(EINVAL, "not a range of one allocation in cluster memory");
       promised_units_ -= promised;  // freed meanwhile
       return true;
     }
     if (advice <= Advice::random) region->locality()->advice = advice;
     if (!region->watched()) return true;  // everything is local: nothing to do but remember
-    const uint64_t first = offset / kUnit, end = (offset + bytes + kUnit - 1) / kUnit;
+    const uint64_t first = offset / unit_size(), end = (offset + bytes + unit_size() - 1) / unit_size();
     switch (advice) {
       case Advice::sequential:
       case Advice::random:

@@ -13,21 +13,19 @@
 namespace tasuki::pager {
 
 size_t Pager::unit_bytes(const Options&) {
-  return kUnit;
+  return unit_size();
 }
 
 Result<std::unique_ptr<Pager>> Pager::create(const Options& options, Store* store) {
-  if (os::page_size() > kUnit)
-    return Status::error(ENOTSUP, "this kernel's pages have " + std::to_string(os::page_size()) +
-                                      " bytes, the pager's units 4096");
-  if (options.page_bytes % kUnit != 0 || options.page_bytes > (2u << 20))
+  if (options.page_bytes % unit_size() != 0 || options.page_bytes > (2u << 20))
     return Status::error(EINVAL, "page size " + std::to_string(options.page_bytes) +
-                                     ": must be a multiple of 4096 up to 2 MiB, or 0");
-  if (store->unit_bytes() != kUnit)
+                                     ": must be a multiple of " + std::to_string(unit_size()) +
+                                     " up to 2 MiB, or 0");
+  if (store->unit_bytes() != unit_size())
     return Status::error(EINVAL, "the store's slots have " + std::to_string(store->unit_bytes()) +
-                                     " bytes, the pager's units 4096");
+                                     " bytes, the pager's units " + std::to_string(unit_size()));
   // Two pages at least: one that comes and one that goes.
-  const size_t least = std::max<size_t>(64 * kUnit, 4 * options.page_bytes);
+  const size_t least = std::max<size_t>(64 * unit_size(), 4 * options.page_bytes);
   if (options.local_bytes < least)
     return Status::error(EINVAL, "local memory of " + std::to_string(options.local_bytes) +
                                      " bytes: at least " + std::to_string(least) +
@@ -67,9 +65,9 @@ Result<void*> Engine::allocate(size_t bytes, size_t alignment, size_t page_bytes
   if ((alignment & (alignment - 1)) != 0 || alignment > (1u << 30))
     return Status::error(EINVAL,
                          "alignment " + std::to_string(alignment) + ": must be a power of two up to 1 GiB");
-  if (page_bytes % kUnit != 0 || page_bytes > (2u << 20))
-    return Status::error(
-        EINVAL, "page size " + std::to_string(page_bytes) + ": must be a multiple of 4096 up to 2 MiB, or 0");
+  if (page_bytes % unit_size() != 0 || page_bytes > (2u << 20))
+    return Status::error(EINVAL, "page size " + std::to_string(page_bytes) + ": must be a multiple of " +
+                                     std::to_string(unit_size()) + " up to 2 MiB, or 0");
   Result<void*> result(nullptr);
   commands_.run([&] {
     result = do_allocate(bytes, alignment, page_bytes);
@@ -79,14 +77,14 @@ Result<void*> Engine::allocate(size_t bytes, size_t alignment, size_t page_bytes
 }
 
 Result<void*> Engine::do_allocate(size_t bytes, size_t alignment, size_t page_bytes) {
-  const uint64_t units = bytes / kUnit + (bytes % kUnit != 0);
+  const uint64_t units = bytes / unit_size() + (bytes % unit_size() != 0);
   const uint64_t capacity = residency_.budget().capacity(slots_.count(), options_.copies);
   if (units > capacity || regions_.units() > capacity - units)
     return Status::error(ENOMEM, "the cluster has no room for " + std::to_string(bytes) +
-                                     " bytes: " + std::to_string(regions_.units() * kUnit) + " of " +
-                                     std::to_string(capacity * kUnit) + " are in use");
+                                     " bytes: " + std::to_string(regions_.units() * unit_size()) + " of " +
+                                     std::to_string(capacity * unit_size()) + " are in use");
   if (page_bytes == 0) page_bytes = options_.page_bytes;
-  const auto page_units = static_cast<uint32_t>(page_bytes / kUnit);
+  const auto page_units = static_cast<uint32_t>(page_bytes / unit_size());
   Result<std::unique_ptr<Region>> region = regions_.reserve(bytes, alignment, page_units);
   if (!region.ok()) return region.status();
   residency_.prepare_for(page_units);
@@ -169,7 +167,7 @@ Status Engine::let_go(void* p) {
       return true;
     }
     if (region->watched() && !withdrawal_.complete(region, &status)) return false;
-    if (status.ok()) status = mapper_->forget(region->at(), region->units() * kUnit, region->watched());
+    if (status.ok()) status = mapper_->forget(region->at(), region->units() * unit_size(), region->watched());
     if (!status.ok()) return true;
     regions_.leave(*region, os::monotonic_seconds());
     gone = regions_.take_name(p);
@@ -187,9 +185,10 @@ Result<void*> Engine::reallocate(void* p, size_t bytes) {
     Region* region = regions_.at(p);
     found = region != nullptr;
     if (!found) return true;
-    page_bytes = region->fixed_page() * kUnit;
+    page_bytes = region->fixed_page() * unit_size();
     readable = !residency_.any_inaccessible(*region, 0, region->units());
-    in_place = bytes <= region->units() * kUnit && (bytes > region->units() * kUnit / 2 || !readable);
+    in_place =
+        bytes <= region->units() * unit_size() && (bytes > region->units() * unit_size() / 2 || !readable);
     if (in_place) regions_.resize(region, bytes);
     return true;
   });
@@ -227,7 +226,7 @@ Status Engine::discard(void* p, size_t bytes) {
       status = Status::error(EINVAL, "not a range of one allocation in cluster memory");
       return true;
     }
-    const uint64_t first = region->unit_of(begin + kUnit - 1), end = region->unit_of(begin + bytes);
+    const uint64_t first = region->unit_of(begin + unit_size() - 1), end = region->unit_of(begin + bytes);
     if (first >= end) {
       left.emplace_back(begin, begin + bytes);
       return true;
@@ -243,7 +242,7 @@ Status Engine::discard(void* p, size_t bytes) {
     }
     // Locked memory, which the kernel leaves as it is, is cleared by writing, if that is permitted.
     std::byte* const from = region->address(first);
-    const size_t length = (end - first) * kUnit;
+    const size_t length = (end - first) * unit_size();
     if (!(constant ? os::discard_unlocked(from, length) : os::discard(from, length)))
       left.emplace_back(from, from + length);
     return true;
@@ -310,11 +309,11 @@ Stats Engine::stats() const {
   }
   commands_.run([&] {
     const Budget& budget = residency_.budget();
-    stats.page_bytes = options_.page_bytes != 0 ? options_.page_bytes : kUnit;
-    stats.local_bytes = budget.local() * kUnit;
-    stats.server_bytes = slots_.count() * kUnit;
-    stats.allocated_bytes = regions_.units() * kUnit;
-    stats.resident_bytes = (watching_ ? budget.resident() : regions_.units()) * kUnit;
+    stats.page_bytes = options_.page_bytes != 0 ? options_.page_bytes : unit_size();
+    stats.local_bytes = budget.local() * unit_size();
+    stats.server_bytes = slots_.count() * unit_size();
+    stats.allocated_bytes = regions_.units() * unit_size();
+    stats.resident_bytes = (watching_ ? budget.resident() : regions_.units()) * unit_size();
     transport_.report(&stats);
     residency_.report(&stats);
     wait_times_.report(&stats);

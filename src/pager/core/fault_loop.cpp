@@ -51,7 +51,7 @@ FaultLoop::FaultLoop(const Options& options, const Roles& roles)
       places_here_(copies_here_ && options.protocol == Protocol::ahead),
       begins_here_(faults_served_here_ && !copies_here_ && options.protocol == Protocol::as1),
       streams_(options.protocol == Protocol::ahead ? options.prefetch : Prefetch::off,
-               options.local_bytes / kUnit),
+               options.local_bytes / unit_size()),
       catcher_(roles.mapper, roles.wakeup) {
   if (threadless_) roles_.commands->serve_by_callers([this] { progress_alone(); });
 }
@@ -61,7 +61,7 @@ bool FaultLoop::serve(Fault* fault) {
   const auto* address = reinterpret_cast<std::byte*>(event.address);
   Region* region = roles_.regions->of(address);
   if (region == nullptr || !region->watched()) {  // freed meanwhile: the program's own mistake
-    roles_.mapper->wake(reinterpret_cast<std::byte*>(event.address & ~(kUnit - 1)), 1);
+    roles_.mapper->wake(reinterpret_cast<std::byte*>(event.address & ~(unit_size() - 1)), 1);
     if (fault->sleeper != nullptr) fault->sleeper->wake();
     return true;
   }

@@ -27,19 +27,20 @@ Status ForkedChild::start() {
   // What is absent would be zeros.
   if (!status.ok())
     for (const Region* region : regions_->all())
-      if (region->watched()) os::map_memory_over(region->at(), region->units() * kUnit, 0);
+      if (region->watched()) os::map_memory_over(region->at(), region->units() * unit_size(), 0);
   return status;
 }
 
 Status ForkedChild::watch() {
   Result<os::UserFault> faults = os::UserFault::open(true, os::FaultDelivery::signal);
   if (!faults.ok()) return faults.status();
-  if (buffer_ == nullptr) buffer_ = static_cast<std::byte*>(os::map_memory(kMostUnits * kUnit));
+  if (buffer_ == nullptr) buffer_ = static_cast<std::byte*>(os::map_memory(kMostUnits * unit_size()));
   if (buffer_ == nullptr) return Status::error(ENOMEM, "no memory for pages that come");
   memory_.emplace(std::move(faults.value()));
   for (const Region* region : regions_->all())
     if (region->watched())
-      if (Status status = memory_->faults().add_missing(region->at(), region->units() * kUnit); !status.ok())
+      if (Status status = memory_->faults().add_missing(region->at(), region->units() * unit_size());
+          !status.ok())
         return status;
   g_child.store(this);
   return FaultSignal::serve_in_child(
@@ -92,17 +93,17 @@ bool ForkedChild::fetch(const Region& region, uint64_t unit) {
     if (!store_->read_aside(slot, static_cast<uint32_t>(units), buffer_)) return false;
     if (!memory_->copy_in(at, buffer_, static_cast<uint32_t>(units), false).ok()) return false;
   } else {
-    if (memory_->faults().zero(at, units * kUnit) != 0) units = 1;  // some are there
-    const int error = units > 1 ? 0 : memory_->faults().zero(at, kUnit);
+    if (memory_->faults().zero(at, units * unit_size()) != 0) units = 1;  // some are there
+    const int error = units > 1 ? 0 : memory_->faults().zero(at, unit_size());
     if (error != 0 && error != EEXIST) return false;
   }
-  next_ = at + units * kUnit;
+  next_ = at + units * unit_size();
   window_ = units;
   return true;
 }
 
 void ForkedChild::discard(std::byte* p, size_t bytes) {
-  std::byte* const first = address_of(unit_of(p + kUnit - 1));
+  std::byte* const first = address_of(unit_of(p + unit_size() - 1));
   std::byte* const end = std::max(first, address_of(unit_of(p + bytes)));
   if (first >= p + bytes || end == first) {
     memset(p, 0, bytes);
@@ -111,7 +112,7 @@ void ForkedChild::discard(std::byte* p, size_t bytes) {
   {
     const os::SignalsBlocked alone;
     lock();
-    discarded_.unite(unit_of(first), static_cast<uint64_t>(end - first) / kUnit);
+    discarded_.unite(unit_of(first), static_cast<uint64_t>(end - first) / unit_size());
     unlock();
   }
   os::discard_unlocked(first, static_cast<size_t>(end - first));

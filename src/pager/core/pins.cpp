@@ -11,7 +11,7 @@ size_t Pins::pin(const void* p, size_t bytes, bool write) {
   // A quarter of the local memory for all pins together, but never nothing: the call it is for would not go
   // on.
   const auto* begin = static_cast<const std::byte*>(p);
-  const size_t most = residency_->budget().local() / 4 * kUnit;
+  const size_t most = residency_->budget().local() / 4 * unit_size();
   Pinning pinning{begin, begin + std::min(bytes, most), begin, write};
   commands_->run([&] {
     const bool over = go_on(&pinning);

@@ -28,7 +28,7 @@ Residency::Residency(const Options& options, Mapper* mapper, Slots* slots, Trans
       wait_times_(wait_times),
       failure_(failure),
       page_limit_(mapper->page_limit()),
-      budget_(options.local_bytes / kUnit, options.page_bytes / kUnit, options.replacement),
+      budget_(options.local_bytes / unit_size(), options.page_bytes / unit_size(), options.replacement),
       victims_(&pages_, options.replacement) {}
 
 PageId Residency::new_page(Region* region, uint64_t first, uint32_t units) {
@@ -227,7 +227,7 @@ Action Residency::act(PageId id, Action action) {
       break;
     case Action::zero:
       for (const Piece& p : page.pieces)
-        if (!p.zero) memset(p.at, 0, p.units * kUnit);
+        if (!p.zero) memset(p.at, 0, p.units * unit_size());
       break;
     case Action::fetch:
       if (!leave_to_place(id)) transport_->start(id, page, Direction::in);
@@ -493,7 +493,7 @@ void Residency::report(Stats* stats) const {
   stats->rescues = rescues_;
   stats->write_faults = write_faults_;
   stats->drops = drops_;
-  stats->prefetched = prefetched_ * kUnit;
+  stats->prefetched = prefetched_ * unit_size();
   stats->map_seconds = map_seconds_;
 }
 

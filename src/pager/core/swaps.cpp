@@ -44,7 +44,7 @@ bool Swaps::bring(Region* region, uint64_t unit, const FetchPlan& plan, bool wri
   if (id == kNoPage) {
     if (budget.used() == 0)
       failure_->report(Status::error(ENOMEM, "the system has no memory for the pages that are to be local (" +
-                                                 std::to_string(budget.local() * kUnit) +
+                                                 std::to_string(budget.local() * unit_size()) +
                                                  " bytes); give the pager less"));
     return false;
   }

@@ -26,14 +26,14 @@ void Transport::start(PageId id, const Page& page, Direction direction) {
   Load& load = loads_[id];
   load = {0, direction};
   const bool in = direction == Direction::in;
-  (in ? in_ : out_).begin(page.units * kUnit);
+  (in ? in_ : out_).begin(page.units * unit_size());
   in_flight_++;
   uint64_t unit = page.first;
   for (const Piece& piece : page.pieces) {
     for (uint32_t done = 0; done < piece.units;) {
       Slot slot;
       const uint32_t count = slots_->run(*page.region, unit, piece.units - done, &slot);
-      std::byte* at = piece.at + done * kUnit;
+      std::byte* at = piece.at + done * unit_size();
       load.transfers++;
       const Status status =
           in ? (leaves_copies_ ? store_->get_later(slot, count, at, id) : store_->get(slot, count, at, id))
@@ -49,7 +49,7 @@ const std::byte* Transport::read_in_place(const Page& page) {
   Slot slot;
   if (slots_->run(*page.region, page.first, page.units, &slot) < page.units) return nullptr;
   const std::byte* const at = store_->read_in_place(slot, page.units);
-  if (at != nullptr) in_.count(page.units * kUnit);
+  if (at != nullptr) in_.count(page.units * unit_size());
   return at;
 }
 
@@ -60,7 +60,8 @@ bool Transport::equals(const Page& page) const {
       Slot slot;
       const uint32_t count = slots_->run(*page.region, unit, piece.units - done, &slot);
       const std::byte* const stored = store_->read_in_place(slot, count);
-      if (stored == nullptr || memcmp(stored, piece.at + done * kUnit, count * kUnit) != 0) return false;
+      if (stored == nullptr || memcmp(stored, piece.at + done * unit_size(), count * unit_size()) != 0)
+        return false;
       done += count;
       unit += count;
     }

@@ -39,7 +39,7 @@ bool Withdrawal::fill(const Region& region, uint64_t unit, uint64_t* next) {
     units++;
   Slot slot;
   const uint32_t run = slots_->run(region, unit, units, &slot);
-  OwnVector<std::byte> bytes(run * kUnit);
+  OwnVector<std::byte> bytes(run * unit_size());
   *next = unit + run;
   return store_->read_aside(slot, run, bytes.data()) &&
          mapper_->place(region.address(unit), bytes.data(), run, true).ok();

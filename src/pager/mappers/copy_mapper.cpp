@@ -28,11 +28,11 @@ class CopyMapper final : public WatchingMapper {
   // Buffers are used again and again: only as many exist as are under way at once.
   bool take(uint32_t units, uint64_t, Pieces* pieces) override {
     if (free_.total() < units) {
-      const size_t bytes = (units > 512 ? units : 512) * kUnit;
-      std::byte* at = map_region(bytes, kUnit);
+      const size_t bytes = (units > 512 ? units : 512) * unit_size();
+      std::byte* at = map_region(bytes, unit_size());
       if (at == nullptr) return false;
       pool_.emplace_back(at, bytes);
-      free_.add(unit_of(at), bytes / kUnit);
+      free_.add(unit_of(at), bytes / unit_size());
     }
     take_units(&free_, units, false, pieces);
     return true;
@@ -48,19 +48,19 @@ class CopyMapper final : public WatchingMapper {
   Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool* changed) override {
     if ((protections_.of(unit_of(at)) & Protections::kRead) == 0)
       return unmap_unreadable(at, units, pieces, changed);
-    const int error = faults_.protect(at, units * kUnit, true);
+    const int error = faults_.protect(at, units * unit_size(), true);
     if (error != 0)
       return Status::error(error, std::string("userfaultfd: a page cannot be protected: ") + strerror(error));
     // A unit that the program discarded is absent, and reading it would be a fault of our own, which nobody
     // serves. (So it would be if the program discarded it while it is being sent: that is not permitted
     // here.)
     present_.resize(units);
-    if (!os::present_pages(at, units * kUnit, present_.data()))
+    if (!os::present_pages(at, units * unit_size(), present_.data()))
       return Status::error(EIO, "cannot read /proc/self/pagemap");
     for (uint32_t i = 0; i < units; i++) {
       if (present_[i] != 0) continue;
-      faults_.zero(at + i * kUnit, kUnit);
-      faults_.protect(at + i * kUnit, kUnit, true);
+      faults_.zero(at + i * unit_size(), unit_size());
+      faults_.protect(at + i * unit_size(), unit_size(), true);
       *changed = true;
     }
     pieces->push_back({at, units, false});
@@ -68,7 +68,7 @@ class CopyMapper final : public WatchingMapper {
   }
   Status remap(std::byte* at, Pieces* pieces, bool writable) override {
     if (pieces->front().at != at) return map(at, pieces, writable);
-    const size_t bytes = units_of(*pieces) * kUnit;
+    const size_t bytes = units_of(*pieces) * unit_size();
     pieces->clear();
     if (writable)
       faults_.protect(at, bytes, false);
@@ -79,12 +79,12 @@ class CopyMapper final : public WatchingMapper {
   void discard(std::byte* at, uint32_t units, Pieces* pieces) override {
     if (!pieces->empty() && pieces->front().at != at) return give(pieces);
     pieces->clear();
-    if (madvise(at, units * kUnit, MADV_DONTNEED) != 0) {
+    if (madvise(at, units * unit_size(), MADV_DONTNEED) != 0) {
       // The program locked it: all at once, as every change in the middle of a mapping makes two of it.
       regions_.unlock();
-      madvise(at, units * kUnit, MADV_DONTNEED);
+      madvise(at, units * unit_size(), MADV_DONTNEED);
     }
-    faults_.wake(at, units * kUnit);
+    faults_.wake(at, units * unit_size());
   }
   bool leaves_in_place() const override { return true; }
 
@@ -100,27 +100,27 @@ class CopyMapper final : public WatchingMapper {
     if (!take(units, 0, pieces)) return Status::error(ENOMEM, "no memory for a page that leaves");
     const std::byte* from = at;
     for (const Piece& p : *pieces)
-      for (uint32_t i = 0; i < p.units; i++, from += kUnit) {
-        const Status left = take_unit(const_cast<std::byte*>(from), p.at + i * kUnit, changed);
+      for (uint32_t i = 0; i < p.units; i++, from += unit_size()) {
+        const Status left = take_unit(const_cast<std::byte*>(from), p.at + i * unit_size(), changed);
         if (left.ok()) continue;
         const Status back =
-            put_back(at, *pieces, static_cast<uint32_t>((from - at) / static_cast<ptrdiff_t>(kUnit)));
+            put_back(at, *pieces, static_cast<uint32_t>((from - at) / static_cast<ptrdiff_t>(unit_size())));
         give(pieces);
         return back.ok() ? left : back;
       }
     return {};
   }
   Status take_unit(std::byte* at, std::byte* to, bool* changed) {
-    auto* const away = static_cast<std::byte*>(os::take_pages(at, kUnit));
+    auto* const away = static_cast<std::byte*>(os::take_pages(at, unit_size()));
     if (away == nullptr) return Status::error(EBUSY, "too many mappings");
-    if (!os::protect(away, kUnit, PROT_READ | PROT_WRITE)) {
-      const bool back = os::remap_over(away, kUnit, at) && faults_.add(at, kUnit).ok();
+    if (!os::protect(away, unit_size(), PROT_READ | PROT_WRITE)) {
+      const bool back = os::remap_over(away, unit_size(), at) && faults_.add(at, unit_size()).ok();
       return Status::error(back ? EBUSY : EIO, "a protected page cannot leave");
     }
     uint8_t there = 0;
     const bool known = os::present_page(away, &there);
-    memcpy(to, away, kUnit);
-    os::unmap(away, kUnit);
+    memcpy(to, away, unit_size());
+    os::unmap(away, unit_size());
     *changed = *changed || there == 0;
     return known ? Status() : Status::error(EIO, "cannot read /proc/self/pagemap");
   }
@@ -130,7 +130,7 @@ class CopyMapper final : public WatchingMapper {
       const uint32_t some = std::min(p.units, units);
       const Status back = regions_.copy_in(at, p.at, some, false);
       if (!back.ok()) return back;
-      at += some * kUnit;
+      at += some * unit_size();
       units -= some;
     }
     return {};

@@ -90,8 +90,8 @@ Status FaultSignal::start(int number, Serve serve, Others others, Stack stack) {
   shared.number = number;
   shared.serve = serve;
   if (shared.serving == nullptr) {  // for the rest of the process: a fault may be looking at it
-    void* page = os::map_memory(os::kPageSize);
-    if (page == nullptr || !os::wipe_on_fork(page, os::kPageSize)) {
+    void* page = os::map_memory(os::page_size());
+    if (page == nullptr || !os::wipe_on_fork(page, os::page_size())) {
       shared.used.store(false);
       return Status::error(ENOMEM, name + " cannot be caught: no memory that fork clears (Linux 4.14)");
     }

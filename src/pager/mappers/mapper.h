@@ -12,7 +12,7 @@
 // Ways that lose data, seen: copying a page and then discarding it (a write in between is lost); mprotect and
 // then filling through the same mapping (other threads read stale bytes).
 //
-// One thread at a time calls all of it but place() (threads/turn.h). Lengths are in units of 4 KiB.
+// One thread at a time calls all of it but place() (threads/turn.h). Lengths are in units.
 #pragma once
 
 #include <cerrno>
@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/cpu.h"
 #include "base/status.h"
 #include "os/memory/userfault.h"
 #include "pager/mappers/protections.h"
@@ -28,13 +29,13 @@
 
 namespace tasuki::pager {
 
-inline constexpr size_t kUnit = 4096;
+inline constexpr auto& unit_size = page_size;  // bytes: of a page of the kernel's
 // Units of the address space by number.
 inline uint64_t unit_of(const std::byte* p) {
-  return reinterpret_cast<uintptr_t>(p) / kUnit;
+  return reinterpret_cast<uintptr_t>(p) / unit_size();
 }
 inline std::byte* address_of(uint64_t unit) {
-  return reinterpret_cast<std::byte*>(unit * kUnit);
+  return reinterpret_cast<std::byte*>(unit * unit_size());
 }
 
 struct Piece {  // of a buffer

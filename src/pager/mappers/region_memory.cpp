@@ -14,7 +14,7 @@
 namespace tasuki::pager {
 
 std::byte* map_region(size_t bytes, size_t alignment) {
-  const size_t extra = alignment > 4096 ? alignment : 0;
+  const size_t extra = alignment > unit_size() ? alignment : 0;
   if (bytes + extra < bytes) return nullptr;
   // Inaccessible at first: after mlockall(MCL_FUTURE) the system would fill all of it at once.
   auto* at = static_cast<std::byte*>(os::reserve(bytes + extra));
@@ -40,7 +40,7 @@ void prepare_region(std::byte* at, size_t bytes) {
 }
 
 void Mapper::clear(std::byte* at, uint32_t units) {
-  os::discard_unlocked(at, units * kUnit);
+  os::discard_unlocked(at, units * unit_size());
 }
 
 uint32_t take_units(RunSet* free, uint32_t units, bool zero, Pieces* pieces) {
@@ -63,9 +63,9 @@ Status UserfaultRegions::watch(std::byte* at, size_t bytes, const Protections& p
   const auto unreadable = [] { return Status::error(EIO, "cannot read /proc/self/pagemap"); };
   prepare_region(at, bytes);
   if (!os::present_pages(at, bytes, present)) return unreadable();
-  for (size_t i = 0; i < bytes / 4096; i++)
+  for (size_t i = 0; i < bytes / unit_size(); i++)
     if (present[i] != 0 && (protections.of(unit_of(at) + i) & Protections::kWrite) != 0)
-      std::atomic_ref(reinterpret_cast<uint8_t&>(at[i * 4096])).fetch_or(0);
+      std::atomic_ref(reinterpret_cast<uint8_t&>(at[i * unit_size()])).fetch_or(0);
   const Status added = faults_.add(at, bytes);
   if (!added.ok()) return added;
   if (!os::present_pages(at, bytes, present)) {
@@ -97,15 +97,16 @@ Status UserfaultRegions::copy_in(std::byte* at, const std::byte* from, uint32_t 
     return Status::error(error,
                          std::string("userfaultfd: a page cannot be put in place: ") + strerror(error));
   };
-  for (const std::byte* const end = at + units * kUnit; at < end; at += kUnit, from += kUnit) {
+  for (const std::byte* const end = at + units * unit_size(); at < end;
+       at += unit_size(), from += unit_size()) {
     const int error = faults_.copy(at, from, static_cast<size_t>(end - at), protect);
     if (error == 0) break;
     if (error != EEXIST && error != ENOENT) return failed(error);
     // Somewhere in it the program put a unit itself, or it lies in two mappings since the program locked a
     // part: one at a time.
-    const int one = faults_.copy(at, from, kUnit, protect);
+    const int one = faults_.copy(at, from, unit_size(), protect);
     if (one != 0 && one != EEXIST) return failed(one);
-    if (one == EEXIST) faults_.wake(at, kUnit);
+    if (one == EEXIST) faults_.wake(at, unit_size());
   }
   return {};
 }
@@ -114,15 +115,16 @@ Status UserfaultRegions::copy_in(std::byte* at, const Pieces& pieces, bool prote
   for (const Piece& p : pieces) {
     const Status status = copy_in(at, p.at, p.units, protect);
     if (!status.ok()) return status;
-    at += p.units * kUnit;
+    at += p.units * unit_size();
   }
   return {};
 }
 
 bool UserfaultRegions::wake(std::byte* at, uint32_t units) {
   bool replaced = false;
-  for (uint32_t i = 0; i < units; i++) replaced = faults_.zero(at + i * kUnit, kUnit) == 0 || replaced;
-  faults_.wake(at, units * kUnit);
+  for (uint32_t i = 0; i < units; i++)
+    replaced = faults_.zero(at + i * unit_size(), unit_size()) == 0 || replaced;
+  faults_.wake(at, units * unit_size());
   return replaced;
 }
 
@@ -137,12 +139,12 @@ void UserfaultRegions::unlock() const {
 
 void WatchingMapper::release(std::byte* at, size_t bytes, bool) {
   regions_.release(at, bytes);
-  protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
+  protections_.set(unit_of(at), bytes / unit_size(), Protections::kUsual);
 }
 
 Status WatchingMapper::forget(std::byte* at, size_t bytes, bool watched) {
   const Status status = watched ? regions_.forget(at, bytes) : Status();
-  if (status.ok()) protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
+  if (status.ok()) protections_.set(unit_of(at), bytes / unit_size(), Protections::kUsual);
   return status;
 }
 
@@ -151,7 +153,7 @@ Status WatchingMapper::protect(std::byte* at, size_t bytes, int protection) {
                 Protections::kExecute == PROT_EXEC);
   if (!os::protect(at, bytes, protection))
     return Status::error(errno, std::string("mprotect: ") + strerror(errno));
-  protections_.set(unit_of(at), bytes / kUnit, protection);
+  protections_.set(unit_of(at), bytes / unit_size(), protection);
   return {};
 }
 

@@ -62,11 +62,11 @@ class WatchingMapper : public Mapper {
   Status place(std::byte* at, const std::byte* from, uint32_t units, bool writable) const override {
     return regions_.copy_in(at, from, units, !writable);
   }
-  void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * kUnit, false); }
+  void unprotect(std::byte* at, uint32_t units) override { faults_.protect(at, units * unit_size(), false); }
   bool wake(std::byte* at, uint32_t units) override { return regions_.wake(at, units); }
   Status protect(std::byte* at, size_t bytes, int protection) override;
   void refuse(const os::FaultEvent& event) override {
-    faults_.wake(address_of(event.address / kUnit), kUnit);
+    faults_.wake(address_of(event.address / unit_size()), unit_size());
   }
   bool let_inherit(bool on) override { return regions_.let_inherit(on); }
   bool serves_kernel() const override { return !user_mode_only_; }

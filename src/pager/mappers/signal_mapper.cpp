@@ -121,7 +121,7 @@ class SignalMapper final : public Mapper {
     return at;
   }
   Status watch(std::byte* at, size_t bytes, uint8_t* present) override {
-    memset(present, 0, bytes / kUnit);
+    memset(present, 0, bytes / unit_size());
     uint32_t i = 0;
     const uint32_t n = shared.range_count.load();
     while (i < n && shared.ranges[i].end.load() != 0) i++;
@@ -138,7 +138,7 @@ class SignalMapper final : public Mapper {
       give(&page->second.pieces);
     forget_range(at);
     os::unmap(at, bytes);
-    protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
+    protections_.set(unit_of(at), bytes / unit_size(), Protections::kUsual);
     wake_range(at, bytes);  // whoever waits there, by a mistake of the program's, gets its SIGSEGV
   }
 
@@ -153,13 +153,13 @@ class SignalMapper final : public Mapper {
   Status map(std::byte* at, Pieces* pieces, bool writable) override {
     std::byte* to = at;
     for (const Piece& p : *pieces) {
-      if (mmap(to, p.units * kUnit, permitted(at, writable), MAP_SHARED | MAP_FIXED | MAP_POPULATE,
+      if (mmap(to, p.units * unit_size(), permitted(at, writable), MAP_SHARED | MAP_FIXED | MAP_POPULATE,
                memory_.get(), offset_of(p.at)) == MAP_FAILED)
         return Status::error(
             errno, std::string("a page cannot be put in place: ") + strerror(errno) +
                        (errno == ENOMEM ? " (vm.max_map_count: larger pages need fewer mappings)" : ""));
-      madvise(to, p.units * kUnit, MADV_DONTFORK);
-      to += p.units * kUnit;
+      madvise(to, p.units * unit_size(), MADV_DONTFORK);
+      to += p.units * unit_size();
     }
     mapped_[at] = {std::move(*pieces), writable};
     pieces->clear();
@@ -167,17 +167,17 @@ class SignalMapper final : public Mapper {
     return {};
   }
   Status unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) override {
-    if (!os::protect(at, units * kUnit, PROT_NONE))
+    if (!os::protect(at, units * unit_size(), PROT_NONE))
       return Status::error(errno, std::string("a page cannot be protected: ") + strerror(errno));
     // Pages that were mapped one by one may leave together.
-    for (auto page = mapped_.find(at); page != mapped_.end() && page->first < at + units * kUnit;
+    for (auto page = mapped_.find(at); page != mapped_.end() && page->first < at + units * unit_size();
          page = mapped_.erase(page))
       pieces->insert(pieces->end(), page->second.pieces.begin(), page->second.pieces.end());
     return {};
   }
   Status remap(std::byte* at, Pieces* pieces, bool writable) override {
     size_t bytes = 0;
-    for (const Piece& p : *pieces) bytes += p.units * kUnit;
+    for (const Piece& p : *pieces) bytes += p.units * unit_size();
     if (!os::protect(at, bytes, permitted(at, writable)))
       return Status::error(errno, std::string("a page cannot be put back: ") + strerror(errno));
     mapped_[at] = {std::move(*pieces), writable};
@@ -188,24 +188,24 @@ class SignalMapper final : public Mapper {
   void discard(std::byte* at, uint32_t units, Pieces* pieces) override {
     // As it was reserved, in every flag: only then does the system join it with its neighbours into one
     // mapping.
-    mmap(at, units * kUnit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-    prepare_region(at, units * kUnit);
+    mmap(at, units * unit_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    prepare_region(at, units * unit_size());
     give(pieces);
-    wake_range(at, units * kUnit);
+    wake_range(at, units * unit_size());
   }
   void unprotect(std::byte* at, uint32_t units) override {
-    os::protect(at, units * kUnit, permitted(at, true));
-    for (auto page = mapped_.lower_bound(at); page != mapped_.end() && page->first < at + units * kUnit;
+    os::protect(at, units * unit_size(), permitted(at, true));
+    for (auto page = mapped_.lower_bound(at); page != mapped_.end() && page->first < at + units * unit_size();
          page++)
       page->second.writable = true;
-    wake_range(at, units * kUnit);
+    wake_range(at, units * unit_size());
   }
   // What is not there stays inaccessible.
   Status protect(std::byte* at, size_t bytes, int protection) override {
-    protections_.set(unit_of(at), bytes / kUnit, protection);
+    protections_.set(unit_of(at), bytes / unit_size(), protection);
     for (auto page = mapped_.lower_bound(at); page != mapped_.end() && page->first < at + bytes; page++) {
       const auto& [pieces, writable] = page->second;
-      if (!os::protect(page->first, units_of(pieces) * kUnit, permitted(page->first, writable)))
+      if (!os::protect(page->first, units_of(pieces) * unit_size(), permitted(page->first, writable)))
         return Status::error(errno, std::string("mprotect: ") + strerror(errno));
     }
     return {};
@@ -214,14 +214,14 @@ class SignalMapper final : public Mapper {
     auto page = mapped_.upper_bound(at);
     if (page == mapped_.begin()) return;
     page = std::prev(page);
-    auto before = static_cast<uint32_t>(static_cast<size_t>(at - page->first) / kUnit);
+    auto before = static_cast<uint32_t>(static_cast<size_t>(at - page->first) / unit_size());
     Mapped& whole = page->second;
     if (before == 0 || before >= units_of(whole.pieces)) return;
     Mapped rest{{}, whole.writable};
     size_t i = 0;
     while (before >= whole.pieces[i].units) before -= whole.pieces[i++].units;
     const Piece& torn = whole.pieces[i];
-    rest.pieces.push_back({torn.at + before * kUnit, torn.units - before, torn.zero});
+    rest.pieces.push_back({torn.at + before * unit_size(), torn.units - before, torn.zero});
     rest.pieces.insert(rest.pieces.end(), whole.pieces.begin() + static_cast<ptrdiff_t>(i) + 1,
                        whole.pieces.end());
     whole.pieces.resize(before > 0 ? i + 1 : i);
@@ -233,12 +233,12 @@ class SignalMapper final : public Mapper {
     const auto page = mapped_.lower_bound(at);
     if (page != mapped_.end() && page->first < at + bytes)
       return Status::error(EBUSY, "a part of it is here");
-    for (uint64_t unit = unit_of(at), end = unit + bytes / kUnit, next; unit < end; unit = next) {
+    for (uint64_t unit = unit_of(at), end = unit + bytes / unit_size(), next; unit < end; unit = next) {
       for (next = unit + 1; next < end && protections_.of(next) == protections_.of(unit);) next++;
-      os::protect(address_of(unit), (next - unit) * kUnit, protections_.of(unit));
+      os::protect(address_of(unit), (next - unit) * unit_size(), protections_.of(unit));
     }
     forget_range(at);
-    protections_.set(unit_of(at), bytes / kUnit, Protections::kUsual);
+    protections_.set(unit_of(at), bytes / unit_size(), Protections::kUsual);
     wake_range(at, bytes);
     return {};
   }
@@ -251,15 +251,15 @@ class SignalMapper final : public Mapper {
   }
   void clear(std::byte* at, uint32_t units) override {
     for (auto page = std::prev(mapped_.upper_bound(at));
-         page != mapped_.end() && page->first < at + units * kUnit; page++) {
+         page != mapped_.end() && page->first < at + units * unit_size(); page++) {
       std::byte* to = page->first;
       for (const Piece& p : page->second.pieces)
-        for (uint32_t i = 0; i < p.units; i++, to += kUnit)
-          if (to >= at && to < at + units * kUnit) memset(p.at + i * kUnit, 0, kUnit);
+        for (uint32_t i = 0; i < p.units; i++, to += unit_size())
+          if (to >= at && to < at + units * unit_size()) memset(p.at + i * unit_size(), 0, unit_size());
     }
   }
   bool wake(std::byte* at, uint32_t units) override {
-    wake_range(at, units * kUnit);
+    wake_range(at, units * unit_size());
     return false;
   }
 
@@ -313,17 +313,18 @@ class SignalMapper final : public Mapper {
       }
   }
   bool grow(uint32_t units) {
-    const size_t bytes = (units > 512 ? units : 512) * kUnit;
+    const size_t bytes = (units > 512 ? units : 512) * unit_size();
     if (ftruncate(memory_.get(), static_cast<off_t>(size_ + bytes)) != 0) return false;
-    void* raw = mmap(nullptr, bytes + kUnit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+    void* raw = mmap(nullptr, bytes + unit_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                      memory_.get(), static_cast<off_t>(size_));
     if (raw == MAP_FAILED) return false;
     auto* at = static_cast<std::byte*>(raw);
-    prepare_region(at, bytes + kUnit);
+    prepare_region(at, bytes + unit_size());
     pool_.emplace(
-        at, bytes + kUnit);  // a unit behind it that is never used: runs of different chunks do not join
+        at,
+        bytes + unit_size());  // a unit behind it that is never used: runs of different chunks do not join
     offsets_.emplace(at, size_);
-    free_.add(unit_of(at), bytes / kUnit);
+    free_.add(unit_of(at), bytes / unit_size());
     size_ += bytes;
     return true;
   }

@@ -73,13 +73,13 @@ class UserfaultMapper : public WatchingMapper {
       for (; count < extents_.size() && units > 0 && full_.total() > 0; count++) {
         uint64_t first = 0;
         const uint64_t taken = full_.take(units, &first);
-        extents_[count] = {address_of(first), taken * kUnit};
+        extents_[count] = {address_of(first), taken * unit_size()};
         units -= taken;
       }
       const size_t gone = discard_together(count);
       for (size_t i = 0; i < count; i++) {
         RunSet& set = i < gone ? hollow_ : full_;
-        set.add(unit_of(static_cast<std::byte*>(extents_[i].at)), extents_[i].bytes / kUnit);
+        set.add(unit_of(static_cast<std::byte*>(extents_[i].at)), extents_[i].bytes / unit_size());
       }
       if (gone < count) return;
     }
@@ -108,12 +108,12 @@ class UserfaultMapper : public WatchingMapper {
   Status drop(Dropped* pages, size_t count) override {
     size_t units = 0, going = 0;
     for (size_t i = 0; i < count; i++)
-      for (uint32_t u = 0; u < pages[i].units; u++) units_[units++] = pages[i].at + u * kUnit;
+      for (uint32_t u = 0; u < pages[i].units; u++) units_[units++] = pages[i].at + u * unit_size();
     if (!os::scattered_present(units_.data(), units, present_.data()))
       return Status::error(EIO, "cannot read /proc/self/pagemap");
     for (size_t i = 0, first = 0; i < count; first += pages[i++].units) {
       pages[i].stays = std::count(&present_[first], &present_[first] + pages[i].units, 0) > 0;
-      if (!pages[i].stays) extents_[going++] = {pages[i].at, pages[i].units * kUnit};
+      if (!pages[i].stays) extents_[going++] = {pages[i].at, pages[i].units * unit_size()};
     }
     if (discard_together(going) == going) return {};
     return Status::error(errno, error_text("a page cannot be changed", errno));
@@ -141,31 +141,31 @@ class UserfaultMapper : public WatchingMapper {
   // With a unit behind it that nobody uses: runs of different chunks must not join, as UFFDIO_MOVE takes no
   // range across two mappings.
   static std::byte* map_chunk(size_t bytes) {
-    std::byte* at = map_region(bytes + kUnit, kUnit);
-    if (at != nullptr) prepare_region(at, bytes + kUnit);
+    std::byte* at = map_region(bytes + unit_size(), unit_size());
+    if (at != nullptr) prepare_region(at, bytes + unit_size());
     return at;
   }
 
   // Full units, fresh from the system. Populated before they are watched: the kernel could not serve us a
   // fault of our own.
   bool grow(uint32_t units) {
-    const size_t bytes = (units > kGrow ? units : kGrow) * kUnit;
+    const size_t bytes = (units > kGrow ? units : kGrow) * unit_size();
     std::byte* at = map_chunk(bytes);
     if (at == nullptr) return false;
     if (madvise(at, bytes, MADV_POPULATE_WRITE) != 0) {
       if (errno != EINVAL) {  // out of memory
-        os::unmap(at, bytes + kUnit);
+        os::unmap(at, bytes + unit_size());
         return false;
       }
-      for (size_t i = 0; i < bytes; i += kUnit) const_cast<volatile std::byte&>(at[i]) = std::byte{0};
+      for (size_t i = 0; i < bytes; i += unit_size()) const_cast<volatile std::byte&>(at[i]) = std::byte{0};
     }
     if (!faults_.add_missing(at, bytes).ok()) {
-      os::unmap(at, bytes + kUnit);
+      os::unmap(at, bytes + unit_size());
       return false;
     }
-    arena_.emplace_back(at, bytes + kUnit);
-    fresh_.add(unit_of(at), bytes / kUnit);
-    grown_ += bytes / kUnit;
+    arena_.emplace_back(at, bytes + unit_size());
+    fresh_.add(unit_of(at), bytes / unit_size());
+    grown_ += bytes / unit_size();
     return true;
   }
 
@@ -174,23 +174,23 @@ class UserfaultMapper : public WatchingMapper {
     if (hollow_.total() == 0) return false;
     uint64_t first = 0;
     const uint64_t count = hollow_.take(units, &first);
-    const bool filled = faults_.zero(address_of(first), count * kUnit) == 0;
+    const bool filled = faults_.zero(address_of(first), count * unit_size()) == 0;
     (filled ? fresh_ : hollow_).add(first, count);
     return filled;
   }
 
   // Hollow units: only address space.
   bool widen(uint32_t units) {
-    size_t bytes = (units > 64 * kGrow ? units : 64 * kGrow) * kUnit;
+    size_t bytes = (units > 64 * kGrow ? units : 64 * kGrow) * unit_size();
     std::byte* at = map_chunk(bytes);
-    if (at == nullptr) at = map_chunk(bytes = units * kUnit);  // a limited address space
+    if (at == nullptr) at = map_chunk(bytes = units * unit_size());  // a limited address space
     if (at == nullptr) return false;
     if (!faults_.add_missing(at, bytes).ok()) {
-      os::unmap(at, bytes + kUnit);
+      os::unmap(at, bytes + unit_size());
       return false;
     }
-    arena_.emplace_back(at, bytes + kUnit);
-    hollow_.add(unit_of(at), bytes / kUnit);
+    arena_.emplace_back(at, bytes + unit_size());
+    hollow_.add(unit_of(at), bytes / unit_size());
     return true;
   }
 
@@ -198,24 +198,24 @@ class UserfaultMapper : public WatchingMapper {
     for (const Piece& p : *pieces) {
       const Status moved = move_in(at, p);
       if (!moved.ok()) return moved;
-      at += p.units * kUnit;
+      at += p.units * unit_size();
     }
     pieces->clear();
     return {};
   }
 
   Status move_in(std::byte* at, const Piece& p) {
-    const size_t bytes = p.units * kUnit;
+    const size_t bytes = p.units * unit_size();
     size_t done = 0;
     while (done < bytes) {
       size_t moved = 0;
       const int error = faults_.move(at + done, p.at + done, bytes - done, &moved);
-      hollow_.add(unit_of(p.at + done), moved / kUnit);
+      hollow_.add(unit_of(p.at + done), moved / unit_size());
       done += moved;
       if (error == 0) break;
       const Status one = move_in_one(at + done, p.at + done);
       if (!one.ok()) return one;
-      done += kUnit;
+      done += unit_size();
     }
     return {};
   }
@@ -223,17 +223,17 @@ class UserfaultMapper : public WatchingMapper {
   // One unit where several could not move.
   Status move_in_one(std::byte* at, std::byte* from) {
     size_t moved = 0;
-    int error = faults_.move(at, from, kUnit, &moved);
+    int error = faults_.move(at, from, unit_size(), &moved);
     if (error == EINVAL) {
       unlock_all();
-      error = faults_.move(at, from, kUnit, &moved);
+      error = faults_.move(at, from, unit_size(), &moved);
     }
     // Not movable, as the MPI library has registered the buffer with a device: copied.
     const bool copied = error != 0 && error != EEXIST;
-    if (copied) error = faults_.copy(at, from, kUnit, false);
+    if (copied) error = faults_.copy(at, from, unit_size(), false);
     if (error == EEXIST) {  // the program put something there itself: newer than ours
       full_.add(unit_of(from), 1);
-      faults_.wake(at, kUnit);
+      faults_.wake(at, unit_size());
       return {};
     }
     if (error != 0) return Status::error(error, error_text("a page cannot be put in place", error));
@@ -256,7 +256,7 @@ class UserfaultMapper : public WatchingMapper {
         hollow_.add(first + moved, count - moved);
         return Status::error(EBUSY, "pinned");
       }
-      from += count * kUnit;
+      from += count * unit_size();
       units -= count;
     }
     return {};
@@ -267,8 +267,8 @@ class UserfaultMapper : public WatchingMapper {
     if (std::byte* const away = take_away(at, units)) return leave_by(away, units, at, pieces, changed);
     for (uint32_t i = 0; i < units; i++) {
       Pieces one;
-      std::byte* const away = take_away(at + i * kUnit, 1);
-      const Status left = away != nullptr ? leave_by(away, 1, at + i * kUnit, &one, changed)
+      std::byte* const away = take_away(at + i * unit_size(), 1);
+      const Status left = away != nullptr ? leave_by(away, 1, at + i * unit_size(), &one, changed)
                                           : Status::error(EBUSY, "too many mappings");
       if (left.ok()) {
         pieces->push_back(one.front());
@@ -281,12 +281,12 @@ class UserfaultMapper : public WatchingMapper {
     return {};
   }
   static std::byte* take_away(std::byte* at, uint32_t units) {
-    return static_cast<std::byte*>(os::take_pages(at, units * kUnit));
+    return static_cast<std::byte*>(os::take_pages(at, units * unit_size()));
   }
 
   // By the address where take_away() has put them.
   Status leave_by(std::byte* away, uint32_t units, std::byte* at, Pieces* pieces, bool* changed) {
-    const size_t bytes = units * kUnit;
+    const size_t bytes = units * unit_size();
     os::unlock(away, bytes);
     const Status left = os::protect(away, bytes, PROT_READ | PROT_WRITE)
                             ? move_out(away, units, pieces, changed)
@@ -309,15 +309,15 @@ class UserfaultMapper : public WatchingMapper {
 
   // How many of the units moved before one that cannot.
   uint32_t move_out(std::byte* to, std::byte* from, uint32_t units, bool* changed) {
-    const size_t bytes = units * kUnit;
+    const size_t bytes = units * unit_size();
     size_t done = 0;
     while (done < bytes) {
       size_t moved = 0;
       const int error = faults_.move(to + done, from + done, bytes - done, &moved);
       done += moved;
       if (error == 0) break;
-      if (!move_out_one(to + done, from + done, changed)) return static_cast<uint32_t>(done / kUnit);
-      done += kUnit;
+      if (!move_out_one(to + done, from + done, changed)) return static_cast<uint32_t>(done / unit_size());
+      done += unit_size();
     }
     return units;
   }
@@ -328,11 +328,11 @@ class UserfaultMapper : public WatchingMapper {
   bool move_out_one(std::byte* to, std::byte* from, bool* changed) {
     for (int attempt = 0; attempt < 4; attempt++) {
       size_t moved = 0;
-      int error = faults_.move(to, from, kUnit, &moved);
+      int error = faults_.move(to, from, unit_size(), &moved);
       if (error == EBUSY && attempt == 0 && unshare(from, changed)) continue;
       // Nothing there: the program changed it itself, so it reads as zeros.
       if (error == ENOENT) {
-        error = faults_.zero(to, kUnit);
+        error = faults_.zero(to, unit_size());
         *changed = true;
       }
       if (error == 0) return true;
@@ -354,9 +354,9 @@ class UserfaultMapper : public WatchingMapper {
     if (!forked_ || !os::present_page(page, &there) || there == 0) return false;
     if (scattered_) {
       *changed = true;
-      faults_.protect(page, kUnit, false);
+      faults_.protect(page, unit_size(), false);
     }
-    return madvise(page, kUnit, MADV_POPULATE_WRITE) == 0;
+    return madvise(page, unit_size(), MADV_POPULATE_WRITE) == 0;
   }
 
   // Of extents_; how many are gone.
@@ -366,7 +366,7 @@ class UserfaultMapper : public WatchingMapper {
     return i;
   }
 
-  bool hollow_out(std::byte* buffer) { return discard_memory(buffer, kUnit); }
+  bool hollow_out(std::byte* buffer) { return discard_memory(buffer, unit_size()); }
 
   bool discard_memory(void* at, size_t bytes) {
     if (madvise(at, bytes, MADV_DONTNEED) == 0) return true;

@@ -9,7 +9,7 @@ namespace {
 std::array<uint64_t, 2> hash_of(const Pieces& pieces) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
-  for (const Piece& p : pieces) XXH3_128bits_update(&state, p.at, p.units * kUnit);
+  for (const Piece& p : pieces) XXH3_128bits_update(&state, p.at, p.units * unit_size());
   const XXH128_hash_t h = XXH3_128bits_digest(&state);
   return {h.low64, h.high64};
 }

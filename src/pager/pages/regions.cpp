@@ -20,22 +20,22 @@ Regions::~Regions() {
 }
 
 Result<std::unique_ptr<Region>> Regions::reserve(size_t bytes, size_t alignment, uint32_t fixed_page) {
-  const uint64_t units = bytes / kUnit + (bytes % kUnit != 0);
-  std::byte* at = mapper_->reserve(units * kUnit, alignment);
+  const uint64_t units = bytes / unit_size() + (bytes % unit_size() != 0);
+  std::byte* at = mapper_->reserve(units * unit_size(), alignment);
   if (at == nullptr) return Status::error(ENOMEM, "no address space for " + std::to_string(bytes) + " bytes");
   return std::make_unique<Region>(next_id_++, at, bytes, units, fixed_page);
 }
 
 Status Regions::watch(Region* region, std::vector<uint8_t>* present) {
   present->assign(region->units(), 0);
-  const Status status = mapper_->watch(region->at(), region->units() * kUnit, present->data());
+  const Status status = mapper_->watch(region->at(), region->units() * unit_size(), present->data());
   if (!status.ok()) return status;
   region->watched_ = true;
   return {};
 }
 
 void Regions::release(const Region& region) {
-  mapper_->release(region.at(), region.units() * kUnit, region.watched());
+  mapper_->release(region.at(), region.units() * unit_size(), region.watched());
 }
 
 Region* Regions::add(std::unique_ptr<Region> region) {

@@ -30,9 +30,9 @@ class Region {
   std::byte* at() const { return at_; }
   uint64_t units() const { return units_; }
   std::byte* end() const { return address(units_); }
-  std::byte* address(uint64_t unit) const { return at_ + unit * kUnit; }
+  std::byte* address(uint64_t unit) const { return at_ + unit * unit_size(); }
   uint64_t unit_of(const void* address) const {
-    return static_cast<uint64_t>(static_cast<const std::byte*>(address) - at_) / kUnit;
+    return static_cast<uint64_t>(static_cast<const std::byte*>(address) - at_) / unit_size();
   }
   // The units of every page, as the program asked; 0: the pager chooses.
   uint32_t fixed_page() const { return locality_.fixed; }

@@ -43,7 +43,7 @@ uint64_t Slots::take_free(uint64_t want, Slot* first) {
 Status Slots::reserve(uint64_t units) {
   const uint64_t least = std::min(units, count_);
   if (least <= reserved_) return {};
-  uint64_t wanted = std::min(count_, (least + kStep - 1) / kStep * kStep);
+  uint64_t wanted = std::min(count_, (least + step() - 1) / step() * step());
   Status status = store_->reserve(wanted);
   if (!status.ok() && wanted > least) status = store_->reserve(wanted = least);
   if (!status.ok()) {
@@ -59,10 +59,10 @@ Status Slots::reserve(uint64_t units) {
 
 // Half of it stays, for what is allocated next.
 void Slots::needs_only(uint64_t units) {
-  if (reserved_ <= least_reserved_ || reserved_ / 2 < units + kStep) return;
+  if (reserved_ <= least_reserved_ || reserved_ / 2 < units + step()) return;
   RunSet& free = part_of(reserved_ - 1).free;
   const Slot used = free.begin_of_run_to(reserved_);
-  const Slot end = std::max({used, (units + kStep - 1) / kStep * kStep, least_reserved_});
+  const Slot end = std::max({used, (units + step() - 1) / step() * step(), least_reserved_});
   if (end >= reserved_) return;
   free.take_at(end, reserved_ - end);
   const Status status = store_->reserve(end);
@@ -166,7 +166,7 @@ bool Slots::frozen(const Region& region, uint64_t first, uint64_t units) const {
 
 // Allocations have reserved a slot for each of their units, and those of a forked process come on top.
 bool Slots::reserve_more() {
-  const uint64_t wanted = std::min(count_, reserved_ + kStep);
+  const uint64_t wanted = std::min(count_, reserved_ + step());
   if (!any_frozen() || no_more_ || wanted == reserved_) return false;
   no_more_ = !store_->reserve(wanted).ok();
   if (no_more_) return false;

@@ -42,7 +42,7 @@ class Slots {
   uint32_t run(const Region& region, uint64_t unit, uint64_t most, Slot* slot) const;
 
  private:
-  static constexpr uint64_t kStep = (uint64_t{64} << 20) / kUnit;  // reserved at once
+  static uint64_t step() { return (uint64_t{64} << 20) / unit_size(); }  // reserved at once
   struct Part {  // of the store; earlier ones are used first
     Slot end;
     RunSet free;

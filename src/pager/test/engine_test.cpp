@@ -31,7 +31,7 @@ class Rig {
  public:
   explicit Rig(const Given& given) : store_(given.slots, given.store, given.seed) {
     Options options = given.options;
-    options.local_bytes = given.local * kUnit;
+    options.local_bytes = given.local * unit_size();
     auto mapper = std::make_unique<FakeMapper>(given.style, given.local, given.seed, given.late);
     mapper->limit_pages(given.page_limit);
     mapper_ = mapper.get();
@@ -53,36 +53,36 @@ class Rig {
   }
 
   std::byte* allocate(uint64_t units, size_t page_bytes = 0) {
-    Result<void*> got = engine_->allocate(units * kUnit, 4096, page_bytes);
+    Result<void*> got = engine_->allocate(units * unit_size(), 4096, page_bytes);
     return got.ok() ? static_cast<std::byte*>(got.value()) : nullptr;
   }
   // The first and the last word of a unit.
   void write(std::byte* at, uint64_t value, int thread = 1) {
     mapper_->access(at, true, thread, [&](std::byte* p) {
       memcpy(p, &value, 8);
-      memcpy(p + kUnit - 8, &value, 8);
+      memcpy(p + unit_size() - 8, &value, 8);
     });
   }
   uint64_t read(std::byte* at, int thread = 1) {
     uint64_t values[2] = {};
     mapper_->access(at, false, thread, [&](std::byte* p) {
       memcpy(&values[0], p, 8);
-      memcpy(&values[1], p + kUnit - 8, 8);
+      memcpy(&values[1], p + unit_size() - 8, 8);
     });
     EXPECT_EQ(values[0], values[1]) << "a unit is in halves of two versions";
     return values[0];
   }
   void fill(std::byte* at, uint64_t units, uint64_t value) {
-    for (uint64_t i = 0; i < units; i++) write(at + i * kUnit, value + i);
+    for (uint64_t i = 0; i < units; i++) write(at + i * unit_size(), value + i);
   }
   void verify(std::byte* at, uint64_t units, uint64_t value) {
-    for (uint64_t i = 0; i < units; i++) ASSERT_EQ(read(at + i * kUnit), value + i) << "unit " << i;
+    for (uint64_t i = 0; i < units; i++) ASSERT_EQ(read(at + i * unit_size()), value + i) << "unit " << i;
   }
   uint64_t capacity() const {  // as the program finds out
     uint64_t units = 0;
     std::vector<void*> all;
     for (uint64_t step = 1024; step > 0;) {
-      Result<void*> got = engine_->allocate(step * kUnit, 4096, 0);
+      Result<void*> got = engine_->allocate(step * unit_size(), 4096, 0);
       if (got.ok()) {
         all.push_back(got.value());
         units += step;
@@ -142,7 +142,7 @@ class Thread {
     }
     for (Block& b : blocks_) {
       for (uint64_t u = 0; u < b.value.size(); u++)
-        ASSERT_EQ(rig_->read(b.at + u * kUnit, id_), b.value[u]) << "unit " << u;
+        ASSERT_EQ(rig_->read(b.at + u * unit_size(), id_), b.value[u]) << "unit " << u;
       ASSERT_TRUE(rig_->engine().free(b.at).ok());
     }
   }
@@ -152,22 +152,22 @@ class Thread {
 
   void allocate() {
     const uint64_t units = 1 + random_() % (random_() % 4 == 0 ? 2 * given_.local : given_.local / 4);
-    static constexpr size_t kPages[] = {0, 0, 0, 4096, 16384, 65536, 2u << 20};
-    std::byte* at = rig_->allocate(units, kPages[random_() % 7]);
+    const size_t pages[] = {0, 0, 0, unit_size(), 4 * unit_size(), 16 * unit_size(), 2u << 20};
+    std::byte* at = rig_->allocate(units, pages[random_() % 7]);
     if (at == nullptr) return free();
     blocks_.push_back({at, std::vector<uint64_t>(units)});
   }
   void free() {
     if (blocks_.empty()) return;
     std::swap(pick(), blocks_.back());
-    ASSERT_EQ(rig_->engine().size_of(blocks_.back().at), blocks_.back().value.size() * kUnit);
+    ASSERT_EQ(rig_->engine().size_of(blocks_.back().at), blocks_.back().value.size() * unit_size());
     const Status freed = rig_->engine().free(blocks_.back().at);
     ASSERT_TRUE(freed.ok()) << freed.message();
     blocks_.pop_back();
   }
   void touch(Block* b, uint64_t where) {
     const uint64_t unit = where % b->value.size();
-    std::byte* at = b->at + unit * kUnit;
+    std::byte* at = b->at + unit * unit_size();
     if (random_() % 2 == 0) {
       ASSERT_EQ(rig_->read(at, id_), b->value[unit]) << "unit " << unit;
     } else {
@@ -182,13 +182,13 @@ class Thread {
   // All threads add to the units of one block; the reference is updated at the same moment.
   void shared() {
     const uint64_t unit = random_() % shared_->value.size();
-    rig_->mapper().access(shared_->at + unit * kUnit, true, id_, [&](std::byte* p) {
+    rig_->mapper().access(shared_->at + unit * unit_size(), true, id_, [&](std::byte* p) {
       uint64_t now;
       memcpy(&now, p, 8);
       if (now != shared_->value[unit]) ADD_FAILURE() << "an update of shared unit " << unit << " is lost";
       shared_->value[unit] = ++now;
       memcpy(p, &now, 8);
-      memcpy(p + kUnit - 8, &now, 8);
+      memcpy(p + unit_size() - 8, &now, 8);
     });
   }
   void advise() {
@@ -198,13 +198,13 @@ class Thread {
                                       Advice::will_need, Advice::done_with,  Advice::keep_local};
     const Advice advice = kAll[random_() % 6];
     const uint64_t first = random_() % b.value.size(), count = 1 + random_() % (b.value.size() - first);
-    const Status status = rig_->engine().advise(b.at + first * kUnit, count * kUnit, advice);
+    const Status status = rig_->engine().advise(b.at + first * unit_size(), count * unit_size(), advice);
     if (advice == Advice::keep_local) {
       if (!status.ok()) {
         ASSERT_EQ(status.err(), ENOMEM) << status.message();
       }
       // Not for long: the others want memory too.
-      ASSERT_TRUE(rig_->engine().advise(b.at, b.value.size() * kUnit, Advice::normal).ok());
+      ASSERT_TRUE(rig_->engine().advise(b.at, b.value.size() * unit_size(), Advice::normal).ok());
     } else {
       ASSERT_TRUE(status.ok()) << status.message();
     }
@@ -216,10 +216,10 @@ class Thread {
     const uint64_t first = random_() % b.value.size(), most = given_.local / 16;
     const uint64_t count = std::min(1 + random_() % most, b.value.size() - first);
     const bool write = random_() % 2 == 0;
-    std::byte* at = b.at + first * kUnit;
-    const size_t got = rig_->engine().pin(at, count * kUnit, write);
+    std::byte* at = b.at + first * unit_size();
+    const size_t got = rig_->engine().pin(at, count * unit_size(), write);
     ASSERT_GT(got, 0u);
-    ASSERT_LE(got, count * kUnit);
+    ASSERT_LE(got, count * unit_size());
     for (int i = 0; i < 20; i++) {
       ASSERT_TRUE(rig_->mapper().accessible(at, got, write)) << "a pinned page left";
       std::this_thread::yield();
@@ -246,7 +246,7 @@ void random_program(const Given& given, int threads, int steps) {
     all.emplace_back([&, t] { Thread(&rig, &shared, t, given.seed, given).run(steps); });
   for (std::thread& t : all) t.join();
   for (uint64_t u = 0; u < shared.value.size(); u++)
-    ASSERT_EQ(rig.read(shared.at + u * kUnit), shared.value[u]);
+    ASSERT_EQ(rig.read(shared.at + u * unit_size()), shared.value[u]);
   ASSERT_TRUE(rig.engine().free(shared.at).ok());
   const Stats stats = rig.engine().stats();
   EXPECT_EQ(stats.allocated_bytes, 0u);
@@ -260,12 +260,11 @@ class RandomPrograms : public ::testing::TestWithParam<Combination> {};
 
 TEST_P(RandomPrograms, ReadWhatTheyWrote) {
   uint64_t seed = 1;
-  for (const auto& [page, direct] :
-       {std::pair(0, false), {4096, true}, {16384, false}, {65536, true}, {65536, false}}) {
+  for (const auto& [units, direct] : {std::pair(0, false), {1, true}, {4, false}, {16, true}, {16, false}}) {
     Given given;
     std::tie(given.options.protocol, given.options.replacement, given.options.copies, given.style) =
         GetParam();
-    given.options.page_bytes = static_cast<size_t>(page);
+    given.options.page_bytes = static_cast<size_t>(units) * unit_size();
     given.local = direct ? 64 : 200;
     given.slots = 700;
     // In cache mode a page that was stored keeps its slot, so there must be one for every page.
@@ -274,7 +273,7 @@ TEST_P(RandomPrograms, ReadWhatTheyWrote) {
     given.store.direct = direct;
     given.seed = seed++;
     given.late = seed % 3 != 0;
-    SCOPED_TRACE("page size " + std::to_string(page) + ", seed " + std::to_string(given.seed));
+    SCOPED_TRACE("units of a page " + std::to_string(units) + ", seed " + std::to_string(given.seed));
     random_program(given, 3, 100);
     if (HasFailure()) return;
   }
@@ -325,11 +324,11 @@ TEST_P(Full, EveryByteThatIsAllocatedCanBeUsed) {
       std::mt19937_64 random(1);
       for (int i = 0; i < 300; i++) {
         const uint64_t unit = random() % all;
-        rig.write(at + unit * kUnit, 1000 + unit);
+        rig.write(at + unit * unit_size(), 1000 + unit);
       }
       // All of it at once wants to leave: as much as there is room for does.
-      EXPECT_TRUE(rig.engine().advise(at, all * kUnit, Advice::done_with).ok());
-      EXPECT_TRUE(rig.engine().advise(at, all * kUnit, Advice::will_need).ok());
+      EXPECT_TRUE(rig.engine().advise(at, all * unit_size(), Advice::done_with).ok());
+      EXPECT_TRUE(rig.engine().advise(at, all * unit_size(), Advice::will_need).ok());
       rig.verify(at, all, 1000);
       EXPECT_TRUE(rig.engine().free(at).ok());
       EXPECT_EQ(rig.mapper().held(), 0u);
@@ -367,17 +366,17 @@ TEST(Engine, AllocationsAreChecked) {
   EXPECT_EQ(e.allocate(SIZE_MAX, 1, 0).status().err(), ENOMEM);
   EXPECT_EQ(e.allocate(SIZE_MAX - 4095, 1, 0).status().err(), ENOMEM);
   std::byte* at = rig.allocate(3);
-  EXPECT_EQ(e.free(at + kUnit).err(), EINVAL);
+  EXPECT_EQ(e.free(at + unit_size()).err(), EINVAL);
   EXPECT_EQ(e.free(nullptr).err(), EINVAL);
-  EXPECT_EQ(e.advise(at, 4 * kUnit, Advice::normal).err(), EINVAL);
+  EXPECT_EQ(e.advise(at, 4 * unit_size(), Advice::normal).err(), EINVAL);
   EXPECT_EQ(e.advise(nullptr, 1, Advice::normal).err(), EINVAL);
   EXPECT_EQ(e.reallocate(at + 1, 5).status().err(), EINVAL);
-  EXPECT_EQ(e.size_of(at), 3 * kUnit);
+  EXPECT_EQ(e.size_of(at), 3 * unit_size());
   EXPECT_EQ(e.size_of(at + 1), 0u);
   EXPECT_TRUE(e.touches(at - 10, 11));
-  EXPECT_TRUE(e.touches(at + 3 * kUnit - 1, 1));
+  EXPECT_TRUE(e.touches(at + 3 * unit_size() - 1, 1));
   EXPECT_FALSE(e.touches(at - 10, 10));
-  EXPECT_FALSE(e.touches(at + 3 * kUnit, 100));
+  EXPECT_FALSE(e.touches(at + 3 * unit_size(), 100));
   EXPECT_FALSE(e.touches(at, 0));
   EXPECT_TRUE(e.free(at).ok());
   EXPECT_EQ(e.free(at).err(), EINVAL);
@@ -394,7 +393,7 @@ TEST(Engine, WhatWasTouchedBeforeTheSwitchStays) {
   ASSERT_NE(second, nullptr);
   rig.fill(second, 200, 700);
   rig.verify(first, 30, 5);
-  for (uint64_t i = 30; i < 60; i++) EXPECT_EQ(rig.read(first + i * kUnit), 0u);
+  for (uint64_t i = 30; i < 60; i++) EXPECT_EQ(rig.read(first + i * unit_size()), 0u);
   rig.verify(second, 200, 700);
 }
 
@@ -418,7 +417,7 @@ TEST(Engine, SmallCleanPagesAreDroppedTogether) {
   given.style = Style::drop;
   given.options.copies = Copies::cache;
   given.options.prefetch = Prefetch::off;
-  given.options.page_bytes = kUnit;
+  given.options.page_bytes = unit_size();
   Rig rig(given);
   std::byte* at = rig.allocate(400);
   rig.fill(at, 400, 1);
@@ -438,7 +437,7 @@ TEST(Engine, ZerosNeverTravel) {
   Rig rig(given);
   std::byte* at = rig.allocate(500);
   for (int round = 0; round < 2; round++)
-    for (uint64_t i = 0; i < 500; i++) ASSERT_EQ(rig.read(at + i * kUnit), 0u);
+    for (uint64_t i = 0; i < 500; i++) ASSERT_EQ(rig.read(at + i * unit_size()), 0u);
   EXPECT_EQ(rig.engine().stats().swaps_out, 0u);
   EXPECT_EQ(rig.engine().stats().swaps_in, 0u);
 }
@@ -454,10 +453,10 @@ TEST(Engine, AFailingStoreEndsServe) {
       // Not by accesses: those never return after the error.
       while (rig->store().calls() <= static_cast<uint64_t>(at)) {
         for (const Advice advice : {Advice::will_need, Advice::done_with})
-          EXPECT_TRUE(rig->engine().advise(memory, 400 * kUnit, advice).ok());
-        rig->engine().pin(memory, 16 * kUnit, true);
+          EXPECT_TRUE(rig->engine().advise(memory, 400 * unit_size(), advice).ok());
+        rig->engine().pin(memory, 16 * unit_size(), true);
         rig->mapper().write_if_there(memory, rig->store().calls());  // else it need not travel again
-        rig->engine().unpin(memory, 16 * kUnit);
+        rig->engine().unpin(memory, 16 * unit_size());
       }
       const Status status = rig->join();
       EXPECT_EQ(status.err(), EIO);
@@ -476,8 +475,8 @@ TEST(Engine, MemoryIsFreedDuringTransfers) {
       std::byte* at = rig.allocate(300);
       ASSERT_NE(at, nullptr);
       rig.fill(at, 80, 1);
-      EXPECT_TRUE(rig.engine().advise(at, 300 * kUnit, Advice::will_need).ok());
-      EXPECT_TRUE(rig.engine().advise(at, 40 * kUnit, Advice::done_with).ok());
+      EXPECT_TRUE(rig.engine().advise(at, 300 * unit_size(), Advice::will_need).ok());
+      EXPECT_TRUE(rig.engine().advise(at, 40 * unit_size(), Advice::done_with).ok());
       EXPECT_TRUE(rig.engine().free(at).ok());
       ASSERT_EQ(rig.mapper().held(), 0u);
       ASSERT_EQ(rig.store().used(), 0u);
@@ -498,8 +497,8 @@ TEST(Engine, WillNeedWithOneSwapAtATime) {
     rig.fill(at, 3000, 1);
     for (int round = 0; round < 10; round++)
       for (uint64_t first = 0; first < 3000; first += 300) {
-        EXPECT_TRUE(rig.engine().advise(at + first * kUnit, 200 * kUnit, Advice::will_need).ok());
-        rig.verify(at + first * kUnit, 200, 1 + first);
+        EXPECT_TRUE(rig.engine().advise(at + first * unit_size(), 200 * unit_size(), Advice::will_need).ok());
+        rig.verify(at + first * unit_size(), 200, 1 + first);
       }
     EXPECT_TRUE(rig.engine().free(at).ok());
     EXPECT_EQ(rig.mapper().held(), 0u);
@@ -518,17 +517,17 @@ TEST(Engine, WhatIsKeptLocalStays) {
       std::byte* at = rig.allocate(1000);
       for (int round = 0; round < 20; round++) {  // at a different moment of the life of its pages each time
         rig.fill(at, 1000, 1);
-        std::byte* mine = at + static_cast<size_t>(round) * 50 * kUnit;
-        const Status kept = rig.engine().advise(mine, 40 * kUnit, Advice::keep_local);
+        std::byte* mine = at + static_cast<size_t>(round) * 50 * unit_size();
+        const Status kept = rig.engine().advise(mine, 40 * unit_size(), Advice::keep_local);
         ASSERT_TRUE(kept.ok()) << kept.message();
-        for (uint64_t i = 0; i < 40; i++) rig.read(mine + i * kUnit);
+        for (uint64_t i = 0; i < 40; i++) rig.read(mine + i * unit_size());
         const Stats before = rig.engine().stats();
         for (uint64_t i = 0; i < 1000; i += 7) {
-          rig.read(at + i * kUnit);
-          ASSERT_TRUE(rig.mapper().accessible(mine, 40 * kUnit, false)) << "a page that is kept left";
+          rig.read(at + i * unit_size());
+          ASSERT_TRUE(rig.mapper().accessible(mine, 40 * unit_size(), false)) << "a page that is kept left";
         }
         EXPECT_GT(rig.engine().stats().faults, before.faults);
-        ASSERT_TRUE(rig.engine().advise(mine, 40 * kUnit, Advice::normal).ok());
+        ASSERT_TRUE(rig.engine().advise(mine, 40 * unit_size(), Advice::normal).ok());
       }
       rig.verify(at, 1000, 1);
     }
@@ -543,10 +542,10 @@ TEST(Engine, KeepingLocalTwiceCountsOnceAndEndsWithTheMemory) {
     std::byte* at = rig.allocate(1000);
     ASSERT_NE(at, nullptr);
     for (int again = 0; again < 3; again++) {
-      const Status kept = rig.engine().advise(at, 120 * kUnit, Advice::keep_local);
+      const Status kept = rig.engine().advise(at, 120 * unit_size(), Advice::keep_local);
       ASSERT_TRUE(kept.ok()) << kept.message() << " round " << round;
     }
-    EXPECT_EQ(rig.engine().advise(at, 250 * kUnit, Advice::keep_local).err(), ENOMEM);
+    EXPECT_EQ(rig.engine().advise(at, 250 * unit_size(), Advice::keep_local).err(), ENOMEM);
     rig.fill(at, 1000, 1);
     rig.verify(at, 1000, 1);
     ASSERT_TRUE(rig.engine().free(at).ok());
@@ -571,13 +570,13 @@ TEST(Engine, ThreadsThatKeepMemoryLocalAtTheSameTime) {
       std::vector<std::thread> threads;
       for (int t = 0; t < 4; t++)
         threads.emplace_back([&, t] {
-          std::byte* mine = at + static_cast<size_t>(t) * each * kUnit;
+          std::byte* mine = at + static_cast<size_t>(t) * each * unit_size();
           for (int i = 0; i < 60; i++) {
-            std::byte* here = mine + static_cast<size_t>(i % 4) * 35 * kUnit;
-            const Status kept = rig.engine().advise(here, 30 * kUnit, Advice::keep_local);
+            std::byte* here = mine + static_cast<size_t>(i % 4) * 35 * unit_size();
+            const Status kept = rig.engine().advise(here, 30 * unit_size(), Advice::keep_local);
             ASSERT_TRUE(kept.ok() || kept.err() == ENOMEM) << kept.message();
-            rig.read(mine + static_cast<size_t>(i) * kUnit, t);
-            ASSERT_TRUE(rig.engine().advise(here, 30 * kUnit, Advice::normal).ok());
+            rig.read(mine + static_cast<size_t>(i) * unit_size(), t);
+            ASSERT_TRUE(rig.engine().advise(here, 30 * unit_size(), Advice::normal).ok());
           }
         });
       for (std::thread& t : threads) t.join();
@@ -591,18 +590,18 @@ TEST(Engine, PinsOfManyThreadsLeaveRoomForFaults) {
   given.slots = 2000;
   Rig rig(given);
   std::byte* at = rig.allocate(1600);
-  ASSERT_TRUE(rig.engine().advise(at, 30 * kUnit, Advice::keep_local).ok());
+  ASSERT_TRUE(rig.engine().advise(at, 30 * unit_size(), Advice::keep_local).ok());
   std::vector<std::thread> threads;
   for (int t = 0; t < 16; t++)
     threads.emplace_back([&, t] {
-      std::byte* mine = at + static_cast<size_t>(t) * 100 * kUnit;
+      std::byte* mine = at + static_cast<size_t>(t) * 100 * unit_size();
       for (int i = 0; i < 50; i++) {
-        std::byte* here = mine + static_cast<size_t>(i % 3) * 30 * kUnit;
-        const size_t got = rig.engine().pin(here, 30 * kUnit, true);
+        std::byte* here = mine + static_cast<size_t>(i % 3) * 30 * unit_size();
+        const size_t got = rig.engine().pin(here, 30 * unit_size(), true);
         ASSERT_GT(got, 0u);
         ASSERT_TRUE(rig.mapper().accessible(here, got, true));
         // What a system call's wrapper may do with other memory meanwhile.
-        rig.write(mine + 95 * kUnit, static_cast<uint64_t>(i), t);
+        rig.write(mine + 95 * unit_size(), static_cast<uint64_t>(i), t);
         ASSERT_TRUE(rig.mapper().accessible(here, got, true));
         rig.engine().unpin(here, got);
       }
@@ -615,9 +614,9 @@ TEST(Engine, PinsOutsideOfRegionsAreIgnored) {
   given.late = false;
   Rig rig(given);
   std::byte* at = rig.allocate(8);
-  EXPECT_EQ(rig.engine().pin(at - 4 * kUnit, 8 * kUnit, true), 8 * kUnit);
-  EXPECT_TRUE(rig.mapper().accessible(at, 4 * kUnit, true));
-  rig.engine().unpin(at - 4 * kUnit, 8 * kUnit);
+  EXPECT_EQ(rig.engine().pin(at - 4 * unit_size(), 8 * unit_size(), true), 8 * unit_size());
+  EXPECT_TRUE(rig.mapper().accessible(at, 4 * unit_size(), true));
+  rig.engine().unpin(at - 4 * unit_size(), 8 * unit_size());
   int local = 0;
   EXPECT_EQ(rig.engine().pin(&local, sizeof local, true), sizeof local);
   rig.engine().unpin(&local, sizeof local);
@@ -629,17 +628,17 @@ TEST(Engine, PinsOfBeforeTheSwitchHold) {
   Given given;
   Rig rig(given);
   std::byte* at = rig.allocate(16);
-  const size_t got = rig.engine().pin(at, 10 * kUnit, true);  // everything fits: plain memory so far
-  ASSERT_EQ(got, 10 * kUnit);
+  const size_t got = rig.engine().pin(at, 10 * unit_size(), true);  // everything fits: plain memory so far
+  ASSERT_EQ(got, 10 * unit_size());
   std::byte* large = rig.allocate(300);
   ASSERT_NE(large, nullptr);
   for (uint64_t i = 0; i < 300; i++) {
-    rig.write(large + i * kUnit, i);
+    rig.write(large + i * unit_size(), i);
     ASSERT_TRUE(rig.mapper().accessible(at, got, true)) << "a pinned page left after unit " << i;
   }
   rig.engine().unpin(at, got);
   // And the pins are gone now: all of it may be elsewhere.
-  for (uint64_t i = 0; i < 300; i++) rig.write(large + i * kUnit, i);
+  for (uint64_t i = 0; i < 300; i++) rig.write(large + i * unit_size(), i);
   EXPECT_FALSE(rig.mapper().accessible(at, got, true));
 }
 
@@ -655,18 +654,18 @@ TEST(Engine, WhatOthersUseStaysAndTheRestGoesOn) {
       rig.fill(at, 1000, 1);
       for (uint64_t i = 0; i < busy;
            i++) {  // as the kernel pins them: page after page, none of which may leave meanwhile
-        rig.mapper().occupy(at + i * kUnit, 1, true);
-        rig.read(at + i * kUnit);
+        rig.mapper().occupy(at + i * unit_size(), 1, true);
+        rig.read(at + i * unit_size());
       }
       for (uint64_t i = busy; i < 1000; i++) {
-        rig.write(at + i * kUnit, 1 + i);
-        ASSERT_TRUE(rig.mapper().accessible(at, busy * kUnit, false)) << "a page in use left";
+        rig.write(at + i * unit_size(), 1 + i);
+        ASSERT_TRUE(rig.mapper().accessible(at, busy * unit_size(), false)) << "a page in use left";
       }
       rig.mapper().occupy(at, busy, false);
       for (int round = 0; round < 2; round++) rig.verify(at, 1000, 1);
       usleep(5000);  // pages that were in use are left alone for a moment
       rig.verify(at, 1000, 1);
-      EXPECT_LE(rig.engine().stats().resident_bytes, given.local * kUnit);
+      EXPECT_LE(rig.engine().stats().resident_bytes, given.local * unit_size());
     }
 }
 
@@ -687,7 +686,7 @@ TEST(Engine, AnAllocationThatCannotBeWatchedFailsAndTheNextIsWhole) {
     rig.fill(large, 300, 1000);
     for (std::byte* at : small) rig.verify(at, 15, 100);
     rig.verify(large, 300, 1000);
-    EXPECT_LE(rig.engine().stats().resident_bytes, given.local * kUnit);
+    EXPECT_LE(rig.engine().stats().resident_bytes, given.local * unit_size());
   }
 }
 
@@ -712,13 +711,13 @@ TEST(Engine, MoreThreadsThanPages) {
   for (const Protocol protocol : {Protocol::ahead, Protocol::cs, Protocol::cross, Protocol::as1}) {
     Given given;
     given.options.protocol = protocol;
-    given.options.page_bytes = 65536;  // four pages
+    given.options.page_bytes = 16 * unit_size();  // four pages
     Rig rig(given);
     std::byte* at = rig.allocate(512);
     std::vector<std::thread> threads;
     for (int t = 0; t < 32; t++)
       threads.emplace_back([&, t] {
-        std::byte* mine = at + static_cast<size_t>(t) * 16 * kUnit;
+        std::byte* mine = at + static_cast<size_t>(t) * 16 * unit_size();
         for (uint64_t i = 0; i < 20; i++) {
           rig.write(mine, i, t);
           ASSERT_EQ(rig.read(mine, t), i);
@@ -734,7 +733,7 @@ TEST(Engine, FewMappingsAreEnough) {
   given.local = 256;
   given.slots = 1000;
   given.page_limit = 10;
-  given.options.page_bytes = 4096;
+  given.options.page_bytes = unit_size();
   Rig rig(given);
   std::byte* at = rig.allocate(1000);
   rig.fill(at, 1000, 1);
@@ -747,13 +746,13 @@ TEST(Engine, StopReturnsAlthoughThreadsWait) {
   auto rig = std::make_unique<Rig>(given);
   rig->allocate(400);
   EXPECT_TRUE(rig->stop().ok());
-  EXPECT_EQ(rig->engine().stats().allocated_bytes, 400 * kUnit) << "answered without serve()";
+  EXPECT_EQ(rig->engine().stats().allocated_bytes, 400 * unit_size()) << "answered without serve()";
 }
 
 // The engine calls progress() in every turn: it stands still until the test lets it go on.
 class GatedStore final : public Store {
  public:
-  size_t unit_bytes() const override { return kUnit; }
+  size_t unit_bytes() const override { return unit_size(); }
   uint64_t slots() const override { return 64; }
   uint64_t run_limit(Slot slot) const override { return 64 - slot; }
   Status get(Slot, uint32_t, std::byte*, Ticket) override { return Status::error(EIO, "not here"); }
@@ -791,7 +790,7 @@ TEST(Engine, AThreadThatIsCancelledGetsItsAnswerFirst) {
   };
   GatedStore store;
   Options options;
-  options.local_bytes = 64 * kUnit;
+  options.local_bytes = 64 * unit_size();
   Engine engine(options, &store, std::make_unique<FakeMapper>(Style::move, 64, 1, true));
   std::thread serving([&] { EXPECT_TRUE(engine.serve().ok()); });
   store.wait_until_it_stands();
@@ -839,9 +838,9 @@ TEST(Engine, AShrinkingReallocationNeedsNoMemory) {
   std::byte* at = rig.allocate(rig.capacity());
   ASSERT_NE(at, nullptr);
   rig.write(at, 17);
-  Result<void*> smaller = rig.engine().reallocate(at, 3 * kUnit);
+  Result<void*> smaller = rig.engine().reallocate(at, 3 * unit_size());
   ASSERT_TRUE(smaller.ok()) << smaller.status().message();
-  EXPECT_EQ(rig.engine().size_of(smaller.value()), 3 * kUnit);
+  EXPECT_EQ(rig.engine().size_of(smaller.value()), 3 * unit_size());
 }
 
 }  // namespace

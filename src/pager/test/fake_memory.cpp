@@ -23,7 +23,7 @@ constexpr auto kHang = std::chrono::seconds(30);  // longer than any test takes
 }
 
 uintptr_t number(const std::byte* p) {
-  return reinterpret_cast<uintptr_t>(p) / kUnit;
+  return reinterpret_cast<uintptr_t>(p) / unit_size();
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ FakeMapper::Area* FakeMapper::area_of(const std::byte* at, uint64_t* unit) {
   if (area == areas_.begin()) return nullptr;
   --area;
   if (at >= area->first + area->second.bytes) return nullptr;
-  *unit = static_cast<uint64_t>(at - area->first) / kUnit;
+  *unit = static_cast<uint64_t>(at - area->first) / unit_size();
   return &area->second;
 }
 
@@ -106,7 +106,7 @@ bool FakeMapper::accessible(const std::byte* at, size_t bytes, bool write) {
   const std::lock_guard lock(mutex_);
   for (uintptr_t n = number(at); n <= number(at + bytes - 1); n++) {
     uint64_t unit;
-    const auto* p = reinterpret_cast<const std::byte*>(n * kUnit);
+    const auto* p = reinterpret_cast<const std::byte*>(n * unit_size());
     Area* area = area_of(p, &unit);
     if (area == nullptr || (area->watched && area->rights[unit] < (write ? kWrite : kRead))) return false;
   }
@@ -157,9 +157,9 @@ Status FakeMapper::watch(std::byte* at, size_t bytes, uint8_t* present) {
   if (area.bytes != bytes || area.watched) violated("watch() of something else than a region");
   if (++watches_ == fail_watch_) return Status::error(ENOMEM, "cannot watch as the test wanted");
   area.watched = true;
-  area.rights.resize(bytes / kUnit);
+  area.rights.resize(bytes / unit_size());
   if (!os::present_pages(at, bytes, present)) violated("/proc/self/pagemap cannot be read");
-  for (size_t i = 0; i < bytes / kUnit; i++) {
+  for (size_t i = 0; i < bytes / unit_size(); i++) {
     area.rights[i] = present[i] != 0 ? kWrite : kNothing;
     mapped_ += present[i];
   }
@@ -181,8 +181,8 @@ void FakeMapper::take_locked(uint32_t units, Pieces* pieces) {
   taken_ += units;
   while (units > 0) {
     const auto count = static_cast<uint32_t>(1 + random_() % units);
-    auto* at = static_cast<std::byte*>(malloc(count * kUnit));
-    memset(at, static_cast<int>(kPoison), count * kUnit);
+    auto* at = static_cast<std::byte*>(malloc(count * unit_size()));
+    memset(at, static_cast<int>(kPoison), count * unit_size());
     buffers_[at] = count;
     pieces->push_back({at, count, false});
     units -= count;
@@ -219,15 +219,15 @@ Status FakeMapper::map(std::byte* at, Pieces* pieces, bool writable) {
   if (!writable && !maps_protected(units_of(*pieces))) violated("maps a page read-only");
   std::byte* to = at;
   for (const Piece& p : *pieces)
-    for (uint32_t i = 0; i < p.units; i++, to += kUnit) {
+    for (uint32_t i = 0; i < p.units; i++, to += unit_size()) {
       Right& r = right(to);
       if (r != kNothing) violated("maps a page that is there");
       r = writable ? kWrite : kRead;
       mapped_++;
-      memcpy(to, p.at + i * kUnit, kUnit);
+      memcpy(to, p.at + i * unit_size(), unit_size());
     }
   give_locked(pieces);
-  wake_range(at, static_cast<uint32_t>((to - at) / static_cast<ptrdiff_t>(kUnit)));
+  wake_range(at, static_cast<uint32_t>((to - at) / static_cast<ptrdiff_t>(unit_size())));
   return {};
 }
 
@@ -237,7 +237,8 @@ Status FakeMapper::unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) {
   for (uint32_t i = 0; i < units; i++)
     if (occupied_.contains(number(at) + i)) {
       // Some have left and come back.
-      for (uint32_t back = 0; style_ == Style::drop && back < i; back++) right(at + back * kUnit) = kWrite;
+      for (uint32_t back = 0; style_ == Style::drop && back < i; back++)
+        right(at + back * unit_size()) = kWrite;
       return Status::error(EBUSY, "occupied");
     }
   if (style_ == Style::copy) {
@@ -247,7 +248,7 @@ Status FakeMapper::unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) {
   }
   std::byte* from = at;
   for (const Piece& p : *pieces)
-    for (uint32_t i = 0; i < p.units; i++, from += kUnit) {
+    for (uint32_t i = 0; i < p.units; i++, from += unit_size()) {
       Right& r = right(from);
       if (r == kNothing) violated("unmaps a page that is not there");
       if (style_ == Style::copy) {
@@ -256,8 +257,8 @@ Status FakeMapper::unmap(std::byte* at, uint32_t units, Pieces* pieces, bool*) {
       }
       r = kNothing;
       mapped_--;
-      memcpy(p.at + i * kUnit, from, kUnit);
-      memset(from, static_cast<int>(kPoison), kUnit);
+      memcpy(p.at + i * unit_size(), from, unit_size());
+      memset(from, static_cast<int>(kPoison), unit_size());
     }
   return {};
 }
@@ -269,10 +270,10 @@ Status FakeMapper::drop(Dropped* pages, size_t count) {
     units += pages[k].units;
     pages[k].stays = false;
     for (uint32_t i = 0; i < pages[k].units; i++) {
-      std::byte* const at = pages[k].at + i * kUnit;
+      std::byte* const at = pages[k].at + i * unit_size();
       if (right(at) != kRead) violated("drops a page that is not read-only");
       right(at) = kNothing;
-      memset(at, static_cast<int>(kPoison), kUnit);
+      memset(at, static_cast<int>(kPoison), unit_size());
     }
   }
   if (units > most_dropped()) violated("drops too many");
@@ -291,7 +292,7 @@ Status FakeMapper::remap(std::byte* at, Pieces* pieces, bool writable) {
   const std::lock_guard lock(mutex_);
   if (pieces->size() != 1 || pieces->front().at != at) violated("remap() of what unmap() did not give");
   for (uint32_t i = 0; i < pieces->front().units; i++) {
-    Right& r = right(at + i * kUnit);
+    Right& r = right(at + i * unit_size());
     if (r != kRead) violated("remaps a page that has not left");
     if (writable) r = kWrite;
   }
@@ -306,12 +307,12 @@ void FakeMapper::discard(std::byte* at, uint32_t units, Pieces* pieces) {
   if (pieces->size() != 1 || pieces->front().at != at || pieces->front().units != units)
     violated("discard() of what unmap() did not give");
   for (uint32_t i = 0; i < units; i++) {
-    Right& r = right(at + i * kUnit);
+    Right& r = right(at + i * unit_size());
     if (r != kRead) violated("discards a page that has not left");
     r = kNothing;
     mapped_--;
   }
-  memset(at, static_cast<int>(kPoison), units * kUnit);
+  memset(at, static_cast<int>(kPoison), units * unit_size());
   pieces->clear();
   wake_range(at, units);
 }
@@ -319,7 +320,7 @@ void FakeMapper::discard(std::byte* at, uint32_t units, Pieces* pieces) {
 void FakeMapper::unprotect(std::byte* at, uint32_t units) {
   const std::lock_guard lock(mutex_);
   for (uint32_t i = 0; i < units; i++) {
-    Right& r = right(at + i * kUnit);
+    Right& r = right(at + i * unit_size());
     if (r == kNothing) violated("unprotects a page that is not there");
     r = kWrite;
   }
@@ -334,7 +335,7 @@ bool FakeMapper::wake(std::byte* at, uint32_t units) {
 
 Status FakeMapper::protect(std::byte* at, size_t bytes, int protection) {
   const std::lock_guard lock(mutex_);
-  protections_.set(number(at), bytes / kUnit, protection);
+  protections_.set(number(at), bytes / unit_size(), protection);
   return {};
 }
 
@@ -402,9 +403,9 @@ Status SlowStore::progress(Tickets* completed) {
     for (uint32_t k = 0; k < t.units; k++) {
       moving_.erase(t.slot + k);
       if (t.to != nullptr) {
-        memcpy(t.to + k * kUnit, contents_.at(t.slot + k).data(), kUnit);
+        memcpy(t.to + k * unit_size(), contents_.at(t.slot + k).data(), unit_size());
       } else {
-        contents_[t.slot + k].assign(t.from + k * kUnit, t.from + (k + 1) * kUnit);
+        contents_[t.slot + k].assign(t.from + k * unit_size(), t.from + (k + 1) * unit_size());
       }
     }
     completed->push_back(t.ticket);

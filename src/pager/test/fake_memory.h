@@ -60,7 +60,7 @@ class FakeMapper final : public Mapper {
   bool wake(std::byte* at, uint32_t units) override;
   Status protect(std::byte* at, size_t bytes, int protection) override;
   Status forget(std::byte*, size_t, bool) override { return Status::error(ENOTSUP, "not here"); }
-  void refuse(const os::FaultEvent& event) override { wake(address_of(event.address / kUnit), 1); }
+  void refuse(const os::FaultEvent& event) override { wake(address_of(event.address / unit_size()), 1); }
   bool maps_protected(uint32_t units) const override {
     return style_ == Style::drop ? units <= 2 : style_ != Style::move;
   }
@@ -125,7 +125,7 @@ class SlowStore final : public Store {
   SlowStore(uint64_t slots, const Behaviour& behaviour, uint64_t seed)
       : slots_(slots), behaviour_(behaviour), random_(seed) {}
 
-  size_t unit_bytes() const override { return kUnit; }
+  size_t unit_bytes() const override { return unit_size(); }
   uint64_t slots() const override { return slots_; }
   uint64_t run_limit(Slot slot) const override {
     return behaviour_.run == 0 ? slots_ - slot

@@ -21,34 +21,34 @@ namespace {
 class SharedStore final : public Store {
  public:
   explicit SharedStore(uint64_t slots)
-      : slots_(slots), memory_(static_cast<std::byte*>(os::map_shared(slots * kUnit))) {}
-  ~SharedStore() override { os::unmap(memory_, slots_ * kUnit); }
+      : slots_(slots), memory_(static_cast<std::byte*>(os::map_shared(slots * unit_size()))) {}
+  ~SharedStore() override { os::unmap(memory_, slots_ * unit_size()); }
 
-  size_t unit_bytes() const override { return kUnit; }
+  size_t unit_bytes() const override { return unit_size(); }
   uint64_t slots() const override { return slots_; }
   uint64_t run_limit(Slot slot) const override { return slots_ - slot; }
   Status get(Slot slot, uint32_t units, std::byte* to, Ticket ticket) override {
-    memcpy(to, at(slot), units * kUnit);
+    memcpy(to, at(slot), units * unit_size());
     done_.push_back(ticket);
     return {};
   }
   Status put(Slot slot, uint32_t units, const std::byte* from, Ticket ticket) override {
     for (uint32_t i = 0; i < units; i++) used_.insert(slot + i);
     in_use_.store(used_.size());
-    memcpy(at(slot), from, units * kUnit);
+    memcpy(at(slot), from, units * unit_size());
     done_.push_back(ticket);
     return {};
   }
   const std::byte* read_in_place(Slot slot, uint32_t) override { return at(slot); }
   bool read_aside(Slot slot, uint32_t units, std::byte* to) const override {
-    memcpy(to, at(slot), units * kUnit);
+    memcpy(to, at(slot), units * unit_size());
     return true;
   }
   bool can_read_aside() const override { return true; }
   Status release(Slot slot, uint32_t units) override {
     for (uint32_t i = 0; i < units; i++) used_.erase(slot + i);
     in_use_.store(used_.size());
-    memset(at(slot), 0xee, units * kUnit);
+    memset(at(slot), 0xee, units * unit_size());
     return {};
   }
   Status progress(Tickets* completed) override {
@@ -62,7 +62,7 @@ class SharedStore final : public Store {
   size_t in_use() const { return in_use_.load(); }
 
  private:
-  std::byte* at(Slot slot) const { return memory_ + slot * kUnit; }
+  std::byte* at(Slot slot) const { return memory_ + slot * unit_size(); }
   const uint64_t slots_;
   std::byte* memory_;
   Tickets done_;
@@ -94,13 +94,13 @@ class Forking : public testing::TestWithParam<Case> {
       window_ = window.get();
       below_ = std::move(window);
     } else {
-      auto file = FileStore::create(testing::TempDir(), kUnit, slots);
+      auto file = FileStore::create(testing::TempDir(), unit_size(), slots);
       ASSERT_TRUE(file.ok()) << file.status().message();
       below_ = std::move(file.value());
     }
     Store* store = below_.get();
     if (GetParam().kind == Kind::cache) {
-      auto cache = CompressedCache::create(store, 256 * kUnit);
+      auto cache = CompressedCache::create(store, 256 * unit_size());
       ASSERT_TRUE(cache.ok());
       cache_ = std::move(cache.value());
       store = cache_.get();
@@ -120,7 +120,7 @@ class Forking : public testing::TestWithParam<Case> {
   }
 
   uint64_t* allocate(uint64_t units) {
-    Result<void*> got = pager_->allocate(units * kUnit, 64, 0);
+    Result<void*> got = pager_->allocate(units * unit_size(), 64, 0);
     EXPECT_TRUE(got.ok()) << got.status().message();
     return got.ok() ? static_cast<uint64_t*>(got.value()) : nullptr;
   }
@@ -155,8 +155,6 @@ class Forking : public testing::TestWithParam<Case> {
   std::unique_ptr<Pager> pager_;
   std::thread serving_;
 };
-
-constexpr uint64_t kWords = kUnit / sizeof(uint64_t);
 
 // What a unit holds in a version of it: half of it compresses.
 void fill(uint64_t* unit, uint64_t number, uint64_t version) {
@@ -223,7 +221,7 @@ TEST_P(Forking, ChildrenReadWhatWasThere) {
     }));
     write_some(a, &versions, 300, 50 + round);
     const uint64_t gone = random() % (kUnits - 30);
-    EXPECT_TRUE(pager_->discard(a + gone * kWords, 30 * kUnit).ok());
+    EXPECT_TRUE(pager_->discard(a + gone * kWords, 30 * unit_size()).ok());
     std::fill_n(versions.begin() + static_cast<ptrdiff_t>(gone), 30, 0);
     if (round % 2 == 0) {
       EXPECT_TRUE(check(true));
@@ -299,11 +297,11 @@ TEST_P(Forking, WithoutASlotToSpare) {
     usleep(150'000);
   }
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (pager_->stats().resident_bytes > 140 * kUnit && std::chrono::steady_clock::now() < deadline) {
+  while (pager_->stats().resident_bytes > 140 * unit_size() && std::chrono::steady_clock::now() < deadline) {
     usleep(20'000);
     for (uint64_t i = 0; i < kUnits; i++) EXPECT_EQ(a[i * kWords], 4u);
   }
-  EXPECT_LE(pager_->stats().resident_bytes, 140 * kUnit);
+  EXPECT_LE(pager_->stats().resident_bytes, 140 * unit_size());
 }
 
 // Slots are free again when a child has ended or called exec, and its pages can leave.
@@ -322,7 +320,7 @@ TEST_P(Forking, NothingIsKeptForOthers) {
     fill_all(a, kUnits, version++);
   } while (window_->in_use() > kUnits && std::chrono::steady_clock::now() < deadline);
   EXPECT_LE(window_->in_use(), kUnits);
-  EXPECT_LE(pager_->stats().resident_bytes, 140 * kUnit);
+  EXPECT_LE(pager_->stats().resident_bytes, 140 * unit_size());
   kill(child, SIGKILL);
   EXPECT_EQ(ended(child), 1000 + SIGKILL);
 }
@@ -340,7 +338,7 @@ TEST_P(Forking, WhatIsOnlyReadLeaves) {
   }
   for (int round = 0; round < 2; round++)
     for (uint64_t i = 0; i < kUnits; i++) EXPECT_TRUE(is_filled(a + i * kWords, i, 1));
-  EXPECT_LE(pager_->stats().resident_bytes, 140 * kUnit);
+  EXPECT_LE(pager_->stats().resident_bytes, 140 * unit_size());
 }
 
 // Each child is counted by itself: neither one that ends soon after it nor memory that it locks ends what it
@@ -452,13 +450,14 @@ TEST_P(Forking, PinsInAChild) {
               if (pipe(ends) != 0 || !pager_->needs_pin()) return 1;
               std::vector<uint64_t> got(kWords);
               for (uint64_t i = 0; i < kUnits; i++) {
-                if (pager_->pin(a + i * kWords, kUnit, false) != kUnit) return 2;
-                if (::write(ends[1], a + i * kWords, kUnit) != static_cast<ssize_t>(kUnit)) return 3;
-                pager_->unpin(a + i * kWords, kUnit);
-                if (::read(ends[0], got.data(), kUnit) != static_cast<ssize_t>(kUnit)) return 4;
+                if (pager_->pin(a + i * kWords, unit_size(), false) != unit_size()) return 2;
+                if (::write(ends[1], a + i * kWords, unit_size()) != static_cast<ssize_t>(unit_size()))
+                  return 3;
+                pager_->unpin(a + i * kWords, unit_size());
+                if (::read(ends[0], got.data(), unit_size()) != static_cast<ssize_t>(unit_size())) return 4;
                 if (i % 2 == 0 ? !is_filled(got.data(), i, 1) : got[5] != 0) return 5;
               }
-              if (pager_->touches(a, 8) && pager_->size_of(a) == kUnits * kUnit) return 0;
+              if (pager_->touches(a, 8) && pager_->size_of(a) == kUnits * unit_size()) return 0;
               return 6;
             })),
             0);
@@ -477,7 +476,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Fork, NoMemoryWithSignals) {
   Running pager(small(Faults::signal));
   SKIP_IF_NOT_PERMITTED(pager);
-  auto* const a = pager.allocate(1000 * kUnit);
+  auto* const a = pager.allocate(1000 * unit_size());
   for (uint64_t i = 0; i < 1000; i++) a[i * kWords] = i;
   EXPECT_FALSE(pager->before_fork());
   for (uint64_t i = 0; i < 1000; i++) EXPECT_EQ(a[i * kWords], i);

@@ -65,7 +65,6 @@ bool tries(const std::function<void()>& access) {
 
 class Protecting : public testing::TestWithParam<Faults> {
  protected:
-  static constexpr size_t kWords = kUnit / 8;
   void SetUp() override {
     struct sigaction action = {};
     action.sa_handler = caught;
@@ -83,7 +82,7 @@ class Protecting : public testing::TestWithParam<Faults> {
   }
   static Status protect(const Running& running, uint64_t* words, uint64_t unit, uint64_t units,
                         int protection) {
-    return running->protect(words + unit * kWords, units * kUnit, protection);
+    return running->protect(words + unit * kWords, units * unit_size(), protection);
   }
 
  private:
@@ -94,7 +93,7 @@ TEST_P(Protecting, GuardsGuardAndGiveBackWhatTheyHad) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
   constexpr uint64_t kUnits = 1000;
-  auto* words = running.allocate(kUnits * kUnit);
+  auto* words = running.allocate(kUnits * unit_size());
   number_units(words, kUnits);
   ASSERT_TRUE(protect(running, words, 100, 1, PROT_NONE).ok());
   ASSERT_TRUE(protect(running, words, 200, 300, PROT_READ).ok());
@@ -108,7 +107,7 @@ TEST_P(Protecting, GuardsGuardAndGiveBackWhatTheyHad) {
       if (none) continue;
       ASSERT_EQ(*p, unit);
     }
-  EXPECT_LE(running->stats().resident_bytes, 128 * kUnit);
+  EXPECT_LE(running->stats().resident_bytes, 128 * unit_size());
   ASSERT_TRUE(protect(running, words, 0, kUnits, PROT_READ | PROT_WRITE).ok());
   for (uint64_t unit = 0; unit < kUnits; unit++) {
     ASSERT_EQ(words[unit * kWords], unit);
@@ -120,12 +119,12 @@ TEST_P(Protecting, GuardsGuardAndGiveBackWhatTheyHad) {
 TEST_P(Protecting, ResidentPagesThatMayNotBeAccessedLeave) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(100 * kUnit);
-  auto* others = running.allocate(1000 * kUnit);
+  auto* words = running.allocate(100 * unit_size());
+  auto* others = running.allocate(1000 * unit_size());
   number_units(words, 100);
   ASSERT_TRUE(protect(running, words, 0, 100, PROT_NONE).ok());
   for (int i = 0; i < 3; i++) number_units(others, 1000);
-  EXPECT_GT(running->stats().bytes_out, 900 * kUnit);
+  EXPECT_GT(running->stats().bytes_out, 900 * unit_size());
   ASSERT_TRUE(protect(running, words, 0, 100, PROT_READ).ok());
   expect_numbers(words, 0, 100);
   expect_numbers(others, 0, 1000);
@@ -134,14 +133,14 @@ TEST_P(Protecting, ResidentPagesThatMayNotBeAccessedLeave) {
 TEST_P(Protecting, AsLongAsEverythingFits) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(50 * kUnit);
+  auto* words = running.allocate(50 * unit_size());
   number_units(words, 50);
   ASSERT_TRUE(protect(running, words, 10, 10, PROT_READ).ok());
   ASSERT_TRUE(protect(running, words, 30, 1, PROT_NONE).ok());
   EXPECT_TRUE(readable(words + 15 * kWords));
   EXPECT_FALSE(writable(words + 15 * kWords));
   EXPECT_FALSE(readable(words + 30 * kWords));
-  auto* others = running.allocate(1000 * kUnit);  // and now nothing fits any more
+  auto* others = running.allocate(1000 * unit_size());  // and now nothing fits any more
   for (int i = 0; i < 2; i++) {
     number_units(others, 1000);
     EXPECT_FALSE(writable(words + 15 * kWords));
@@ -156,7 +155,7 @@ TEST_P(Protecting, CodeRunsWhereItMay) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
   constexpr uint64_t kUnits = 400;
-  auto* words = running.allocate(kUnits * kUnit);
+  auto* words = running.allocate(kUnits * unit_size());
   const unsigned char code[] = {0x48, 0x8d, 0x04, 0x7f, 0xc3};  // return 3 * x
   for (uint64_t unit = 0; unit < kUnits; unit++) memcpy(words + unit * kWords, code, sizeof code);
   const auto call = [&](uint64_t unit, uint64_t x) {
@@ -181,14 +180,14 @@ TEST_P(Protecting, WhatIsDiscardedIsZeroAndWhatIsFreedIsGone) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
   for (int round = 0; round < 20; round++) {
-    auto* words = running.allocate(300 * kUnit);
+    auto* words = running.allocate(300 * unit_size());
     for (uint64_t unit = 0; unit < 300; unit++) {
       ASSERT_EQ(words[unit * kWords], 0u);
       words[unit * kWords] = unit + 1;
     }
     ASSERT_TRUE(protect(running, words, 50, 100, PROT_READ).ok());
     ASSERT_TRUE(protect(running, words, 150, 100, PROT_NONE).ok());
-    ASSERT_TRUE(running->discard(words + 120 * kWords, 60 * kUnit).ok());
+    ASSERT_TRUE(running->discard(words + 120 * kWords, 60 * unit_size()).ok());
     for (uint64_t unit = 0; unit < 150; unit++)
       ASSERT_EQ(words[unit * kWords], unit >= 120 ? 0 : unit + 1) << unit;
     EXPECT_FALSE(readable(words + 170 * kWords));
@@ -202,7 +201,7 @@ TEST_P(Protecting, WhatIsDiscardedIsZeroAndWhatIsFreedIsGone) {
 TEST_P(Protecting, ForkedChildrenHaveItToo) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(400 * kUnit);
+  auto* words = running.allocate(400 * unit_size());
   number_units(words, 400);
   ASSERT_TRUE(protect(running, words, 100, 100, PROT_READ).ok());
   ASSERT_TRUE(protect(running, words, 250, 100, PROT_NONE).ok());
@@ -213,9 +212,9 @@ TEST_P(Protecting, ForkedChildrenHaveItToo) {
     for (uint64_t unit = 0; unit < 250; unit++)
       if (words[unit * kWords] != unit) _exit(3);
     if (writable(words + 150 * kWords) || readable(words + 300 * kWords)) _exit(4);
-    if (!running->discard(words + 120 * kWords, 10 * kUnit).ok()) _exit(7);
-    if (!running->discard(words + 260 * kWords, 10 * kUnit).ok()) _exit(8);
-    if (!running->discard(words + 10 * kWords + 1, 10 * kUnit).ok()) _exit(9);
+    if (!running->discard(words + 120 * kWords, 10 * unit_size()).ok()) _exit(7);
+    if (!running->discard(words + 260 * kWords, 10 * unit_size()).ok()) _exit(8);
+    if (!running->discard(words + 10 * kWords + 1, 10 * unit_size()).ok()) _exit(9);
     if (!protect(running, words, 0, 400, PROT_READ | PROT_WRITE).ok()) _exit(5);
     const auto discarded = [](uint64_t u) {
       return (u > 10 && u < 21) || (u >= 120 && u < 130) || (u >= 260 && u < 270);
@@ -238,26 +237,26 @@ TEST_P(Protecting, ForkedChildrenHaveItToo) {
 TEST_P(Protecting, PinsOfWhatMayNotBeAccessedEnd) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(400 * kUnit);
+  auto* words = running.allocate(400 * unit_size());
   number_units(words, 400);
   ASSERT_TRUE(protect(running, words, 100, 4, PROT_NONE).ok());
   ASSERT_TRUE(protect(running, words, 104, 4, PROT_READ).ok());
   for (const bool write : {false, true}) {
-    const size_t pinned = running->pin(words + 98 * kWords, 12 * kUnit, write);
-    EXPECT_EQ(pinned, 12 * kUnit);
+    const size_t pinned = running->pin(words + 98 * kWords, 12 * unit_size(), write);
+    EXPECT_EQ(pinned, 12 * unit_size());
     running->unpin(words + 98 * kWords, pinned);
   }
   EXPECT_FALSE(readable(words + 101 * kWords));
   EXPECT_FALSE(writable(words + 105 * kWords));
   number_units(words, 100);
-  EXPECT_LE(running->stats().resident_bytes, 128 * kUnit);
+  EXPECT_LE(running->stats().resident_bytes, 128 * unit_size());
   EXPECT_EQ(words[107 * kWords], 107u);
 }
 
 uint64_t physical_page(const void* p) {
   uint64_t entry = 0;
   const os::Fd file(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-  const auto at = static_cast<off_t>(reinterpret_cast<uintptr_t>(p) / kUnit * sizeof entry);
+  const auto at = static_cast<off_t>(reinterpret_cast<uintptr_t>(p) / unit_size() * sizeof entry);
   return pread(file.get(), &entry, sizeof entry, at) == sizeof entry ? entry & ((uint64_t{1} << 55) - 1) : 0;
 }
 
@@ -267,12 +266,12 @@ TEST_P(Protecting, WhatADeviceUsesStaysWhereItIs) {
     GTEST_SKIP() << "the pager does not see devices this way";
   const Running running(single_units(GetParam(), 128));
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(400 * kUnit);
+  auto* words = running.allocate(400 * unit_size());
   number_units(words, 400);
   io_uring_params parameters = {};
   os::Fd ring(static_cast<int>(syscall(SYS_io_uring_setup, 4, &parameters)));
-  const size_t pinned = running->pin(words + 50 * kWords, 4 * kUnit, true);
-  const iovec buffer{words + 50 * kWords, 4 * kUnit};
+  const size_t pinned = running->pin(words + 50 * kWords, 4 * unit_size(), true);
+  const iovec buffer{words + 50 * kWords, 4 * unit_size()};
   if (!ring.valid() || syscall(SYS_io_uring_register, ring.get(), IORING_REGISTER_BUFFERS, &buffer, 1) != 0)
     GTEST_SKIP() << "no io_uring here";
   running->unpin(words + 50 * kWords, pinned);
@@ -293,7 +292,7 @@ TEST_P(Protecting, WhatADeviceUsesStaysWhereItIs) {
 
 Options pages_of(Faults way, uint64_t units, uint64_t local = 128) {
   Options options = small(way, local);
-  options.page_bytes = units * kUnit;
+  options.page_bytes = units * unit_size();
   options.prefetch = Prefetch::off;
   return options;
 }
@@ -302,11 +301,11 @@ Options pages_of(Faults way, uint64_t units, uint64_t local = 128) {
 TEST_P(Protecting, DividedPagesKeepThePinsOfTheirOwnUnits) {
   const Running running(pages_of(GetParam(), 8));
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(400 * kUnit);
+  auto* words = running.allocate(400 * unit_size());
   number_units(words, 400);
   for (uint64_t page = 0; page < 400; page += 8) {
-    const size_t one = running->pin(words + page * kWords, kUnit, false);
-    const size_t all = running->pin(words + page * kWords, 8 * kUnit, false);
+    const size_t one = running->pin(words + page * kWords, unit_size(), false);
+    const size_t all = running->pin(words + page * kWords, 8 * unit_size(), false);
     ASSERT_TRUE(protect(running, words, page + 4, 4, PROT_READ).ok());
     running->unpin(words + page * kWords, one);
     ASSERT_TRUE(protect(running, words, page + 4, 4, PROT_READ | PROT_WRITE).ok());
@@ -318,11 +317,11 @@ TEST_P(Protecting, DividedPagesKeepThePinsOfTheirOwnUnits) {
 TEST_P(Protecting, PinsBeforeAnythingIsWatchedLeaveGuardsAlone) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(50 * kUnit);
+  auto* words = running.allocate(50 * unit_size());
   number_units(words, 50);
   ASSERT_TRUE(protect(running, words, 10, 1, PROT_NONE).ok());
-  const size_t pinned = running->pin(words + 9 * kWords, 3 * kUnit, false);
-  auto* others = running.allocate(400 * kUnit);
+  const size_t pinned = running->pin(words + 9 * kWords, 3 * unit_size(), false);
+  auto* others = running.allocate(400 * unit_size());
   number_units(others, 400);
   running->unpin(words + 9 * kWords, pinned);
   EXPECT_EQ(words[11 * kWords], 11u);
@@ -333,7 +332,7 @@ TEST_P(Protecting, PinsBeforeAnythingIsWatchedLeaveGuardsAlone) {
 TEST_P(Protecting, OnlyWhatIsForbiddenIsRefused) {
   const Running running(single_units(GetParam(), 64), 20'000, false);
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(400 * kUnit);
+  auto* words = running.allocate(400 * unit_size());
   number_units(words, 400);
   ASSERT_TRUE(protect(running, words, 0, 400, PROT_READ).ok());
   std::atomic<uint64_t> at{0};
@@ -356,19 +355,19 @@ TEST_P(Protecting, OnlyWhatIsForbiddenIsRefused) {
 TEST_P(Protecting, LockedAndKeptMemoryIsDiscarded) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(50 * kUnit);
+  auto* words = running.allocate(50 * unit_size());
   number_units(words, 50);
-  (void)mlock(words, 50 * kUnit);
+  (void)mlock(words, 50 * unit_size());
   ASSERT_TRUE(protect(running, words, 0, 50, PROT_READ).ok());
-  ASSERT_TRUE(running->discard(words + 10 * kWords, 10 * kUnit).ok());
+  ASSERT_TRUE(running->discard(words + 10 * kWords, 10 * unit_size()).ok());
   EXPECT_EQ(words[15 * kWords], 0u);
   EXPECT_EQ(words[25 * kWords], 25u);
-  auto* kept = running.allocate(400 * kUnit);
+  auto* kept = running.allocate(400 * unit_size());
   number_units(kept, 400);
-  ASSERT_TRUE(running->advise(kept, 16 * kUnit, Advice::keep_local).ok());
+  ASSERT_TRUE(running->advise(kept, 16 * unit_size(), Advice::keep_local).ok());
   ASSERT_TRUE(protect(running, kept, 0, 16, PROT_READ).ok());
-  ASSERT_TRUE(running->discard(kept + 4 * kWords, 4 * kUnit).ok());
-  ASSERT_TRUE(running->advise(kept, 16 * kUnit, Advice::normal).ok());
+  ASSERT_TRUE(running->discard(kept + 4 * kWords, 4 * unit_size()).ok());
+  ASSERT_TRUE(running->advise(kept, 16 * unit_size(), Advice::normal).ok());
   for (int round = 0; round < 2; round++)
     for (uint64_t unit = 0; unit < 400; unit++)
       ASSERT_EQ(kept[unit * kWords], unit >= 4 && unit < 8 ? 0 : unit);
@@ -379,17 +378,17 @@ TEST_P(Protecting, PagesOverSeveralMappingsLeave) {
   const Running running(pages_of(GetParam(), 8));
   SKIP_IF_NOT_PERMITTED(running);
   constexpr uint64_t kUnits = 800;
-  auto* words = running.allocate(kUnits * kUnit);
+  auto* words = running.allocate(kUnits * unit_size());
   for (uint64_t unit = 0; unit < kUnits; unit += 20) {
     ASSERT_TRUE(protect(running, words, unit + 12, 4, PROT_NONE).ok());
     ASSERT_TRUE(protect(running, words, unit + 16, 4, PROT_READ).ok());
   }
   for (uint64_t unit = 0; unit < kUnits; unit++)
     if (unit % 20 < 12) words[unit * kWords] = unit;
-  auto* locked = running.allocate(kUnits * kUnit);
+  auto* locked = running.allocate(kUnits * unit_size());
   number_units(locked, kUnits);
   for (uint64_t unit = 0; unit < kUnits; unit += 8)
-    (void)syscall(SYS_mlock2, locked + (unit + 4) * kWords, 4 * kUnit, MLOCK_ONFAULT);
+    (void)syscall(SYS_mlock2, locked + (unit + 4) * kWords, 4 * unit_size(), MLOCK_ONFAULT);
   for (const int protection : {PROT_READ, PROT_READ | PROT_EXEC, PROT_NONE}) {
     ASSERT_TRUE(protect(running, words, 0, kUnits, protection).ok());
     ASSERT_TRUE(protect(running, locked, 0, kUnits / 2, protection).ok());
@@ -399,7 +398,7 @@ TEST_P(Protecting, PagesOverSeveralMappingsLeave) {
         ASSERT_EQ(locked[unit * kWords], unit);
       }
     expect_numbers(locked, kUnits / 2, kUnits);
-    EXPECT_LE(running->stats().resident_bytes, 128 * kUnit) << protection;
+    EXPECT_LE(running->stats().resident_bytes, 128 * unit_size()) << protection;
   }
 }
 
@@ -407,17 +406,17 @@ TEST_P(Protecting, PagesOverSeveralMappingsLeave) {
 TEST_P(Protecting, KeepingLocalAndProtectingAtOnce) {
   const Running running(small(GetParam(), 256), 20'000, false);
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(2000 * kUnit);
+  auto* words = running.allocate(2000 * unit_size());
   number_units(words, 2000);
   for (uint64_t i = 0; i < 60; i++) {
     const uint64_t unit = i % 10 * 180;
     std::thread other([&] { (void)protect(running, words, unit + 90, 2, PROT_NONE); });
-    (void)running->advise(words + unit * kWords, 100 * kUnit, Advice::keep_local);
+    (void)running->advise(words + unit * kWords, 100 * unit_size(), Advice::keep_local);
     other.join();
     ASSERT_TRUE(protect(running, words, unit + 90, 2, PROT_READ | PROT_WRITE).ok());
-    (void)running->advise(words, 2000 * kUnit, Advice::normal);
-    ASSERT_TRUE(running->advise(words + 1890 * kWords, 110 * kUnit, Advice::keep_local).ok()) << i;
-    (void)running->advise(words, 2000 * kUnit, Advice::normal);
+    (void)running->advise(words, 2000 * unit_size(), Advice::normal);
+    ASSERT_TRUE(running->advise(words + 1890 * kWords, 110 * unit_size(), Advice::keep_local).ok()) << i;
+    (void)running->advise(words, 2000 * unit_size(), Advice::normal);
   }
 }
 
@@ -425,33 +424,33 @@ TEST_P(Protecting, KeepingLocalAndProtectingAtOnce) {
 TEST_P(Protecting, RegionsLeaveWithTheirContents) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
-  auto* few = running.allocate(20 * kUnit);  // everything fits yet
+  auto* few = running.allocate(20 * unit_size());  // everything fits yet
   number_units(few, 20);
   ASSERT_TRUE(protect(running, few, 5, 1, PROT_NONE).ok());
   const bool signals = GetParam() == Faults::signal;
   EXPECT_EQ(running->let_go(few).err(), signals ? EBUSY : 0);
-  auto* words = running.allocate(400 * kUnit);
-  auto* reserved = running.allocate(300 * kUnit);
+  auto* words = running.allocate(400 * unit_size());
+  auto* reserved = running.allocate(300 * unit_size());
   number_units(words, 400);
   ASSERT_TRUE(protect(running, words, 100, 50, PROT_READ).ok());
   ASSERT_TRUE(protect(running, reserved, 0, 300, PROT_NONE).ok());
   EXPECT_TRUE(running->let_go(reserved).ok());
   EXPECT_EQ(running->let_go(reserved).err(), EINVAL);
   EXPECT_FALSE(readable(reserved));
-  EXPECT_EQ(mprotect(reserved, kUnit, PROT_READ | PROT_WRITE), 0);
+  EXPECT_EQ(mprotect(reserved, unit_size(), PROT_READ | PROT_WRITE), 0);
   EXPECT_TRUE(writable(reserved));
   const Status away = running->let_go(words);
   for (uint64_t unit = 0; unit < 400; unit++) {
     ASSERT_EQ(words[unit * kWords], unit);
     ASSERT_EQ(writable(words + unit * kWords), unit < 100 || unit >= 150);
   }
-  auto* others = running.allocate(400 * kUnit);
+  auto* others = running.allocate(400 * unit_size());
   number_units(others, 400);
   expect_numbers(others, 0, 400);
-  EXPECT_LE(running->stats().resident_bytes, 128 * kUnit);
+  EXPECT_LE(running->stats().resident_bytes, 128 * unit_size());
   for (uint64_t unit = 0; unit < 20; unit++) ASSERT_EQ(readable(few + unit * kWords), unit != 5);
   EXPECT_EQ(away.err(), signals ? EBUSY : 0);
-  EXPECT_EQ(running->size_of(words), signals ? 400 * kUnit : 0);
+  EXPECT_EQ(running->size_of(words), signals ? 400 * unit_size() : 0);
 }
 
 // While other threads go on to use it.
@@ -460,9 +459,9 @@ TEST_P(Protecting, RegionsLeaveInUse) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
   for (int round = 0; round < 15; round++) {
-    auto* others = running.allocate(200 * kUnit);
+    auto* others = running.allocate(200 * unit_size());
     number_units(others, 200);
-    auto* words = running.allocate(300 * kUnit);
+    auto* words = running.allocate(300 * unit_size());
     number_units(words, 300);
     std::atomic<bool> stop{false};
     std::atomic<int> wrong{0};
@@ -482,7 +481,7 @@ TEST_P(Protecting, RegionsLeaveInUse) {
     stop = true;
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(wrong.load(), 0);
-    EXPECT_EQ(munmap(words, 300 * kUnit), 0);
+    EXPECT_EQ(munmap(words, 300 * unit_size()), 0);
     EXPECT_TRUE(running->free(others).ok());
   }
 }
@@ -490,10 +489,10 @@ TEST_P(Protecting, RegionsLeaveInUse) {
 TEST_P(Protecting, RejectsWhatIsNoRange) {
   const Running running(small(GetParam()));
   SKIP_IF_NOT_PERMITTED(running);
-  auto* words = running.allocate(10 * kUnit);
-  EXPECT_EQ(running->protect(words + 1, kUnit, PROT_READ).err(), EINVAL);
-  EXPECT_EQ(running->protect(words, 11 * kUnit, PROT_READ).err(), EINVAL);
-  EXPECT_EQ(running->protect(words, kUnit, 0x4000).err(), EINVAL);
+  auto* words = running.allocate(10 * unit_size());
+  EXPECT_EQ(running->protect(words + 1, unit_size(), PROT_READ).err(), EINVAL);
+  EXPECT_EQ(running->protect(words, 11 * unit_size(), PROT_READ).err(), EINVAL);
+  EXPECT_EQ(running->protect(words, unit_size(), 0x4000).err(), EINVAL);
   EXPECT_TRUE(running->protect(words, 0, PROT_NONE).ok());
   EXPECT_TRUE(writable(words));
 }
@@ -503,11 +502,11 @@ TEST_P(Protecting, RejectsWhatIsNoRange) {
 TEST_P(Protecting, RandomProgramsLoseNothing) {
   for (uint64_t seed = 0; seed < 6; seed++) {
     Options options = small(GetParam(), 96);
-    if (seed % 3 == 1) options.page_bytes = 4 * kUnit;
+    if (seed % 3 == 1) options.page_bytes = 4 * unit_size();
     const Running running(options, 20'000, seed % 2 == 0);
     SKIP_IF_NOT_PERMITTED(running);
     constexpr uint64_t kUnits = 120, kThreads = 3;
-    auto* words = running.allocate(kThreads * kUnits * kUnit);
+    auto* words = running.allocate(kThreads * kUnits * unit_size());
     std::atomic<int> wrong{0};
     std::vector<std::thread> threads;
     for (uint64_t t = 0; t < kThreads; t++)
@@ -533,11 +532,11 @@ TEST_P(Protecting, RandomProgramsLoseNothing) {
               break;
             }
             case 1:
-              if (!running->discard(mine + unit * kWords, units * kUnit).ok()) wrong += 1;
+              if (!running->discard(mine + unit * kWords, units * unit_size()).ok()) wrong += 1;
               std::fill_n(holds.begin() + static_cast<ptrdiff_t>(unit), units, 0);
               break;
             case 2:
-              (void)running->advise(mine + unit * kWords, units * kUnit,
+              (void)running->advise(mine + unit * kWords, units * unit_size(),
                                     random() % 2 == 0 ? Advice::done_with : Advice::will_need);
               break;
             case 3:

@@ -15,7 +15,7 @@ class Roles : public ::testing::Test {
  protected:
   // Watched, without pages and slots.
   Region* region(uint64_t units, uint32_t fixed_page = 0) {
-    Result<std::unique_ptr<Region>> made = regions_.reserve(units * kUnit, 4096, fixed_page);
+    Result<std::unique_ptr<Region>> made = regions_.reserve(units * unit_size(), 4096, fixed_page);
     EXPECT_TRUE(made.ok());
     Region* added = regions_.add(std::move(made.value()));
     std::vector<uint8_t> present;
@@ -61,11 +61,11 @@ TEST_F(RegionsTest, ARangeIsInPieces) {
 TEST_F(RegionsTest, NamesEndBeforeTheRegion) {
   Region* a = region(10);
   std::byte* at = a->at();
-  EXPECT_EQ(regions_.size_of(at), 10 * kUnit);
+  EXPECT_EQ(regions_.size_of(at), 10 * unit_size());
   EXPECT_TRUE(regions_.touches(at + 5, 1));
   EXPECT_FALSE(regions_.touches(at, 0));
-  regions_.resize(a, 9 * kUnit + 1);
-  EXPECT_EQ(regions_.size_of(at), 9 * kUnit + 1);
+  regions_.resize(a, 9 * unit_size() + 1);
+  EXPECT_EQ(regions_.size_of(at), 9 * unit_size() + 1);
   const std::unique_ptr<Region> unnamed = regions_.take_name(at);
   ASSERT_EQ(unnamed.get(), a);
   EXPECT_EQ(regions_.take_name(at), nullptr);
@@ -132,7 +132,7 @@ TEST_F(SlotsTest, TooFewSlotsAreGivenAndComeBack) {
 class Growing final : public Store {
  public:
   explicit Growing(uint64_t most) : most_(most) {}
-  size_t unit_bytes() const override { return kUnit; }
+  size_t unit_bytes() const override { return unit_size(); }
   uint64_t slots() const override { return 100'000; }
   uint64_t reserved() const override { return reserved_; }
   Status reserve(uint64_t slots) override {

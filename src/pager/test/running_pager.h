@@ -25,7 +25,7 @@ class Running {
  public:
   explicit Running(Options options, uint64_t slots = 20'000, bool direct = true) {
     if (direct) {
-      Result<std::unique_ptr<RamStore>> made = RamStore::create(kUnit, slots);
+      Result<std::unique_ptr<RamStore>> made = RamStore::create(unit_size(), slots);
       EXPECT_TRUE(made.ok());
       store_ = std::move(made.value());
     } else {
@@ -81,31 +81,33 @@ class Running {
 inline Options small(Faults way, uint64_t units = 128) {
   Options options;
   options.faults = way;
-  options.local_bytes = units * kUnit;
+  options.local_bytes = units * unit_size();
   return options;
 }
 
 // The same with pages of one unit, of which none comes unasked.
 inline Options single_units(Faults way, uint64_t units) {
   Options options = small(way, units);
-  options.page_bytes = kUnit;
+  options.page_bytes = unit_size();
   options.prefetch = Prefetch::off;
   return options;
 }
 
+inline const uint64_t kWords = unit_size() / 8;  // of a unit
+
 // Each unit's first word becomes its number.
 inline void number_units(uint64_t* words, uint64_t units) {
-  for (uint64_t u = 0; u < units; u++) words[u * kUnit / 8] = u;
+  for (uint64_t u = 0; u < units; u++) words[u * kWords] = u;
 }
 
 inline void expect_numbers(const uint64_t* words, uint64_t first, uint64_t end) {
-  for (uint64_t u = first; u < end; u++) ASSERT_EQ(words[u * kUnit / 8], u);
+  for (uint64_t u = first; u < end; u++) ASSERT_EQ(words[u * kWords], u);
 }
 
 // Threads that add one to random words of shared pages, many more than are local. Each visit of a page makes
 // a few increments, so that pages leave between two of them often enough and the test ends.
 inline void hammer(uint64_t* words, uint64_t units, int threads, uint64_t total) {
-  constexpr uint64_t kVisit = 50, kWords = kUnit / 8;
+  constexpr uint64_t kVisit = 50;
   std::vector<std::thread> all;
   for (int t = 0; t < threads; t++)
     all.emplace_back([=] {

@@ -58,11 +58,11 @@ TEST(Sigbus, AThreadThatServesItselfAllocatesNothing) {
       options.leave = [] { t_in_handler = false; };
       Running pager(options, 4000);
       SKIP_IF_NOT_PERMITTED(pager);
-      auto* words = pager.allocate(1000 * kUnit);
+      auto* words = pager.allocate(1000 * unit_size());
       g_allocated_in_handlers = g_handlers = 0;
       for (int pass = 0; pass < 3; pass++)
-        for (uint64_t u = 0; u < 1000; u++) words[u * 512] += u;
-      for (uint64_t u = 0; u < 1000; u++) EXPECT_EQ(std::exchange(words[u * 512], 0), 3 * u);
+        for (uint64_t u = 0; u < 1000; u++) words[u * kWords] += u;
+      for (uint64_t u = 0; u < 1000; u++) EXPECT_EQ(std::exchange(words[u * kWords], 0), 3 * u);
       hammer(words, 1000, 4, 100'000);
       EXPECT_GT(g_handlers, 500u);
       EXPECT_EQ(g_allocated_in_handlers, 0u);
@@ -77,9 +77,9 @@ TEST(Sigbus, PagesThatAreOnlyReadAreDroppedTogether) {
   Options options = single_units(Faults::userfault_sigbus, 1000);
   Running pager(options, kUnits);
   SKIP_IF_NOT_PERMITTED(pager);
-  auto* words = pager.allocate(kUnits * kUnit);
+  auto* words = pager.allocate(kUnits * unit_size());
   number_units(words, kUnits);
-  for (uint64_t u = 0; u < kUnits; u++) ASSERT_EQ(words[u * 512], u);  // now the store has all of them
+  for (uint64_t u = 0; u < kUnits; u++) ASSERT_EQ(words[u * kWords], u);  // now the store has all of them
   const auto resident = [] {
     std::ifstream file("/proc/self/statm");
     uint64_t size = 0, pages = 0;
@@ -94,7 +94,7 @@ TEST(Sigbus, PagesThatAreOnlyReadAreDroppedTogether) {
       std::mt19937_64 random(t);
       for (int i = 0; i < 20'000; i++) {
         const uint64_t u = random() % kUnits;
-        ASSERT_EQ(words[u * 512], u);
+        ASSERT_EQ(words[u * kWords], u);
       }
     });
   for (std::thread& t : threads) t.join();
@@ -112,8 +112,8 @@ TEST(Sigbus, ReadersAndWritersMeetInPagesThatCome) {
     options.copies = copies;
     Running pager(options, kUnits + 64);
     SKIP_IF_NOT_PERMITTED(pager);
-    auto* words = pager.allocate(kUnits * kUnit);
-    for (uint64_t u = 0; u < kUnits; u++) words[u * 512] = 0;
+    auto* words = pager.allocate(kUnits * unit_size());
+    for (uint64_t u = 0; u < kUnits; u++) words[u * kWords] = 0;
     std::atomic<uint64_t> added{0};
     std::vector<std::thread> threads;
     for (uint64_t t = 0; t < kThreads; t++)
@@ -123,7 +123,7 @@ TEST(Sigbus, ReadersAndWritersMeetInPagesThatCome) {
         std::vector<uint64_t> seen(kUnits);
         for (int i = 0; i < 20'000; i++) {
           const uint64_t u = random() % kUnits;
-          std::atomic_ref word(words[u * 512]);
+          std::atomic_ref word(words[u * kWords]);
           if (mine() % 4 == 0) {
             word.fetch_add(1);
             added.fetch_add(1);
@@ -135,7 +135,7 @@ TEST(Sigbus, ReadersAndWritersMeetInPagesThatCome) {
       });
     for (std::thread& t : threads) t.join();
     uint64_t sum = 0;
-    for (uint64_t u = 0; u < kUnits; u++) sum += words[u * 512];
+    for (uint64_t u = 0; u < kUnits; u++) sum += words[u * kWords];
     EXPECT_EQ(sum, added.load());
   }
 }
@@ -146,20 +146,20 @@ TEST(Sigbus, WhatTheProgramDiscardsOfAPageThatItHasReadStaysZero) {
   Options options = single_units(Faults::userfault_sigbus, 256);
   Running pager(options, kUnits);
   SKIP_IF_NOT_PERMITTED(pager);
-  auto* words = pager.allocate(kUnits * kUnit);
+  auto* words = pager.allocate(kUnits * unit_size());
   const auto pass = [&](uint64_t from) {
     uint64_t sum = 0;
-    for (uint64_t u = from; u < kUnits; u++) sum += words[u * 512];
+    for (uint64_t u = from; u < kUnits; u++) sum += words[u * kWords];
     return sum;
   };
-  for (uint64_t u = 0; u < kUnits; u++) words[u * 512] = 7;
+  for (uint64_t u = 0; u < kUnits; u++) words[u * kWords] = 7;
   for (uint64_t u = 0; u < 50; u++) {
     ASSERT_EQ(pass(1000), 7000u);
-    uint64_t* const word = words + u * 512;
+    uint64_t* const word = words + u * kWords;
     ASSERT_EQ(*word, 7u);
-    ASSERT_EQ(madvise(word, kUnit, MADV_DONTNEED), 0);
+    ASSERT_EQ(madvise(word, unit_size(), MADV_DONTNEED), 0);
     const bool leaves_alone = u % 2 == 0;
-    ASSERT_TRUE(pager->advise(word, kUnit, leaves_alone ? Advice::done_with : Advice::normal).ok());
+    ASSERT_TRUE(pager->advise(word, unit_size(), leaves_alone ? Advice::done_with : Advice::normal).ok());
     ASSERT_EQ(*word, 0u);
     ASSERT_EQ(pass(1000), 7000u);
     ASSERT_EQ(*word, 0u) << "its old contents have come back";
@@ -172,20 +172,20 @@ TEST(Sigbus, BuffersAreUsedAgain) {
     constexpr uint64_t kUnits = 8000;
     Running pager(small(faults, 2000), 3 * kUnits);
     SKIP_IF_NOT_PERMITTED(pager);
-    auto* words = pager.allocate(kUnits * kUnit);
+    auto* words = pager.allocate(kUnits * unit_size());
     number_units(words, kUnits);
     std::mt19937_64 random(1);
     size_t before = 0;
     for (int cycle = 0; cycle < 8; cycle++) {
       for (int i = 0; i < 5000; i++) {
         const uint64_t u = random() % kUnits;
-        ASSERT_EQ(words[u * 512], u);
+        ASSERT_EQ(words[u * kWords], u);
       }
-      Result<void*> got = pager->allocate(kUnits * kUnit, 1, 64 * kUnit);
+      Result<void*> got = pager->allocate(kUnits * unit_size(), 1, 64 * unit_size());
       ASSERT_TRUE(got.ok()) << got.status().message();
       auto* large = static_cast<uint64_t*>(got.value());
       number_units(large, kUnits);
-      for (uint64_t u = 0; u < kUnits; u++) ASSERT_EQ(large[u * 512], u);
+      for (uint64_t u = 0; u < kUnits; u++) ASSERT_EQ(large[u * kWords], u);
       ASSERT_TRUE(pager->free(large).ok());
       if (cycle == 2) before = os::count_mappings();
     }
@@ -202,7 +202,7 @@ TEST(Sigbus, EightKiBOfAlternateStackAreEnough) {
   // Of a signal's frame: with AVX-512 3376 on an AMD EPYC, 3632 on an Intel Xeon.
   constexpr size_t kStack = 8192, kLargestFrame = 3632;
   const size_t frame = getauxval(AT_MINSIGSTKSZ);
-  auto* words = pager.allocate(2000 * kUnit);
+  auto* words = pager.allocate(2000 * unit_size());
   number_units(words, 2000);
   auto* const memory = static_cast<std::byte*>(os::map_memory(2 * kStack));
   ASSERT_NE(memory, nullptr);
@@ -214,8 +214,8 @@ TEST(Sigbus, EightKiBOfAlternateStackAreEnough) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 20'000; i++) {
     const uint64_t u = random() % 2000;
-    EXPECT_EQ(words[u * 512], u);
-    if (i % 4 == 0) words[u * 512] = u;
+    EXPECT_EQ(words[u * kWords], u);
+    if (i % 4 == 0) words[u * kWords] = u;
   }
   ASSERT_EQ(sigaltstack(&previous, nullptr), 0);
   size_t untouched = 0;
@@ -231,13 +231,13 @@ TEST(Sigbus, PagesThatAreReadAndThenWrittenComeWritable) {
   Running pager(options, 4000);
   SKIP_IF_NOT_PERMITTED(pager);
   constexpr uint64_t kUnits = 2000;
-  auto* words = pager.allocate(kUnits * kUnit);
+  auto* words = pager.allocate(kUnits * unit_size());
   std::vector<uint64_t> expected(kUnits);
   std::mt19937_64 random(1);
   for (int i = 0; i < 40'000; i++) {
     const uint64_t u = random() % kUnits;
-    ASSERT_EQ(words[u * 512], expected[u]);
-    words[u * 512] = ++expected[u];
+    ASSERT_EQ(words[u * kWords], expected[u]);
+    words[u * kWords] = ++expected[u];
   }
   const Stats stats = pager->stats();
   EXPECT_LE(stats.write_faults, stats.faults / 5);
@@ -248,7 +248,7 @@ TEST(Sigbus, AFaultLeavesTheSignalsThatAThreadBlocks) {
   Options options = small(Faults::userfault_sigbus);
   Running pager(options, 4000, false);
   SKIP_IF_NOT_PERMITTED(pager);
-  auto* words = pager.allocate(512 * kUnit);
+  auto* words = pager.allocate(512 * unit_size());
   sigset_t blocked, now;
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGUSR1);
@@ -268,20 +268,20 @@ TEST(Sigbus, ThreadsOfTheProgramCanDoEverything) {
     options.threadless = true;
     Running pager(options, 8000, direct);
     SKIP_IF_NOT_PERMITTED(pager);
-    auto* words = pager.allocate(512 * kUnit);
+    auto* words = pager.allocate(512 * unit_size());
     hammer(words, 512, 4, 50'000);
     number_units(words, 512);
     void* const first = words;
-    EXPECT_EQ(pager->pin(first, 16 * kUnit, true), 16 * kUnit);
-    pager->unpin(first, 16 * kUnit);
-    EXPECT_TRUE(pager->advise(first, 512 * kUnit, Advice::will_need).ok());
-    EXPECT_TRUE(pager->protect(first, 256 * kUnit, PROT_READ).ok());
+    EXPECT_EQ(pager->pin(first, 16 * unit_size(), true), 16 * unit_size());
+    pager->unpin(first, 16 * unit_size());
+    EXPECT_TRUE(pager->advise(first, 512 * unit_size(), Advice::will_need).ok());
+    EXPECT_TRUE(pager->protect(first, 256 * unit_size(), PROT_READ).ok());
     expect_numbers(words, 0, 512);
-    EXPECT_TRUE(pager->protect(first, 256 * kUnit, PROT_READ | PROT_WRITE).ok());
-    EXPECT_TRUE(pager->discard(words + 100 * 512, 100 * kUnit).ok());
+    EXPECT_TRUE(pager->protect(first, 256 * unit_size(), PROT_READ | PROT_WRITE).ok());
+    EXPECT_TRUE(pager->discard(words + 100 * kWords, 100 * unit_size()).ok());
     expect_numbers(words, 0, 100);
-    for (uint64_t u = 100; u < 200; u++) EXPECT_EQ(words[u * 512], 0u);
-    Result<void*> larger = pager->reallocate(words, 2000 * kUnit);
+    for (uint64_t u = 100; u < 200; u++) EXPECT_EQ(words[u * kWords], 0u);
+    Result<void*> larger = pager->reallocate(words, 2000 * unit_size());
     ASSERT_TRUE(larger.ok());
     words = static_cast<uint64_t*>(larger.value());
     expect_numbers(words, 200, 512);
@@ -308,9 +308,9 @@ TEST(Sigbus, ItsOwnWorkIsMarkedAsThePagers) {
     return g_handlers > 0;
   };
   uint64_t* words = nullptr;
-  EXPECT_TRUE(inside([&] { words = pager.allocate(64 * kUnit); }));
-  EXPECT_TRUE(inside([&] { EXPECT_TRUE(pager->protect(words, kUnit, PROT_READ).ok()); }));
-  EXPECT_TRUE(inside([&] { EXPECT_TRUE(pager->discard(words, kUnit).ok()); }));
+  EXPECT_TRUE(inside([&] { words = pager.allocate(64 * unit_size()); }));
+  EXPECT_TRUE(inside([&] { EXPECT_TRUE(pager->protect(words, unit_size(), PROT_READ).ok()); }));
+  EXPECT_TRUE(inside([&] { EXPECT_TRUE(pager->discard(words, unit_size()).ok()); }));
   EXPECT_TRUE(inside([&] { pager->stats(); }));
   EXPECT_TRUE(inside([&] { EXPECT_TRUE(pager->free(words).ok()); }));
 }
@@ -329,7 +329,7 @@ TEST(Sigbus, AThreadAsksForItsPageItselfWithAs1) {
     options.protocol = protocol;
     Running pager(options, 4000, false);
     SKIP_IF_NOT_PERMITTED(pager);
-    auto* words = pager.allocate(512 * kUnit);
+    auto* words = pager.allocate(512 * unit_size());
     for (int pass = 0; pass < 3; pass++) number_units(words, 512);
     expect_numbers(words, 0, 512);
     EXPECT_EQ(pager.slow_store().fetchers().count(static_cast<int>(gettid())),

@@ -75,7 +75,7 @@ void become_indirect() {
   // An executable page of this code must not lose that right for a moment.
   const ElfW(Word) rights = rights_at(reinterpret_cast<uintptr_t>(first));
   if ((rights & PF_R) == 0 || (rights & PF_X) != 0) return;
-  constexpr uintptr_t kPage = 4096;
+  constexpr uintptr_t kPage = 4096;  // larger ones, which only libc would know of, cannot be written this way
   const uintptr_t begin = reinterpret_cast<uintptr_t>(first) & ~(kPage - 1);
   const uintptr_t end = (reinterpret_cast<uintptr_t>(last + 1) + kPage - 1) & ~(kPage - 1);
   const long before = PROT_READ | ((rights & PF_W) != 0 ? PROT_WRITE : 0);

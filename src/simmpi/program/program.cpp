@@ -87,7 +87,7 @@ Program::~Program() {
 }
 
 Result<std::unique_ptr<Program>> Program::open(const std::string& path, const Ours& ours) {
-  if (os::page_size() != os::kPageSize)
+  if (os::page_size() != 4096)
     return Status::error(ENOTSUP, "this kernel's pages have " + std::to_string(os::page_size()) +
                                       " bytes; programs can be simulated with pages of 4096 only");
   std::unique_ptr<Program> program(new Program);

@@ -15,7 +15,7 @@ using tasuki::os::raw_syscall;
 using Handler = void (*)(int, siginfo_t*, void*);
 
 // What is needed before there are rights: the only page of this library that keeps key 0. Read-only.
-struct alignas(tasuki::os::kPageSize) RightsPage {
+struct alignas(tasuki::os::kLargestPage) RightsPage {
   uint32_t rights;
 };
 extern "C" {
@@ -67,7 +67,7 @@ KeyFault g_report;
 long g_process;                      // of the guarded task; its children have other numbers
 KernelAction g_users[kSignals + 1];  // what the program wants to be done, by signal
 // On a page that a forked child finds zeroed: another thread may hold it when this one forks.
-struct alignas(os::kPageSize) LockPage {
+struct alignas(os::kLargestPage) LockPage {
   volatile bool locked;
 };
 LockPage g_lock;

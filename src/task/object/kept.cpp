@@ -18,9 +18,9 @@
 
 namespace {
 
-using tasuki::os::kPageSize;
 using tasuki::os::page_ceil;
 using tasuki::os::page_floor;
+using tasuki::os::page_size;
 using tasuki::os::raw_arg;
 using tasuki::os::raw_syscall;
 
@@ -117,7 +117,7 @@ bool some() {
 Piece piece(const void* at, size_t length) {
   const uintptr_t begin = page_floor(reinterpret_cast<uintptr_t>(at));
   const uintptr_t last = reinterpret_cast<uintptr_t>(at) + length;
-  return {begin, last < begin || last > UINTPTR_MAX - kPageSize ? UINTPTR_MAX : page_ceil(last)};
+  return {begin, last < begin || last > UINTPTR_MAX - page_size() ? UINTPTR_MAX : page_ceil(last)};
 }
 
 void forget_plain(const Piece& where) {
@@ -173,10 +173,11 @@ bool unmap_all_in(const Piece& where) {
 // Whether all of it is in memory. What is not was never touched, and to clear it would be to touch it; or it
 // is in swap space.
 bool all_there(const Piece& p) {
-  unsigned char there[kLongest / kPageSize];
+  constexpr size_t kSmallestPage = 4096;  // of any kernel
+  unsigned char there[kLongest / kSmallestPage];
   const long length = static_cast<long>(p.length());
   if (raw_syscall(SYS_mincore, static_cast<long>(p.begin), length, raw_arg(there)) != 0) return false;
-  for (size_t i = 0; i < p.length() / kPageSize; i++)
+  for (size_t i = 0; i < p.length() / page_size(); i++)
     if ((there[i] & 1) == 0) return false;
   return true;
 }
@@ -184,11 +185,11 @@ bool all_there(const Piece& p) {
 // Whether half of the pages or more, by a sample, have something in them. A program that touches little of
 // what it maps would pay for clearing all of it.
 bool used(const Piece& p) {
-  const size_t pages = p.length() / kPageSize, samples = pages < kSamples ? pages : kSamples;
+  const size_t pages = p.length() / page_size(), samples = pages < kSamples ? pages : kSamples;
   size_t found = 0;
   for (size_t i = 0; i < samples; i++) {
-    const char* page = reinterpret_cast<const char*>(p.begin + pages * i / samples * kPageSize);
-    if (page[0] != 0 || memcmp(page, page + 1, kPageSize - 1) != 0) found++;
+    const char* page = reinterpret_cast<const char*>(p.begin + pages * i / samples * page_size());
+    if (page[0] != 0 || memcmp(page, page + 1, page_size() - 1) != 0) found++;
   }
   return 2 * found >= samples;
 }
@@ -234,7 +235,7 @@ void note_plain(const void* at, size_t length) {
 
 bool keep(void* at, size_t length) {
   if (!some() || length == 0 || length > kLongest) return false;
-  if (reinterpret_cast<uintptr_t>(at) % kPageSize != 0) return false;
+  if (reinterpret_cast<uintptr_t>(at) % page_size() != 0) return false;
   Piece p = piece(at, length);
   {
     const Locked lock;
@@ -242,7 +243,7 @@ bool keep(void* at, size_t length) {
     if (i == g_plain.count) return false;
     p = g_plain.remove(i);
   }
-  const void* const last = reinterpret_cast<const void*>(p.end - kPageSize);
+  const void* const last = reinterpret_cast<const void*>(p.end - page_size());
   if (!on() || !all_there(p) || !default_policy(nullptr)) return false;
   // Of memory in one piece: a part in the middle that is bound alone is not seen.
   if (!default_policy(at) || !default_policy(last)) return false;

@@ -36,15 +36,16 @@ void* Placement::reserve(size_t length) {
 void Placement::shift() {
   if (state_ == 0) return;
   // The kernel fills its area from the top; what is reserved here it can use no more.
-  for (int i = 0; i < 4; i++) os::reserve(page_floor(os::kPageSize + next() % (uint64_t{1} << (22 + 4 * i))));
+  for (int i = 0; i < 4; i++)
+    os::reserve(page_floor(os::page_size() + next() % (uint64_t{1} << (22 + 4 * i))));
 }
 
 Result<LoadedImage> load_image(const elf::Image& image, int fd, Placement* placement) {
   const uint64_t first = page_floor(image.segments.front().address);
   const uint64_t last = page_ceil(image.segments.back().address + image.segments.back().memory_size);
-  const uint64_t alignment = std::max<uint64_t>(image.alignment, os::kPageSize);
+  const uint64_t alignment = std::max<uint64_t>(image.alignment, os::page_size());
   const size_t span = last - first;
-  const size_t slack = alignment - os::kPageSize;
+  const size_t slack = alignment - os::page_size();
   char* reserved = static_cast<char*>(placement->reserve(span + slack));
   if (reserved == nullptr)
     return Status::error(errno, std::string("no address space for the program's loader: ") + strerror(errno));

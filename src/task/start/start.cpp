@@ -33,7 +33,7 @@
 namespace tasuki::task {
 namespace {
 
-using os::kPageSize;
+using os::page_size;
 using os::raw_arg;
 using os::raw_syscall;
 
