@@ -4,7 +4,7 @@
 #
 #   scripts/aarch64-tests.sh [REGEX]     only the tests whose names match, e.g. '^task\..*none|^mpi.blocking'
 #
-# BUILD, JOBS and TASUKI_SYSROOT as for scripts/aarch64.sh.
+# BUILD, JOBS and TASUKI_SYSROOT as for scripts/aarch64.sh, PAGES as for scripts/aarch64-machine.sh.
 set -eu
 
 cd "$(dirname "$0")/.."
