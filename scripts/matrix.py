@@ -74,12 +74,15 @@ def stop(text):
 
 def describe(library, wheels):
     """What test/matrix/programs.py is told."""
+    # Else the mpirun of Open MPI 5 may crash when ranks are spawned (docs/manual.md).
+    settings = {"PMIX_MCA_gds": "hash"} if library.family == "openmpi" else {}
     if library.debian:
-        return {"family": library.family, "mpicc": f"/usr/bin/mpicc.{library.family}", "launcher": f"/usr/bin/mpirun.{library.family}"}
+        return {"family": library.family, "mpicc": f"/usr/bin/mpicc.{library.family}", "launcher": f"/usr/bin/mpirun.{library.family}",
+                "env": settings}
     root = wheels / library.place
     # Intel MPI's launcher and compiler find their parts by I_MPI_ROOT only.
     about = {"family": library.family, "mpicc": f"{root}/bin/mpicc",
-             "env": {"PATH": f"{root}/bin:{os.environ['PATH']}", "I_MPI_ROOT": str(root)},
+             "env": {"PATH": f"{root}/bin:{os.environ['PATH']}", "I_MPI_ROOT": str(root), **settings},
              "launcher": f"{root}/bin/{'mpirun' if library.family == 'openmpi' else 'mpiexec.hydra'}"}
     if library.abi:
         # One program for all: that of MPICH's wrapper. Intel MPI has none.

@@ -37,7 +37,7 @@ bool is_fatal(MPI_Comm comm) {
 }
 
 MPI_Comm default_comm() {
-  return g_habits.requests_have_communicator && !is_fatal(MPI_COMM_SELF) ? MPI_COMM_SELF : MPI_COMM_WORLD;
+  return g_habits.blames_self && !is_fatal(MPI_COMM_SELF) ? MPI_COMM_SELF : MPI_COMM_WORLD;
 }
 
 int raise(MPI_Comm comm, int code) {

@@ -17,7 +17,9 @@ Habits habits_of([[maybe_unused]] const char* version_text) {
   int major = 0, minor = 0;
   const bool mpich = sscanf(version_text, "MPICH Version: %d.%d", &major, &minor) == 2;
   const int number = 100 * major + minor;
-  habits.requests_have_communicator = habits.bare_waitall_goes_on = mpich && number >= 402;
+  habits.requests_have_communicator = mpich && (number < 400 || number >= 402);
+  habits.some_tell_nobody = mpich && number < 400;
+  habits.blames_self = habits.bare_waitall_goes_on = mpich && number >= 402;
   habits.handled_is_success = mpich && number >= 403;
   habits.turns_all_pairs_around = !mpich || number >= 401;
 #endif

@@ -4,9 +4,13 @@
 namespace tasuki::shim {
 
 struct Habits {
-  // MPICH since 4.2: MPI_Wait and MPI_Test raise errors on the communicator of the request, and calls that
-  // have none on MPI_COMM_SELF, if that has an error handler.
+  // MPICH before 4.0 and since 4.2: MPI_Wait and MPI_Test raise errors on the communicator of the request.
   bool requests_have_communicator = false;
+  // MPICH since 4.2: calls that have no communicator raise errors on MPI_COMM_SELF, if that has an error
+  // handler.
+  bool blames_self = false;
+  // MPICH before 4.0: MPI_Waitsome and MPI_Testsome tell no error handler.
+  bool some_tell_nobody = false;
   // MPICH since 4.2: MPI_Waitall without statuses completes all requests but persistent ones, those after one
   // that has failed, too.
   bool bare_waitall_goes_on = false;

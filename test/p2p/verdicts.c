@@ -492,7 +492,7 @@ static void one_list(enum list_call call, const char* what, int ignore) {
 }
 
 #if defined(OPEN_MPI)
-enum { is_open_mpi = 1, is_late_mpich = 0 };
+enum { is_open_mpi = OMPI_MAJOR_VERSION, is_late_mpich = 0 };
 #elif defined(MPICH_NUMVERSION)
 enum { is_open_mpi = 0, is_late_mpich = MPICH_NUMVERSION >= 40200000 };
 #else  // the standard ABI's mpi.h
@@ -502,7 +502,9 @@ enum { is_open_mpi = 0, is_late_mpich = 1 };
 static void each_list(const char* const lists[], enum list_call left_out) {
   for (; *lists != NULL; lists++)
     for (enum list_call call = waitall; call < list_calls; call++)
-      for (int ignore = 0; ignore < 2 && call != left_out; ignore++) one_list(call, *lists, ignore);
+      for (int ignore = 0; ignore < 2 && call != left_out; ignore++)
+        // Open MPI 5 loses the error, and completes what has failed at a later call.
+        if (is_open_mpi < 5 || call != waitall || !ignore) one_list(call, *lists, ignore);
 }
 
 static void lists(void) {

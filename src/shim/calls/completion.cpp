@@ -111,6 +111,11 @@ class Outcome {
   Outcome() = default;
   explicit Outcome(const MPI_Status waitall_statuses[])
       : bare_(g_habits.bare_waitall_goes_on && waitall_statuses == MPI_STATUSES_IGNORE) {}
+  static Outcome of_some() {
+    Outcome outcome;
+    outcome.silent_ = g_habits.some_tell_nobody;
+    return outcome;
+  }
   // Whether errors leave only persistent requests as they are.
   bool bare() const { return bare_; }
   void ours(const Blame& blame, int code, MPI_Status* status) {
@@ -125,15 +130,16 @@ class Outcome {
   // The library has raised its own errors already.
   int code() const {
 #if defined(OPEN_MPI)
-    if (failed_) raise(blame_, first_code_);
+    const int told = first_code_;
 #else
-    if (failed_) raise(blame_, MPI_ERR_IN_STATUS);
+    const int told = MPI_ERR_IN_STATUS;
 #endif
+    if (failed_ && !silent_) raise(blame_, told);
     return failed_ || library_failed_ ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
   }
 
  private:
-  bool bare_ = false, failed_ = false, library_failed_ = false;
+  bool bare_ = false, silent_ = false, failed_ = false, library_failed_ = false;
   Blame blame_{MPI_COMM_NULL};
   int first_code_ = MPI_SUCCESS;
 };
@@ -499,7 +505,7 @@ int waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], 
              Pass pass) {
   if (!any_of_ours(incount, requests) || outcount == nullptr || indices == nullptr) return pass();
   Split s(incount, requests);
-  Outcome outcome;
+  Outcome outcome = Outcome::of_some();
   s.wait_for([&] {
     test_some(incount, requests, outcount, indices, statuses, s, true, s.our_count == 0, &outcome);
     return *outcount != 0;
@@ -511,7 +517,7 @@ int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], 
              Pass pass) {
   if (!any_of_ours(incount, requests) || outcount == nullptr || indices == nullptr) return pass();
   Split s(incount, requests);
-  Outcome outcome;
+  Outcome outcome = Outcome::of_some();
   test_some(incount, requests, outcount, indices, statuses, s, false, false, &outcome);
   if (*outcount == 0) nothing_found();
   return outcome.code();
