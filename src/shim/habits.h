@@ -11,9 +11,11 @@ struct Habits {
   bool blames_self = false;
   // MPICH before 4.0: MPI_Waitsome and MPI_Testsome tell no error handler.
   bool some_tell_nobody = false;
-  // MPICH since 4.2: MPI_Waitall without statuses completes all requests but persistent ones, those after one
-  // that has failed, too.
+  // MPICH since 4.2, Intel MPI: MPI_Waitall without statuses completes all requests but persistent ones, also
+  // those after one that has failed.
   bool bare_waitall_goes_on = false;
+  // Intel MPI: a message may end inside an element of a datatype whose elements have several sizes.
+  bool accepts_part_of_mixed = false;
   // MPICH since 4.3: what returns is MPI_SUCCESS once a handler of the program's has been told of the error.
   bool handled_is_success = false;
   // MPICH since 4.1: of several pieces between two ranks the first gets the last place, in some topologies or

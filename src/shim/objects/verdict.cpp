@@ -1,8 +1,11 @@
 #include "shim/objects/verdict.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "generated/pmpi.h"
 #include "shim/errors.h"
+#include "shim/habits.h"
 
 namespace tasuki::shim {
 namespace {
@@ -18,6 +21,11 @@ namespace {
   return false;
 }
 
+[[maybe_unused]] bool is_mixed(const layout::Elements& elements) {
+  return std::any_of(elements.runs.begin(), elements.runs.end(),
+                     [&](const layout::ElementRun& run) { return run.size != elements.runs.front().size; });
+}
+
 }  // namespace
 
 bool refuses_part_of_element(uint64_t bytes, TypeInfo* t, TypeTable& types) {
@@ -31,7 +39,8 @@ bool refuses_part_of_element(uint64_t bytes, TypeInfo* t, TypeTable& types) {
   if (t->opaque || !may_end_inside(bytes, t)) return false;
   if (types.known(type) != t) return false;  // freed meanwhile: nobody can tell
   const layout::Elements* elements = elements_of(type, t);
-  return elements != nullptr && ends_inside(bytes, *elements);
+  if (elements == nullptr || (g_habits.accepts_part_of_mixed && is_mixed(*elements))) return false;
+  return ends_inside(bytes, *elements);
 #endif
 }
 
