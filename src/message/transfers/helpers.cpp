@@ -1,7 +1,6 @@
 #include "message/transfers/helpers.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/cpu.h"
 #include "message/transfers/job.h"
@@ -50,7 +49,7 @@ void HelperThreads::avoid() const {
   if (os::count_cores(avoided_) == 0) return;
   os::CpuSet cores;
   os::current_cpu_set(&cores);
-  for (size_t i = 0; i < std::size(cores.bits); i++) cores.bits[i] &= ~avoided_.bits[i];
+  cores.remove_all(avoided_);
   if (os::count_cores(cores) != 0) os::use_cores(cores);
 }
 

@@ -27,10 +27,6 @@ CpuSet reduced(const CoresOfTasks& all, const CpuSet& cores) {
   return found;
 }
 
-void add(CpuSet* set, const CpuSet& others) {
-  for (size_t i = 0; i < std::size(set->bits); i++) set->bits[i] |= others.bits[i];
-}
-
 // Takes the first of `cores` that is free; false if there is none.
 bool take(const CpuSet& cores, CpuSet* taken, CpuSet* taker) {
   for (size_t i = 0; i < std::size(cores.bits); i++) {
@@ -46,7 +42,7 @@ bool take(const CpuSet& cores, CpuSet* taken, CpuSet* taker) {
 
 std::vector<Task> tasks_of(const CoresOfTasks& all) {
   CpuSet any{};
-  for (const CpuSet* cores : all.tasks) add(&any, *cores);
+  for (const CpuSet* cores : all.tasks) any.add_all(*cores);
   std::vector<Task> tasks;
   for (size_t i = 0; i < all.tasks.size() + all.elsewhere; i++) {
     const bool known = i < all.tasks.size() && os::count_cores(*all.tasks[i]) != 0;
@@ -80,7 +76,7 @@ SpareCores spare_cores(const CoresOfTasks& all, size_t me) {
   SpareCores mine{static_cast<uint32_t>(os::count_cores(spare)), {}};
   CpuSet tighter{};
   for (const Task& t : tasks)
-    if (t.count < tasks[me].count) add(&tighter, t.own);
+    if (t.count < tasks[me].count) tighter.add_all(t.own);
   os::for_each_core(*all.tasks[me], [&](int core) {
     if (tighter.has(silicon_of(all, core))) mine.avoided.add(core);
   });

@@ -22,6 +22,12 @@ struct CpuSet {
 
   bool has(int core) const { return (bits[core / 64] >> (core % 64) & 1) != 0; }
   void add(int core) { bits[core / 64] |= uint64_t{1} << (core % 64); }
+  void add_all(const CpuSet& others) {
+    for (int i = 0; i < kMaxCores / 64; i++) bits[i] |= others.bits[i];
+  }
+  void remove_all(const CpuSet& others) {
+    for (int i = 0; i < kMaxCores / 64; i++) bits[i] &= ~others.bits[i];
+  }
 };
 
 template <typename Visit>

@@ -213,7 +213,7 @@ void start_helpers(const task::TaskSlot* slot) {
   os::CpuSet any{};
   for (uint32_t i = 0; i < space.task_count; i++) {
     all.tasks.push_back(&space.tasks()[i].cores);
-    os::for_each_core(space.tasks()[i].cores, [&](int core) { any.add(core); });
+    any.add_all(space.tasks()[i].cores);
   }
   all.elsewhere = space.job_task_count - std::min(space.job_task_count, space.task_count);
   const auto silicon = std::make_unique<uint16_t[]>(os::CpuSet::kMaxCores);

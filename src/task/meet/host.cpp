@@ -248,8 +248,7 @@ void Host::start_job(std::vector<Member> members, uint32_t job_task_count, uint3
     return;
   }
   os::CpuSet cores = {};
-  for (const Member& m : members_)
-    for (size_t i = 0; i < std::size(cores.bits); i++) cores.bits[i] |= m.cores.bits[i];
+  for (const Member& m : members_) cores.add_all(m.cores);
   space.value()->core_count = static_cast<uint32_t>(os::count_cores(cores));
   os::use_cores(cores);
   for (size_t i = 0; i < members_.size(); i++) {
