@@ -25,6 +25,10 @@ constexpr Setting kSettings[] = {
     {"TASUKI_PROTOCOL", SettingKind::choice, "auto", "auto|eager|direct|pipelined",
      "How typed and large messages inside the node are copied; auto chooses by layout and size; eager: all "
      "through a buffer of the sender's, as far as its credit goes."},
+    {"TASUKI_LEARN", SettingKind::flag, "on", nullptr,
+     "off: typed messages inside the node always take the way that the cost model expects to be the fastest. "
+     "on: messages that a rank sends again and again try other ways, too, and keep what the program is "
+     "faster with."},
     {"TASUKI_TUNE", SettingKind::text, "auto", nullptr,
      "The file with this machine's constants of the cost model, made by `tasuki tune`; auto: "
      "~/.config/tasuki/tune.toml, if it is there; off: the built-in constants."},

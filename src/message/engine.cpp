@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "message/shared/queues.h"
 #include "message/shared/ring.h"
+#include "message/transfers/trials.h"
 #include "os/clock.h"
 #include "os/memory/keys.h"
 #include "os/process/process.h"
@@ -125,7 +126,8 @@ Endpoint* Engine::make_endpoint(Board* board, int32_t slot) {
   const size_t size = sizeof(Endpoint) + board->task_count * sizeof(Peer);
   void* memory = map_forever(size + board->task_count * sizeof(uint16_t));
   Staging* staging = static_cast<Staging*>(map_forever(sizeof(Staging)));
-  if (memory == nullptr || staging == nullptr) return nullptr;
+  Streams* streams = static_cast<Streams*>(map_forever(sizeof(Streams)));
+  if (memory == nullptr || staging == nullptr || streams == nullptr) return nullptr;
   board_ = board;
   // Fresh zeros are the initial state of everything in it, and untouched pages of unused peers cost no
   // memory.
@@ -133,6 +135,7 @@ Endpoint* Engine::make_endpoint(Board* board, int32_t slot) {
   self_->slot = slot;
   self_->process = os::pid_of_self();
   self_->staging = staging;
+  self_->streams = streams;
   self_->senders = reinterpret_cast<uint16_t*>(static_cast<char*>(memory) + size);
   return self_;
 }
@@ -589,7 +592,7 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
   count(stats_.found_receive);
   set_result(receive, m.source_rank, m.tag, n);
   move_message(policy(r->peer), board_->jobs, receive, r, r->region, receive->region, receive->status_bytes,
-               self_->staging, &stats_.transfer);
+               &stats_.transfer);
 }
 
 // The receive that a queued send depends on may be posted after it, and reserved: it takes no message as
@@ -664,7 +667,7 @@ void Engine::consume(Request* r, Envelope* m) {
   Request* send = m->sender;
   set_result(r, m->source_rank, m->tag, m->bytes);
   move_message(policy(m->source_slot), board_->jobs, send, r, send->region, r->region, r->status_bytes,
-               send->owner->staging, &stats_.transfer);
+               &stats_.transfer);
 }
 
 void Engine::start_receive(Request* r) {

@@ -108,23 +108,22 @@ double time_of(Way way, const Costs& c, const Footprint& source, const Footprint
          units * c.unit;
 }
 
-Way cheapest(const Costs& c, const Footprint& source, const Footprint& destination) {
-  static constexpr Way kWays[] = {Way::direct, Way::alone, Way::pipelined};
-  double touched[std::size(kWays)], least = HUGE_VAL;
-  for (size_t i = 0; i < std::size(kWays); i++) {
-    touched[i] = time_of(kWays[i], c, source, destination, true);
-    least = std::min(least, touched[i]);
+Prospects prospects(const Costs& c, const Footprint& source, const Footprint& destination) {
+  Prospects p;
+  double least = HUGE_VAL, least_untouched = HUGE_VAL;
+  for (size_t i = 0; i < Prospects::kWays; i++) {
+    p.touched[i] = time_of(static_cast<Way>(i), c, source, destination, true);
+    p.untouched[i] = time_of(static_cast<Way>(i), c, source, destination, false);
+    least = std::min(least, p.touched[i]);
   }
-  Way best = kWays[0];
-  double untouched = HUGE_VAL;
-  for (size_t i = 0; i < std::size(kWays); i++) {
-    if (touched[i] > least * kAlike) continue;
-    const double time = time_of(kWays[i], c, source, destination, false);
-    if (time >= untouched) continue;
-    untouched = time;
-    best = kWays[i];
+  p.best = Way::direct;
+  for (const Way w : {Way::direct, Way::alone, Way::pipelined}) {
+    const size_t i = static_cast<size_t>(w);
+    if (p.touched[i] > least * kAlike || p.untouched[i] >= least_untouched) continue;
+    least_untouched = p.untouched[i];
+    p.best = w;
   }
-  return best;
+  return p;
 }
 
 bool pack_at_source(const Costs& c, const Footprint& source) {

@@ -70,7 +70,18 @@ enum class Way { alone, direct, pipelined };
 // Nanoseconds. `touched`: both sides' owners have used their buffers since the last message.
 double time_of(Way way, const Costs& c, const layout::Footprint& source, const layout::Footprint& destination,
                bool touched);
-Way cheapest(const Costs& c, const layout::Footprint& source, const layout::Footprint& destination);
+// All ways: what they take, and which is best.
+struct Prospects {
+  static constexpr size_t kWays = 3;
+  double touched[kWays], untouched[kWays];  // by Way
+  Way best;
+
+  double touched_by(Way w) const { return touched[static_cast<size_t>(w)]; }
+};
+Prospects prospects(const Costs& c, const layout::Footprint& source, const layout::Footprint& destination);
+inline Way cheapest(const Costs& c, const layout::Footprint& source, const layout::Footprint& destination) {
+  return prospects(c, source, destination).best;
+}
 
 // A small message whose receiver waits: its bytes lie so thinly that it costs less to have their owner pack
 // them into a buffer than to fetch them from its cache.

@@ -40,6 +40,7 @@ struct Request;
 struct Cell;
 struct Barrier;
 struct Channel;
+class Streams;
 
 // Test-and-set lock for critical sections of some ten to some hundred nanoseconds. Yields its core when the
 // holder does not run (more ranks than cores is normal). Who comes while another waits lets that one go
@@ -368,7 +369,8 @@ struct alignas(kLine) Endpoint {
   uint32_t collectives;         // it wants this layer's collective operations
   Place place;                  // where it runs
   std::atomic<uint32_t> ready;  // the five above are set
-  Staging* staging;
+  Staging* staging;             // for what it sends
+  Streams* streams;             // of what it receives: transfers/trials.h
   // One for each task of the space; they follow the structure.
   Peer& peer(int32_t of_slot) { return reinterpret_cast<Peer*>(this + 1)[of_slot]; }
   const Peer& peer(int32_t of_slot) const { return reinterpret_cast<const Peer*>(this + 1)[of_slot]; }

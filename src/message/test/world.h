@@ -28,6 +28,7 @@ class World {
       o.eager_bytes = eager;
       o.library_eager_bytes = 4 << 10;
       o.transfer = {protocol, chunk};
+      o.transfer.learns = true;
       o.wait = {256, oversubscribed, nullptr};
       engines_.back()->set_options(o);
       board_->member(i).endpoint.store(engines_.back()->make_endpoint(board_, i));

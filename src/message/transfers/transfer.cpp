@@ -4,6 +4,8 @@
 
 #include "base/cpu.h"
 #include "message/shared/wait.h"
+#include "message/transfers/trials.h"
+#include "os/clock.h"
 #include "os/memory/keys.h"
 #include "os/process/yielding.h"
 
@@ -12,13 +14,29 @@ namespace {
 
 // A pipelined transfer needs some units to overlap its two stages.
 constexpr uint64_t kPipelineFrom = 2 << 10;
+// Below, a stream's own state costs more than there is to gain.
+constexpr uint64_t kLearnFrom = kPipelineFrom;
 constexpr uint64_t kMostPipelined = uint64_t{kStagingBytes} << 30;
 // Short messages are cut finer, so that unpacking begins early.
 constexpr uint64_t kUnitsInPipeline = 8;
 constexpr uint64_t kSmallestInPipeline = 1 << 10;
 
-TransferMode choose(const TransferPolicy& policy, const layout::Region& source,
-                    const layout::Region& destination, uint64_t bytes) {
+// The key of a message's stream: see trials.h.
+uint64_t stream_of(const Request* send, const layout::Footprint& source,
+                   const layout::Footprint& destination) {
+  uint64_t key = 0;
+  for (const uint64_t word :
+       {uint64_t{send->context} << 32 | static_cast<uint32_t>(send->tag), uint64_t(send->owner->slot),
+        source.bytes, source.runs, source.lines, source.pages, destination.bytes, destination.runs,
+        destination.lines, destination.pages}) {
+    key = (key ^ word) * 0x9e3779b97f4a7c15u;
+    key ^= key >> 29;
+  }
+  return key;
+}
+
+TransferMode choose(const TransferPolicy& policy, const Request* send, const Request* receive,
+                    const layout::Region& source, const layout::Region& destination, uint64_t bytes) {
   switch (policy.protocol) {
     case Protocol::direct:
       return TransferMode::direct;
@@ -31,7 +49,11 @@ TransferMode choose(const TransferPolicy& policy, const layout::Region& source,
   }
   if (layout::run_count(source.layout) == 1 && layout::run_count(destination.layout) == 1)
     return bytes >= policy.from.share_dense_from ? TransferMode::direct : TransferMode::alone;
-  switch (cheapest(policy.costs, layout::footprint(source), layout::footprint(destination))) {
+  const layout::Footprint from = layout::footprint(source), to = layout::footprint(destination);
+  const auto model = [&] { return prospects(policy.costs, from, to); };
+  const bool learns = policy.learns && bytes >= kLearnFrom;
+  switch (learns ? receive->owner->streams->next(stream_of(send, from, to), model, os::monotonic_ns)
+                 : model().best) {
     case Way::pipelined:
       if (bytes >= kPipelineFrom) return TransferMode::pipelined;
       break;
@@ -191,10 +213,14 @@ bool give_back(Transfer& t, uint32_t units) {
 
 void move_message(const TransferPolicy& policy, JobBoard& board, Request* first, Request* second,
                   const layout::Region& source, const layout::Region& destination, uint64_t bytes,
-                  Staging* staging, TransferStats* stats) {
-  TransferMode mode = choose(policy, source, destination, bytes);
-  if (mode == TransferMode::pipelined && (staging == nullptr || bytes > kMostPipelined ||
-                                          staging->busy.exchange(1, std::memory_order_acquire) != 0))
+                  TransferStats* stats) {
+  const bool second_is_source = second->kind == RequestKind::send;
+  const Request* send = second_is_source ? second : first;
+  const Request* receive = second_is_source ? first : second;
+  Staging* staging = send->owner->staging;
+  TransferMode mode = choose(policy, send, receive, source, destination, bytes);
+  if (mode == TransferMode::pipelined &&
+      (bytes > kMostPipelined || staging->busy.exchange(1, std::memory_order_acquire) != 0))
     mode = TransferMode::direct;
   if (mode == TransferMode::alone || bytes == 0) {
     if (bytes != 0) {
@@ -206,7 +232,6 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
     complete(second);
     return;
   }
-  const bool second_is_source = second->kind == RequestKind::send;
   Transfer& t = first->transfer;
   t.source = source;
   t.destination = destination;

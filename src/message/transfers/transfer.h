@@ -20,6 +20,7 @@ struct TransferPolicy {
   uint64_t claim_bytes;  // the most that one task claims and copies at a time
   Costs costs = kBuiltInCosts;
   Thresholds from = thresholds(kBuiltInCosts);  // of `costs`
+  bool learns = false;  // automatic: typed messages try other ways than the model's, too (trials.h)
 };
 
 struct TransferStats {
@@ -31,10 +32,10 @@ struct TransferStats {
 // Moves `bytes` packed bytes from `source` to `destination` and completes both requests. Called by the side
 // that arrived second, after it has taken `first` out of its queue; exactly one of the two requests is a
 // send. On return `second` is done or becomes done as soon as the others have finished what they claimed.
-// `staging` is a buffer for the pipelined mode, or nullptr; `board` where large ones are announced.
+// `board` is where large ones are announced.
 void move_message(const TransferPolicy& policy, JobBoard& board, Request* first, Request* second,
                   const layout::Region& source, const layout::Region& destination, uint64_t bytes,
-                  Staging* staging, TransferStats* stats);
+                  TransferStats* stats);
 
 // The first side's help, from its waiting loop, when its state is `active`. `stay`: until nothing is left to
 // claim; otherwise at most one claim (a test must not turn into a wait).

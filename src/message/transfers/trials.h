@@ -1,0 +1,108 @@
+// What a message's way costs a program is more than the cost model knows: how far its cores are, what its
+// buffers share caches with, whether it touches them at all. So a stream of messages tries other ways now and
+// then, and keeps one that is better.
+//
+// A stream is all messages from one task to another one with the same tag, context and footprints. What a
+// program pays for a message is in the time from its match to that of the stream's next one: the copy, and
+// the misses of both owners on lines that the copy has left with the other core. In a trial the stream takes
+// its way and a rival in turns, for some messages each. The rival becomes the stream's way if nearly all its
+// times are below nearly all others: what else the program does is in them, too, and where that varies more
+// than the ways do, all stays as the model had it.
+//
+// Bounded: a trial is kMessages long, half of them by the rival, which by the model takes at most kHopeless
+// times as long as the best way. The first begins after kFirst messages, so that a few messages are as the
+// model says; each later one waits twice as long as the one before it, at most kRarest messages. The first
+// ones of a program whose ranks do all the same begin at the same message everywhere, so that what all gain
+// together is seen; later ones are spread, so that each stream's own share is.
+//
+// The stream's state is the receiver's, in memory of its endpoint, so both sides find the same, whoever of
+// them is second. Who finds it in use by another thread goes by the model, and nothing is learned.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "message/cost/cost.h"
+#include "message/shared/shared.h"
+
+namespace tasuki::message {
+
+// Zeros are the initial state. Not thread-safe; see Streams.
+class Stream {
+ public:
+  static constexpr uint32_t kRun = 4;   // messages by one way; the time of the first is not counted
+  static constexpr uint32_t kRuns = 8;  // of a trial: own, rival, rival, own, own, rival, rival, own
+  static constexpr uint32_t kMessages = kRun * kRuns;
+  static constexpr uint32_t kSamples = (kRun - 1) * kRuns / 2;  // of each of both
+  static constexpr uint32_t kFirst = 8, kSecond = 16, kRarest = 1 << 16;
+  // Times of either that may lie as they will. Where the ways are alike and times vary as exponentials do, one
+  // trial in 700 changes the way; a rival that is better by two deviations is seen by seven of eight.
+  static constexpr uint32_t kStrays = kSamples / 6;
+  static constexpr double kHopeless = 4;
+
+  // Which way the stream's next message takes. Asked only in trials, or at the first message: `model`, for
+  // Prospects, and `clock`, for nanoseconds. `spread`: any number that differs from stream to stream.
+  template <typename Model, typename Clock>
+  Way next(Model model, uint64_t spread, Clock clock) {
+    if (until_ > 0) {
+      until_--;
+      return way_;
+    }
+    if (interval_ == 0) return begin(model().best);
+    if (message_ == 0 && !find_rival(model())) return rest(spread);
+    return try_out(spread, clock());
+  }
+  uint32_t changes() const { return changes_; }
+
+ private:
+  Way begin(Way way);
+  bool find_rival(const Prospects& p);
+  Way try_out(uint64_t spread, int64_t now);
+  void decide();
+  Way rest(uint64_t spread);
+  static bool is_rivals(uint32_t message) { return (message / kRun % kRuns + 1) / 2 % 2 != 0; }
+
+  Way way_, rival_;
+  uint32_t until_;     // messages until the next trial
+  uint32_t interval_;  // between the last trial and the next one, about; 0: no message yet
+  uint32_t message_;   // of the trial, the next one
+  uint32_t trials_, changes_;
+  uint32_t count_[2];
+  int64_t matched_;  // when the trial's last message was
+  uint32_t times_[2][kSamples];
+};
+
+// The streams to one task. In zeroed memory. Thread-safe.
+class Streams {
+ public:
+  // `key` tells streams apart, as good as certainly.
+  template <typename Model, typename Clock>
+  Way next(uint64_t key, Model model, Clock clock) {
+    Set& set = sets_[key % kSets];
+    if (set.taken.exchange(1, std::memory_order_acquire) != 0) return model().best;
+    Stream* stream = find(set, key);
+    const Way way = stream != nullptr ? stream->next(model, key / kSets, clock) : model().best;
+    set.taken.store(0, std::memory_order_release);
+    return way;
+  }
+
+ private:
+  // A stream keeps its place as long as its messages are about as many as those that find no place, whatever
+  // tags a program counts up.
+  struct Place {
+    uint64_t key;
+    uint32_t strength;
+    Stream stream;
+  };
+  static constexpr uint32_t kSets = 16, kPlaces = 4, kFresh = 4, kStrongest = 64;
+  struct alignas(kLine) Set {
+    std::atomic<uint32_t> taken;
+    Place places[kPlaces];
+  };
+  // nullptr: there is no place for it yet.
+  static Stream* find(Set& set, uint64_t key);
+
+  Set sets_[kSets];
+};
+
+}  // namespace tasuki::message
