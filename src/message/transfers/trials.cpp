@@ -11,9 +11,9 @@ Way Stream::begin(Way way) {
   return way_ = way;
 }
 
-// One that is hopeless, or impossible, is left out. Alone and direct cost the same lines, so what constants of
-// another machine get wrong is mostly whether pipelined is better than these two: that is tried first, and the
-// third way in one trial of four.
+// One that is hopeless, or impossible, is left out. Alone and direct cost the same lines, so what constants
+// of another machine get wrong is mostly whether pipelined is better than these two: that is tried first, and
+// the third way in one trial of four.
 bool Stream::find_rival(const Prospects& p) {
   const double least = *std::min_element(std::begin(p.touched), std::end(p.touched));
   const Way near = p.touched_by(Way::direct) <= p.touched_by(Way::alone) ? Way::direct : Way::alone;

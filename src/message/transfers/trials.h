@@ -35,8 +35,8 @@ class Stream {
   static constexpr uint32_t kMessages = kRun * kRuns;
   static constexpr uint32_t kSamples = (kRun - 1) * kRuns / 2;  // of each of both
   static constexpr uint32_t kFirst = 8, kSecond = 16, kRarest = 1 << 16;
-  // Times of either that may lie as they will. Where the ways are alike and times vary as exponentials do, one
-  // trial in 700 changes the way; a rival that is better by two deviations is seen by seven of eight.
+  // Times of either that may lie as they will. Where the ways are alike and times vary as exponentials do,
+  // one trial in 700 changes the way; a rival that is better by two deviations is seen by seven of eight.
   static constexpr uint32_t kStrays = kSamples / 6;
   static constexpr double kHopeless = 4;
 
