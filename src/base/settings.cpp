@@ -26,7 +26,7 @@ constexpr Setting kSettings[] = {
      "How typed and large messages inside the node are copied; auto chooses by layout and size; eager: all "
      "through a buffer of the sender's, as far as its credit goes."},
     {"TASUKI_LEARN", SettingKind::flag, "on", nullptr,
-     "off: typed messages inside the node always take the way that the cost model expects to be the fastest. "
+     "off: messages inside the node always take the way that the cost model expects to be the fastest. "
      "on: messages that a rank sends again and again try other ways, too, and keep what the program is "
      "faster with."},
     {"TASUKI_TUNE", SettingKind::text, "auto", nullptr,

@@ -78,9 +78,12 @@ TEST(Stream, LeavesOutWhatIsHopeless) {
   EXPECT_EQ(p.taken(Way::direct), 10000);
 }
 
-// Half a trial's messages at each of a few trials.
+// Half a trial's messages at each of a few trials, and less if the rival is much worse.
 TEST(Stream, TriesSeldom) {
-  Program p({400, 100, 130}, 5, {{1000, 100, 150}, {}, Way::direct});
+  Program much({400, 100, 300}, 5, {{1000, 100, 150}, {}, Way::direct});
+  much.run(1000000);
+  EXPECT_LE(much.taken(Way::pipelined), static_cast<int>(24 * Stream::kRun));
+  Program p({400, 100, 110}, 5, {{1000, 100, 150}, {}, Way::direct});
   p.run(1000000);
   EXPECT_EQ(p.changes(), 0u);
   EXPECT_GE(p.taken(Way::pipelined), static_cast<int>(3 * Stream::kMessages));
@@ -124,16 +127,16 @@ TEST(Stream, FollowsAProgramThatBecomesAnother) {
 // All ranks begin their first trial at the same message; later ones lie apart.
 TEST(Stream, LaterTrialsAreSpread) {
   constexpr Prospects kTwo{{1000, 100, 150}, {}, Way::direct};
-  Program a({400, 100, 130}, 0, kTwo), b({400, 100, 130}, 0, kTwo);
+  Program a({400, 100, 120}, 0, kTwo), b({400, 100, 120}, 0, kTwo);
   const auto rivals_at = [](Program& p, uint64_t spread) {
     std::vector<int> at;
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 300; i++) {
       p.run(1, spread);
       if (p.last() != Way::direct) at.push_back(i);
     }
     return at;
   };
-  const std::vector<int> first = rivals_at(a, 5), second = rivals_at(b, 45);
+  const std::vector<int> first = rivals_at(a, 5), second = rivals_at(b, 63);
   const size_t half = Stream::kMessages / 2;
   ASSERT_GE(first.size(), 2 * half);
   ASSERT_GE(second.size(), 2 * half);

@@ -15,7 +15,7 @@ namespace {
 // A pipelined transfer needs some units to overlap its two stages.
 constexpr uint64_t kPipelineFrom = 2 << 10;
 // Below, a stream's own state costs more than there is to gain.
-constexpr uint64_t kLearnFrom = kPipelineFrom;
+constexpr uint64_t kLearnFrom = kPipelineFrom, kLearnDenseFrom = 8 << 10;
 constexpr uint64_t kMostPipelined = uint64_t{kStagingBytes} << 30;
 // Short messages are cut finer, so that unpacking begins early.
 constexpr uint64_t kUnitsInPipeline = 8;
@@ -47,11 +47,16 @@ TransferMode choose(const TransferPolicy& policy, const Request* send, const Req
     case Protocol::automatic:
       break;
   }
-  if (layout::run_count(source.layout) == 1 && layout::run_count(destination.layout) == 1)
-    return bytes >= policy.from.share_dense_from ? TransferMode::direct : TransferMode::alone;
+  const bool dense = layout::run_count(source.layout) == 1 && layout::run_count(destination.layout) == 1;
+  const bool learns = policy.learns && bytes >= (dense ? kLearnDenseFrom : kLearnFrom);
+  const Way of_dense = bytes >= policy.from.share_dense_from ? Way::direct : Way::alone;
+  if (dense && !learns) return of_dense == Way::direct ? TransferMode::direct : TransferMode::alone;
   const layout::Footprint from = layout::footprint(source), to = layout::footprint(destination);
-  const auto model = [&] { return prospects(policy.costs, from, to); };
-  const bool learns = policy.learns && bytes >= kLearnFrom;
+  const auto model = [&] {
+    Prospects p = prospects(policy.costs, from, to);
+    if (dense) p.best = of_dense;
+    return p;
+  };
   switch (learns ? receive->owner->streams->next(stream_of(send, from, to), model, os::monotonic_ns)
                  : model().best) {
     case Way::pipelined:

@@ -23,7 +23,7 @@ bool Stream::find_rival(const Prospects& p) {
   for (const Way w : {Way::pipelined, near, far})
     if (w != way_ && p.touched_by(w) <= kHopeless * least) rivals[count++] = w;
   if (count == 0) return false;
-  rival_ = rivals[++trials_ % 4 == 0 ? count - 1 : 0];
+  rival_ = rivals[++trials_ % 4 == 2 ? count - 1 : 0];
   count_[0] = count_[1] = 0;
   return true;
 }
@@ -35,7 +35,7 @@ Way Stream::try_out(uint64_t spread, int64_t now) {
     times_[whose][count_[whose]++] =
         static_cast<uint32_t>(std::clamp<int64_t>(now - matched_, 0, UINT32_MAX));
   }
-  if (message_ == kMessages) {
+  if (message_ == kMessages || (message_ == 2 * kRun && rival_is_out())) {
     decide();
     return rest(spread);
   }
@@ -43,11 +43,22 @@ Way Stream::try_out(uint64_t spread, int64_t now) {
   return is_rivals(message_++) ? rival_ : way_;
 }
 
+// After one run of either: nobody needs more of it.
+bool Stream::rival_is_out() const {
+  const uint32_t* own = times_[0];
+  const uint32_t* rivals = times_[1];
+  return *std::min_element(rivals, rivals + count_[1]) > kOut * *std::max_element(own, own + count_[0]);
+}
+
 void Stream::decide() {
+  const bool whole = message_ == kMessages;
   for (auto& times : times_) std::sort(std::begin(times), std::end(times));
-  if (times_[1][kSamples - 1 - kStrays] >= times_[0][kStrays]) return;
-  std::swap(way_, rival_);
-  changes_++;
+  if (whole && times_[1][kSamples - 1 - kStrays] < times_[0][kStrays]) {
+    std::swap(way_, rival_);
+    changes_++;
+  } else if (!whole || times_[1][kStrays] > times_[0][kSamples - 1 - kStrays]) {
+    interval_ = std::min(kClearly * interval_, kRarest);
+  }
 }
 
 Way Stream::rest(uint64_t spread) {

@@ -10,9 +10,10 @@
 // than the ways do, all stays as the model had it.
 //
 // Bounded: a trial is kMessages long, half of them by the rival, which by the model takes at most kHopeless
-// times as long as the best way. The first begins after kFirst messages, so that a few messages are as the
-// model says; each later one waits twice as long as the one before it, at most kRarest messages. The first
-// ones of a program whose ranks do all the same begin at the same message everywhere, so that what all gain
+// times as long as the best way; it ends after the rival's first run if all its times are kOut times the
+// others and more. The first begins after kFirst messages, so that a few messages are as the model says; each
+// later one waits twice as long as the one before it, and kClearly times as long again after a rival that was
+// clearly worse, at most kRarest messages. The first ones of a program whose ranks do all the same begin at the same message everywhere, so that what all gain
 // together is seen; later ones are spread, so that each stream's own share is.
 //
 // The stream's state is the receiver's, in memory of its endpoint, so both sides find the same, whoever of
@@ -39,6 +40,8 @@ class Stream {
   // one trial in 700 changes the way; a rival that is better by two deviations is seen by seven of eight.
   static constexpr uint32_t kStrays = kSamples / 6;
   static constexpr double kHopeless = 4;
+  static constexpr double kOut = 1.25;
+  static constexpr uint32_t kClearly = 4;
 
   // Which way the stream's next message takes. Asked only in trials, or at the first message: `model`, for
   // Prospects, and `clock`, for nanoseconds. `spread`: any number that differs from stream to stream.
@@ -58,6 +61,7 @@ class Stream {
   Way begin(Way way);
   bool find_rival(const Prospects& p);
   Way try_out(uint64_t spread, int64_t now);
+  bool rival_is_out() const;
   void decide();
   Way rest(uint64_t spread);
   static bool is_rivals(uint32_t message) { return (message / kRun % kRuns + 1) / 2 % 2 != 0; }
