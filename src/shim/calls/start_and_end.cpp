@@ -183,10 +183,11 @@ Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
   o.transfer.claim_bytes = setting_bytes("TASUKI_CHUNK");
   o.transfer.costs = g_process.board->costs.at[0];
   o.transfer.from = thresholds(o.transfer.costs);
-  o.transfer.learns = setting_flag("TASUKI_LEARN");
   o.wait.spins = static_cast<uint32_t>(setting_count("TASUKI_SPIN"));
   o.wait.oversubscribed = slot->space->job_task_count > slot->space->core_count ||
                           slot->space->task_count > slot->space->core_count;
+  // Where ranks outnumber cores, the times are the scheduler's.
+  o.transfer.learns = setting_flag("TASUKI_LEARN") && !o.wait.oversubscribed;
   o.wait.idle = &library_progress;
   o.threads = threads;
   return o;
