@@ -28,10 +28,14 @@ class Program {
           stream_->next([&] { return model_; }, spread, [&] { return static_cast<int64_t>(now_ * 1e3); });
       taken_[static_cast<size_t>(way)]++;
       last_ = way;
-      now_ += us_[static_cast<size_t>(way)] + noise_ * std::exponential_distribution<double>(1)(random_);
+      const double phase = rhythm_ != 0 && ++messages_ / (rhythm_ / 2) % 2 != 0 ? 100 : 0;
+      now_ +=
+          us_[static_cast<size_t>(way)] + phase + noise_ * std::exponential_distribution<double>(1)(random_);
     }
   }
   void pause(double us) { now_ += us; }
+  // So many messages long, of which one half has longer cycles.
+  void rhythm(int messages, int start) { rhythm_ = messages, messages_ = start; }
   void becomes(std::array<double, 3> us) { us_ = us; }
   void seed(unsigned n) { random_.seed(n); }
   int taken(Way w) const { return taken_[static_cast<size_t>(w)]; }
@@ -44,6 +48,7 @@ class Program {
   Prospects model_;
   std::unique_ptr<Stream> stream_ = std::make_unique<Stream>();
   double now_ = 0;
+  int rhythm_ = 0, messages_ = 0;
   std::array<int, 3> taken_{};
   Way last_{};
   std::mt19937 random_{1};
@@ -103,6 +108,18 @@ TEST(Stream, NoiseChangesLittle) {
     trials += 5;
   }
   EXPECT_LE(changes, trials / 200);
+}
+
+TEST(Stream, RhythmsOfTheProgramChangeNothing) {
+  uint32_t changes = 0;
+  for (int rhythm = 2; rhythm <= 64; rhythm += 2)
+    for (int start = 0; start < rhythm; start++) {
+      Program p({400, 100, 110}, 1);
+      p.rhythm(rhythm, start);
+      p.run(Stream::kFirst + Stream::kMessages + 1);
+      changes += p.changes();
+    }
+  EXPECT_LE(changes, 4u);  // of 1056
 }
 
 // The program stops now and then: for its output, or because another one has the core.
@@ -188,6 +205,66 @@ TEST(Streams, ManyThreadsAtOnce) {
       }
     });
   for (std::thread& t : threads) t.join();
+}
+
+// A program whose messages are others after every forty: it does not spend half of them on trials.
+TEST(Streams, WhereStreamsComeAndGoNewOnesBeginLater) {
+  auto streams = std::make_unique<Streams>();
+  int64_t now = 0;
+  int late = 0;
+  for (uint64_t key = 1; key <= 2000; key++)
+    for (int i = 0; i < 40; i++) {
+      const Way way = streams->next(key, kModel, [&] { return now; });
+      now += way == Way::direct ? 100 : 110;
+      if (key > 1000 && way != Way::direct) late++;
+    }
+  EXPECT_LT(late, 400);  // of 40000
+}
+
+// What takes the staging buffer gives it back.
+TEST(Trials, MessagesWithoutBytesTakeNoBuffer) {
+  World w(2, Protocol::pipelined, 0);
+  std::vector<char> nothing, out = pattern(100000, 1), in(out.size());
+  w.run([&](int me) {
+    for (std::vector<char>* data : {&nothing, me == 0 ? &out : &in}) {
+      if (me == 0)
+        finish(w[0], isend(w[0], bytes_of(*data), 1, 3, SendMode::synchronous));
+      else
+        finish(w[1], irecv(w[1], bytes_of(*data), 0, 3));
+    }
+  });
+  EXPECT_EQ(in, out);
+  EXPECT_EQ(w[0].stats().transfer.direct_bytes + w[1].stats().transfer.direct_bytes, 0u);
+}
+
+// Dense messages by all ways, of which some are cut off by a short buffer.
+TEST(Trials, DenseMessagesOfAStreamArriveByEachWay) {
+  World w(2);
+  constexpr size_t kBytes = 100000, kShort = 70000;
+  w.run([&](int me) {
+    std::mt19937 random(static_cast<unsigned>(me));
+    std::vector<char> buffer(kBytes);
+    for (unsigned round = 0; round < 300; round++) {
+      if (random() % 3 == 0) std::this_thread::yield();
+      if (me == 0) {
+        buffer = pattern(kBytes, round);
+        finish(w[0], isend(w[0], bytes_of(buffer), 1, 3, SendMode::synchronous));
+      } else {
+        buffer.assign(kBytes, 7);
+        const size_t room = round % 2 == 0 ? kBytes : kShort;
+        Request* r = make(w[1], {buffer.data(), room, layout::byte_layout()}, 0, 3);
+        w[1].receive(r);
+        EXPECT_EQ(r->truncated != 0, room != kBytes);
+        w[1].give_request(r);
+        std::vector<char> expected = pattern(kBytes, round);
+        std::fill(expected.begin() + static_cast<ptrdiff_t>(room), expected.end(), 7);
+        ASSERT_EQ(buffer, expected) << round;
+      }
+    }
+  });
+  const TransferStats &a = w[0].stats().transfer, &b = w[1].stats().transfer;
+  EXPECT_GT(a.direct_bytes + b.direct_bytes, 0u);
+  EXPECT_GT(a.pipelined_bytes + b.pipelined_bytes, 0u);
 }
 
 // The same stream by all ways, each message with data of its own; now the one side is late, now the other.

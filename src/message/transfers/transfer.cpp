@@ -15,24 +15,32 @@ namespace {
 // A pipelined transfer needs some units to overlap its two stages.
 constexpr uint64_t kPipelineFrom = 2 << 10;
 // Below, a stream's own state costs more than there is to gain.
-constexpr uint64_t kLearnFrom = kPipelineFrom, kLearnDenseFrom = 8 << 10;
+constexpr uint64_t kLearnFrom = kPipelineFrom, kLearnDenseFrom = 16000;
 constexpr uint64_t kMostPipelined = uint64_t{kStagingBytes} << 30;
 // Short messages are cut finer, so that unpacking begins early.
 constexpr uint64_t kUnitsInPipeline = 8;
 constexpr uint64_t kSmallestInPipeline = 1 << 10;
 
-// The key of a message's stream: see trials.h.
-uint64_t stream_of(const Request* send, const layout::Footprint& source,
-                   const layout::Footprint& destination) {
+// The key of a message's stream: see trials.h. What a region is like, not where it is.
+uint64_t stream_of(const Request* send, const layout::Region& source, const layout::Region& destination) {
   uint64_t key = 0;
-  for (const uint64_t word :
-       {uint64_t{send->context} << 32 | static_cast<uint32_t>(send->tag), uint64_t(send->owner->slot),
-        source.bytes, source.runs, source.lines, source.pages, destination.bytes, destination.runs,
-        destination.lines, destination.pages}) {
+  const auto add = [&](uint64_t word) {
     key = (key ^ word) * 0x9e3779b97f4a7c15u;
     key ^= key >> 29;
+  };
+  add(uint64_t{send->context} << 32 | static_cast<uint32_t>(send->tag));
+  add(static_cast<uint32_t>(send->owner->slot));
+  for (const layout::Region* r : {&source, &destination}) {
+    add(layout::bytes(*r));
+    add(r->count << 32 ^ layout::run_count(r->layout));
+    add(static_cast<uint64_t>(layout::extent(r->layout)));
   }
   return key;
+}
+
+bool is_one_run(const layout::Region& r) {
+  return layout::run_count(r.layout) == 1 &&
+         (r.count == 1 || layout::extent(r.layout) == static_cast<int64_t>(layout::size(r.layout)));
 }
 
 TransferMode choose(const TransferPolicy& policy, const Request* send, const Request* receive,
@@ -47,18 +55,20 @@ TransferMode choose(const TransferPolicy& policy, const Request* send, const Req
     case Protocol::automatic:
       break;
   }
-  const bool dense = layout::run_count(source.layout) == 1 && layout::run_count(destination.layout) == 1;
+  const bool dense = is_one_run(source) && is_one_run(destination);
   const bool learns = policy.learns && bytes >= (dense ? kLearnDenseFrom : kLearnFrom);
   const Way of_dense = bytes >= policy.from.share_dense_from ? Way::direct : Way::alone;
-  if (dense && !learns) return of_dense == Way::direct ? TransferMode::direct : TransferMode::alone;
-  const layout::Footprint from = layout::footprint(source), to = layout::footprint(destination);
   const auto model = [&] {
-    Prospects p = prospects(policy.costs, from, to);
+    Prospects p = prospects(policy.costs, layout::footprint(source), layout::footprint(destination));
     if (dense) p.best = of_dense;
     return p;
   };
-  switch (learns ? receive->owner->streams->next(stream_of(send, from, to), model, os::monotonic_ns)
-                 : model().best) {
+  Way way;
+  if (learns)
+    way = receive->owner->streams->next(stream_of(send, source, destination), model, os::monotonic_ns);
+  else
+    way = dense ? of_dense : model().best;
+  switch (way) {
     case Way::pipelined:
       if (bytes >= kPipelineFrom) return TransferMode::pipelined;
       break;
@@ -224,7 +234,7 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
   const Request* receive = second_is_source ? first : second;
   Staging* staging = send->owner->staging;
   TransferMode mode = choose(policy, send, receive, source, destination, bytes);
-  if (mode == TransferMode::pipelined &&
+  if (mode == TransferMode::pipelined && bytes != 0 &&
       (bytes > kMostPipelined || staging->busy.exchange(1, std::memory_order_acquire) != 0))
     mode = TransferMode::direct;
   if (mode == TransferMode::alone || bytes == 0) {

@@ -6,7 +6,7 @@
 namespace tasuki::message {
 
 Way Stream::begin(Way way) {
-  until_ = kFirst - 1;
+  until_ = std::max(first_, kFirst) - 1;
   interval_ = kSecond;
   return way_ = way;
 }
@@ -23,7 +23,7 @@ bool Stream::find_rival(const Prospects& p) {
   for (const Way w : {Way::pipelined, near, far})
     if (w != way_ && p.touched_by(w) <= kHopeless * least) rivals[count++] = w;
   if (count == 0) return false;
-  rival_ = rivals[++trials_ % 4 == 2 ? count - 1 : 0];
+  rival_ = rivals[++trials_ % 4 == 3 ? count - 1 : 0];
   count_[0] = count_[1] = 0;
   return true;
 }
@@ -35,7 +35,7 @@ Way Stream::try_out(uint64_t spread, int64_t now) {
     times_[whose][count_[whose]++] =
         static_cast<uint32_t>(std::clamp<int64_t>(now - matched_, 0, UINT32_MAX));
   }
-  if (message_ == kMessages || (message_ == 2 * kRun && rival_is_out())) {
+  if (message_ == kMessages || rival_is_out()) {
     decide();
     return rest(spread);
   }
@@ -43,21 +43,22 @@ Way Stream::try_out(uint64_t spread, int64_t now) {
   return is_rivals(message_++) ? rival_ : way_;
 }
 
-// After one run of either: nobody needs more of it.
-bool Stream::rival_is_out() const {
-  const uint32_t* own = times_[0];
-  const uint32_t* rivals = times_[1];
-  return *std::min_element(rivals, rivals + count_[1]) > kOut * *std::max_element(own, own + count_[0]);
+// After each run of the rival's: nobody needs more of it.
+bool Stream::rival_is_out() {
+  if (message_ % kRun != 0 || message_ == 0 || !is_rivals(message_ - 1)) return false;
+  uint32_t *own = times_[0], *middle = own + count_[0] / 2;
+  std::nth_element(own, middle, own + count_[0]);
+  return *std::min_element(times_[1], times_[1] + count_[1]) > kOut * *middle;
 }
 
 void Stream::decide() {
-  const bool whole = message_ == kMessages;
+  const bool out = rival_is_out();
   for (auto& times : times_) std::sort(std::begin(times), std::end(times));
-  if (whole && times_[1][kSamples - 1 - kStrays] < times_[0][kStrays]) {
+  if (out || times_[1][kStrays] > times_[0][kSamples - 1 - kStrays]) {
+    interval_ = std::min(kClearly * interval_, kRarest);
+  } else if (times_[1][kSamples - 1 - kStrays] < times_[0][kStrays]) {
     std::swap(way_, rival_);
     changes_++;
-  } else if (!whole || times_[1][kStrays] > times_[0][kSamples - 1 - kStrays]) {
-    interval_ = std::min(kClearly * interval_, kRarest);
   }
 }
 
@@ -69,20 +70,27 @@ Way Stream::rest(uint64_t spread) {
 }
 
 Stream* Streams::find(Set& set, uint64_t key) {
-  Place* weakest = &set.places[0];
-  for (Place& p : set.places) {
-    if (p.key == key) {
-      p.strength = std::min(p.strength + 1, kStrongest);
-      return &p.stream;
+  uint32_t weakest = 0;
+  for (uint32_t i = 0; i < kPlaces; i++) {
+    if (set.key[i] == key) {
+      if (set.strength[i] < kStrongest) set.strength[i]++;
+      return &set.place[i].stream;
     }
-    if (p.strength < weakest->strength) weakest = &p;
+    if (set.strength[i] < set.strength[weakest]) weakest = i;
   }
-  if (weakest->strength > 0) {
-    weakest->strength--;
+  if (set.strength[weakest] > 0) {
+    set.strength[weakest]--;
     return nullptr;
   }
-  *weakest = {key, kFresh, {}};
-  return &weakest->stream;
+  Stream& stream = set.place[weakest].stream;
+  if (stream.changes() > 0)
+    set.fruitless = 0;
+  else if (stream.trials() > 0 && set.fruitless < kMostFruitless)
+    set.fruitless++;
+  set.key[weakest] = key;
+  set.strength[weakest] = kFresh;
+  stream = Stream(Stream::kFirst << set.fruitless);
+  return &stream;
 }
 
 }  // namespace tasuki::message
