@@ -181,7 +181,7 @@ enum class TransferMode : uint32_t {
   pipelined,  // the source's side packs units into a small dense buffer, the destination's side unpacks them
 };
 
-// With 8 of them touched messages of 100 KB and more took 10 to 24 % longer on a Xeon: the packing side waits.
+// With 8 of them touched messages of 100 KB and more took 10 to 24 % longer on a Xeon.
 inline constexpr uint32_t kStagingSlots = 32;
 inline constexpr uint64_t kStagingBytes = 8192;
 

@@ -13,10 +13,10 @@
 // times as long as the best way; it ends after a run of the rival's if all its times are kOut times the
 // others' median and more. The first begins after kFirst messages, so that a few messages are as the model
 // says; each later one waits twice as long as the one before it, and kClearly times as long again after a
-// rival that was clearly worse, at most kRarest messages. Where streams come and go, and have learned nothing,
-// new ones begin later. The first trials of a program whose ranks do all the same begin at the same message
-// everywhere, so that what all gain together is seen; later ones are spread, so that each stream's own share
-// is.
+// rival that was clearly worse, at most kRarest messages. Where streams come and go, and have learned
+// nothing, new ones begin later. The first trials of a program whose ranks do all the same begin at the same
+// message everywhere, so that what all gain together is seen; later ones are spread, so that each stream's
+// own share is.
 //
 // The stream's state is the receiver's, in memory of its endpoint, so both sides find the same, whoever of
 // them is second. Who finds it in use by another thread goes by the model, and nothing is learned.
