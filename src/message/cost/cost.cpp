@@ -110,17 +110,16 @@ double time_of(Way way, const Costs& c, const Footprint& source, const Footprint
 
 Prospects prospects(const Costs& c, const Footprint& source, const Footprint& destination) {
   Prospects p;
-  double least = HUGE_VAL, least_untouched = HUGE_VAL;
-  for (size_t i = 0; i < Prospects::kWays; i++) {
+  for (size_t i = 0; i < Prospects::kWays; i++)
     p.touched[i] = time_of(static_cast<Way>(i), c, source, destination, true);
-    p.untouched[i] = time_of(static_cast<Way>(i), c, source, destination, false);
-    least = std::min(least, p.touched[i]);
-  }
+  const double least = *std::min_element(std::begin(p.touched), std::end(p.touched));
   p.best = Way::direct;
+  double untouched = HUGE_VAL;
   for (const Way w : {Way::direct, Way::alone, Way::pipelined}) {
-    const size_t i = static_cast<size_t>(w);
-    if (p.touched[i] > least * kAlike || p.untouched[i] >= least_untouched) continue;
-    least_untouched = p.untouched[i];
+    if (p.touched_by(w) > least * kAlike) continue;
+    const double time = time_of(w, c, source, destination, false);
+    if (time >= untouched) continue;
+    untouched = time;
     p.best = w;
   }
   return p;

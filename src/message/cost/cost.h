@@ -70,10 +70,10 @@ enum class Way { alone, direct, pipelined };
 // Nanoseconds. `touched`: both sides' owners have used their buffers since the last message.
 double time_of(Way way, const Costs& c, const layout::Footprint& source, const layout::Footprint& destination,
                bool touched);
-// All ways: what they take, and which is best.
+// What each way takes if both sides' buffers are touched, and which is best.
 struct Prospects {
   static constexpr size_t kWays = 3;
-  double touched[kWays], untouched[kWays];  // by Way
+  double touched[kWays];  // by Way
   Way best;
 
   double touched_by(Way w) const { return touched[static_cast<size_t>(w)]; }

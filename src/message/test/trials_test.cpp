@@ -14,7 +14,7 @@
 namespace tasuki::message {
 namespace {
 
-constexpr Prospects kDirectThenPipelined{{400, 100, 150}, {}, Way::direct};
+constexpr Prospects kDirectThenPipelined{{400, 100, 150}, Way::direct};
 
 // A program whose cycle takes so long by each way.
 class Program {
@@ -71,24 +71,24 @@ TEST(Stream, KeepsABetterRival) {
 }
 
 TEST(Stream, TriesTheThirdWayToo) {
-  Program p({60, 100, 150}, 3, {{300, 100, 150}, {}, Way::direct});
+  Program p({60, 100, 150}, 3, {{300, 100, 150}, Way::direct});
   p.run(2000);
   EXPECT_EQ(p.last(), Way::alone);
 }
 
 // A way that takes many times as long is not tried, and one that cannot be taken never is.
 TEST(Stream, LeavesOutWhatIsHopeless) {
-  Program p({60, 100, 50}, 3, {{100 * Stream::kHopeless + 1, 100, HUGE_VAL}, {}, Way::direct});
+  Program p({60, 100, 50}, 3, {{100 * Stream::kHopeless + 1, 100, HUGE_VAL}, Way::direct});
   p.run(10000);
   EXPECT_EQ(p.taken(Way::direct), 10000);
 }
 
 // Half a trial's messages at each of a few trials, and less if the rival is much worse.
 TEST(Stream, TriesSeldom) {
-  Program much({400, 100, 300}, 5, {{1000, 100, 150}, {}, Way::direct});
+  Program much({400, 100, 300}, 5, {{1000, 100, 150}, Way::direct});
   much.run(1000000);
   EXPECT_LE(much.taken(Way::pipelined), static_cast<int>(24 * Stream::kRun));
-  Program p({400, 100, 110}, 5, {{1000, 100, 150}, {}, Way::direct});
+  Program p({400, 100, 110}, 5, {{1000, 100, 150}, Way::direct});
   p.run(1000000);
   EXPECT_EQ(p.changes(), 0u);
   EXPECT_GE(p.taken(Way::pipelined), static_cast<int>(3 * Stream::kMessages));
@@ -143,7 +143,7 @@ TEST(Stream, FollowsAProgramThatBecomesAnother) {
 
 // All ranks begin their first trial at the same message; later ones lie apart.
 TEST(Stream, LaterTrialsAreSpread) {
-  constexpr Prospects kTwo{{1000, 100, 150}, {}, Way::direct};
+  constexpr Prospects kTwo{{1000, 100, 150}, Way::direct};
   Program a({400, 100, 120}, 0, kTwo), b({400, 100, 120}, 0, kTwo);
   const auto rivals_at = [](Program& p, uint64_t spread) {
     std::vector<int> at;
