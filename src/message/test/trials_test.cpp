@@ -96,8 +96,8 @@ TEST(Stream, TriesSeldom) {
   EXPECT_EQ(p.taken(Way::alone), 0);
 }
 
-// What else the program does varies a hundred times as much as the ways differ: one trial in 700 is wrong, and
-// then costs as little.
+// What else the program does varies a hundred times as much as the ways differ: one trial in 700 is wrong,
+// and then costs as little.
 TEST(Stream, NoiseChangesLittle) {
   uint32_t changes = 0, trials = 0;
   for (unsigned seed = 0; seed < 1000; seed++) {

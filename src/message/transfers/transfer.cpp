@@ -38,9 +38,10 @@ uint64_t stream_of(const Request* send, const layout::Region& source, const layo
   return key;
 }
 
-bool is_one_run(const layout::Region& r) {
-  return layout::run_count(r.layout) == 1 &&
-         (r.count == 1 || layout::extent(r.layout) == static_cast<int64_t>(layout::size(r.layout)));
+// Scattered layouts are told from dense ones at a glance.
+bool is_dense(const layout::Region& r) {
+  char* start;
+  return layout::run_count(r.layout) == 1 && layout::is_dense(r, &start);
 }
 
 TransferMode choose(const TransferPolicy& policy, const Request* send, const Request* receive,
@@ -55,7 +56,7 @@ TransferMode choose(const TransferPolicy& policy, const Request* send, const Req
     case Protocol::automatic:
       break;
   }
-  const bool dense = is_one_run(source) && is_one_run(destination);
+  const bool dense = is_dense(source) && is_dense(destination);
   const bool learns = policy.learns && bytes >= (dense ? kLearnDenseFrom : kLearnFrom);
   const Way of_dense = bytes >= policy.from.share_dense_from ? Way::direct : Way::alone;
   const auto model = [&] {

@@ -20,7 +20,7 @@ struct TransferPolicy {
   uint64_t claim_bytes;  // the most that one task claims and copies at a time
   Costs costs = kBuiltInCosts;
   Thresholds from = thresholds(kBuiltInCosts);  // of `costs`
-  bool learns = false;  // automatic: typed messages try other ways than the model's, too (trials.h)
+  bool learns = false;  // automatic: messages try other ways than the model's, too (trials.h)
 };
 
 struct TransferStats {

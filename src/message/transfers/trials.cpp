@@ -6,7 +6,7 @@
 namespace tasuki::message {
 
 Way Stream::begin(Way way) {
-  until_ = std::max(first_, kFirst) - 1;
+  until_ = (kFirst << fruitless_) - 1;
   interval_ = kSecond;
   return way_ = way;
 }
@@ -35,8 +35,9 @@ Way Stream::try_out(uint64_t spread, int64_t now) {
     times_[whose][count_[whose]++] =
         static_cast<uint32_t>(std::clamp<int64_t>(now - matched_, 0, UINT32_MAX));
   }
-  if (message_ == kMessages || rival_is_out()) {
-    decide();
+  const bool out = rival_is_out();
+  if (out || message_ == kMessages) {
+    decide(out);
     return rest(spread);
   }
   matched_ = now;
@@ -51,8 +52,7 @@ bool Stream::rival_is_out() {
   return *std::min_element(times_[1], times_[1] + count_[1]) > kOut * *middle;
 }
 
-void Stream::decide() {
-  const bool out = rival_is_out();
+void Stream::decide(bool out) {
   for (auto& times : times_) std::sort(std::begin(times), std::end(times));
   if (out || times_[1][kStrays] > times_[0][kSamples - 1 - kStrays]) {
     interval_ = std::min(kClearly * interval_, kRarest);
@@ -89,7 +89,7 @@ Stream* Streams::find(Set& set, uint64_t key) {
     set.fruitless++;
   set.key[weakest] = key;
   set.strength[weakest] = kFresh;
-  stream = Stream(Stream::kFirst << set.fruitless);
+  stream = Stream(set.fruitless);
   return &stream;
 }
 

@@ -2,12 +2,12 @@
 // buffers share caches with, whether it touches them at all. So a stream of messages tries other ways now and
 // then, and keeps one that is better.
 //
-// A stream is all messages from one task to another one with the same tag, context and footprints. What a
-// program pays for a message is in the time from its match to that of the stream's next one: the copy, and
-// the misses of both owners on lines that the copy has left with the other core. In a trial the stream takes
-// its way and a rival in turns, for some messages each. The rival becomes the stream's way if nearly all its
-// times are below nearly all others: what else the program does is in them, too, and where that varies more
-// than the ways do, all stays as the model had it.
+// A stream is all messages from one task to another one with the same tag, context and, as far as their
+// sizes tell, layouts. What a program pays for a message is in the time from its match to that of the
+// stream's next one: the copy, and the misses of both owners on lines that the copy has left with the other
+// core. In a trial the stream takes its way and a rival in turns, for some messages each. The rival becomes
+// the stream's way if nearly all its times are below nearly all others: what else the program does is in
+// them, too, and where that varies more than the ways do, all stays as the model had it.
 //
 // Bounded: a trial is kMessages long, half of them by the rival, which by the model takes at most kHopeless
 // times as long as the best way; it ends after a run of the rival's if all its times are kOut times the
@@ -46,8 +46,8 @@ class Stream {
   static constexpr double kOut = 1.25;
   static constexpr uint32_t kClearly = 4;
 
-  // The first trial begins after so many messages.
-  explicit Stream(uint32_t first = kFirst) : first_(first) {}
+  // The first trial begins after kFirst messages, twice as many for each of so many fruitless streams.
+  explicit Stream(uint32_t fruitless = 0) : fruitless_(fruitless) {}
   // Which way the stream's next message takes. Asked only in trials, or at the first message: `model`, for
   // Prospects, and `clock`, for nanoseconds. `spread`: any number that differs from stream to stream.
   template <typename Model, typename Clock>
@@ -68,14 +68,14 @@ class Stream {
   bool find_rival(const Prospects& p);
   Way try_out(uint64_t spread, int64_t now);
   bool rival_is_out();
-  void decide();
+  void decide(bool out);
   Way rest(uint64_t spread);
   // Own, rival, rival, own, rival, own, own, rival: no rhythm that a program could have.
   static bool is_rivals(uint32_t message) { return std::popcount(message / kRun % kRuns) % 2 != 0; }
 
   uint32_t until_ = 0;  // messages until the next trial
   Way way_ = Way::alone, rival_ = Way::alone;
-  uint32_t first_;
+  uint32_t fruitless_;
   uint32_t interval_ = 0;  // between the last trial and the next one, about; 0: no message yet
   uint32_t message_ = 0;   // of the trial, the next one
   uint32_t trials_ = 0, changes_ = 0;
