@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "message/shared/queues.h"
 #include "message/shared/ring.h"
+#include "message/transfers/pipeline.h"
 #include "message/transfers/trials.h"
 #include "os/clock.h"
 #include "os/memory/keys.h"
@@ -571,6 +572,7 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
   m.sender = r;
   m.cell = nullptr;
   r->synchronous = mode == SendMode::synchronous ? 1 : 0;
+  const bool ahead = goes_ahead(policy(r->peer), r);
   Request* receive;
   {
     Locked locked(e->lock);
@@ -580,6 +582,7 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
     if (receive == nullptr) {
       if (find_posted(e, r->context, self_->slot, r->tag) != nullptr)
         r->bufferable = buffering_for_reserved(r);
+      if (ahead) begin_ahead(r);
       append_unexpected(e, &m);
       r->queued = 1;
     }
@@ -591,8 +594,7 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
   }
   count(stats_.found_receive);
   set_result(receive, m.source_rank, m.tag, n);
-  move_message(policy(r->peer), board_->jobs, receive, r, r->region, receive->region, receive->status_bytes,
-               &stats_.transfer);
+  move_message(policy(r->peer), board_->jobs, receive, r, receive->status_bytes, &stats_.transfer);
 }
 
 // The receive that a queued send depends on may be posted after it, and reserved: it takes no message as
@@ -647,6 +649,7 @@ bool Engine::buffer_queued_send(Request* r) {
     cells_.give(cell);
     return false;
   }
+  if (r->ahead != 0) end_ahead(r);
   r->bufferable = Buffering::never;
   count(stats_.buffered);
   r->state.store(RequestState::done, std::memory_order_release);
@@ -666,8 +669,7 @@ void Engine::consume(Request* r, Envelope* m) {
   }
   Request* send = m->sender;
   set_result(r, m->source_rank, m->tag, m->bytes);
-  move_message(policy(m->source_slot), board_->jobs, send, r, send->region, r->region, r->status_bytes,
-               &stats_.transfer);
+  move_message(policy(m->source_slot), board_->jobs, send, r, r->status_bytes, &stats_.transfer);
 }
 
 void Engine::start_receive(Request* r) {
@@ -828,6 +830,8 @@ bool Engine::poll(Request* r, bool stay) {
         look_into_rings(r->peer);
         break;
       }
+      if (r->ahead != 0 && stay)
+        pack_side(r->transfer, true, &stats_.transfer.pipelined_bytes, &stats_.transfer.claims_helped);
       look_for_reserved(r);
       if (r->bufferable != Buffering::never && (r->held.since != 0 || is_late(r))) buffer_queued_send(r);
       break;
@@ -948,6 +952,7 @@ bool Engine::cancel(Request* r) {
       r->queued = 0;
     }
   }
+  if (r->ahead != 0) end_ahead(r);
   end_cancelled(r);
   if (reserved) settle();
   return true;

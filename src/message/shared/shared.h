@@ -184,14 +184,16 @@ enum class TransferMode : uint32_t {
 // With 8 of them touched messages of 100 KB and more took 10 to 24 % longer on a Xeon.
 inline constexpr uint32_t kStagingSlots = 32;
 inline constexpr uint64_t kStagingBytes = 8192;
+inline constexpr uint32_t kHints = 64;
 
 // Dense buffer between the packing and the unpacking side of a pipelined transfer; single producer, single
 // consumer.
 struct Staging {
-  std::atomic<uint32_t> busy;                     // taken by a transfer
-  alignas(kLine) std::atomic<uint32_t> packed;    // units put in, and
-  uint32_t unit[kStagingSlots];                   //   which they are
-  alignas(kLine) std::atomic<uint32_t> unpacked;  // units taken out
+  std::atomic<uint32_t> busy;                          // taken by a transfer
+  alignas(kLine) std::atomic<uint32_t> packed;         // units put in, and
+  uint32_t unit[kStagingSlots];                        //   which they are
+  alignas(kLine) std::atomic<uint32_t> unpacked;       // units taken out
+  alignas(kLine) std::atomic<uint32_t> hints[kHints];  // of its owner's messages: transfers/pipeline.h
   alignas(kLine) char data[kStagingSlots][kStagingBytes];
 };
 
@@ -219,9 +221,11 @@ struct Transfer : CopyJob {
   Request* first;        // arrived first; the transfer is part of it
   Request* second;       // belongs to its owner alone as soon as it is done
   uint32_t first_front;  // the first side claims from the front, the second from the back; or the other way
+  // Pipelined: the buffer; a task works for that side; and what neither side has claimed, not in `unclaimed`,
+  // where helpers that come late would find it before the destination is known.
   Staging* staging;
-  std::atomic<uint32_t> source_here;  // pipelined: a task works for that side
-  std::atomic<uint32_t> destination_here;
+  std::atomic<uint32_t> source_here, destination_here;
+  alignas(kLine) std::atomic<uint64_t> unclaimed_by_sides;
 };
 
 // Where jobs that are large enough to share are announced to the tasks of the space that have nothing to do.
@@ -274,6 +278,8 @@ struct Operation {
   uint8_t cancelled;
   uint8_t truncated;  // a receive whose message was longer than its buffer
   uint8_t reserved;   // a posted receive that no sender takes: start_reserved_receive()
+  uint8_t waits;      // a send whose caller waits for it at once
+  uint8_t ahead;      // a send that is packed before its receive is there: transfers/pipeline.h
   // Of a reserved receive: a message waits that it would be the first to match. Of a group: a thread looks at
   // its messages.
   std::atomic<uint8_t> wanted;

@@ -28,7 +28,7 @@ class World {
       o.eager_bytes = eager;
       o.library_eager_bytes = 4 << 10;
       o.transfer = {protocol, chunk};
-      o.transfer.learns = true;
+      o.transfer.ahead = o.transfer.learns = true;
       o.wait = {256, oversubscribed, nullptr};
       engines_.back()->set_options(o);
       board_->member(i).endpoint.store(engines_.back()->make_endpoint(board_, i));
@@ -73,6 +73,15 @@ inline Request* make(Engine& e, layout::Region region, int peer, int tag, uint32
 
 inline Request* isend(Engine& e, layout::Region region, int to, int tag, SendMode mode = SendMode::standard) {
   Request* r = make(e, region, to, tag);
+  EXPECT_TRUE(e.start_send(r, mode));
+  return r;
+}
+
+// Of a caller that waits for it at once: it may be packed ahead.
+inline Request* isend_to_wait(Engine& e, layout::Region region, int to, int tag,
+                              SendMode mode = SendMode::standard) {
+  Request* r = make(e, region, to, tag);
+  r->waits = 1;
   EXPECT_TRUE(e.start_send(r, mode));
   return r;
 }

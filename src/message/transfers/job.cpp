@@ -33,9 +33,14 @@ void cut(CopyJob& job, uint64_t largest_claim_bytes) {
   const uint64_t grain = std::max(layout::grain(job.source), layout::grain(job.destination));
   if (grain > 1 && grain <= kLargestGrain) unit = (unit + grain - 1) / grain * grain;
   while ((job.bytes - 1) / unit >= kMostUnits) unit *= 2;
-  job.unit_bytes = unit;
-  job.units = static_cast<uint32_t>((job.bytes - 1) / unit + 1);
+  cut_evenly(job, unit);
   job.largest_claim = static_cast<uint32_t>(std::clamp<uint64_t>(largest_claim_bytes / unit, 1, kMostUnits));
+}
+
+void cut_evenly(CopyJob& job, uint64_t unit_bytes) {
+  job.unit_bytes = unit_bytes;
+  job.units = static_cast<uint32_t>((job.bytes - 1) / unit_bytes + 1);
+  job.largest_claim = 1;
   job.board_slot = 0;
   job.is_transfer = 0;
   job.begin = 0;
@@ -47,15 +52,14 @@ void open_job(CopyJob& job) {
   job.unclaimed.store(static_cast<uint64_t>(job.units) << 32, std::memory_order_release);
 }
 
-bool claim(CopyJob& job, End end, uint32_t most, Claim* c) {
-  uint64_t word = job.unclaimed.load(std::memory_order_relaxed);
+bool claim(std::atomic<uint64_t>& unclaimed, End end, uint32_t most, Claim* c) {
+  uint64_t word = unclaimed.load(std::memory_order_relaxed);
   for (;;) {
     const uint32_t front = static_cast<uint32_t>(word), back = static_cast<uint32_t>(word >> 32);
     if (front >= back) return false;
     const uint32_t n = std::clamp((back - front) / kPart, 1u, most);
     const uint64_t rest = end == End::front ? word + n : word - (static_cast<uint64_t>(n) << 32);
-    if (job.unclaimed.compare_exchange_weak(word, rest, std::memory_order_acq_rel,
-                                            std::memory_order_relaxed)) {
+    if (unclaimed.compare_exchange_weak(word, rest, std::memory_order_acq_rel, std::memory_order_relaxed)) {
       *c = {end == End::front ? front : back - n, n};
       return true;
     }
@@ -73,6 +77,7 @@ void copy_part(const layout::Region& destination, const layout::Region& source, 
 
 uint64_t copy_claim(const CopyJob& job, const Claim& c) {
   const uint64_t from = c.first * job.unit_bytes;
+  if (from >= job.bytes) return 0;  // of a message that was packed ahead for a receive that is shorter
   const uint64_t n = std::min(c.count * job.unit_bytes, job.bytes - from);
   copy_part(job.destination, job.source, n, {job.begin + from, job.sum});
   return n;

@@ -27,6 +27,8 @@ struct Claim {
 // Sets up a job whose regions and bytes are filled in: `bytes` > 0 cut into units of whole blocks where that
 // is possible, claimed in parts of at most `largest_claim_bytes`. Nobody can claim before open_job.
 void cut(CopyJob& job, uint64_t largest_claim_bytes);
+// The same into units of that size, claimed one by one.
+void cut_evenly(CopyJob& job, uint64_t unit_bytes);
 // Lets tasks claim. `pending` is units + 1 from here on.
 void open_job(CopyJob& job);
 
@@ -41,7 +43,10 @@ void copy_part(const layout::Region& destination, const layout::Region& source, 
                const Part& part);
 
 // At most `most` units; false when none is left.
-bool claim(CopyJob& job, End end, uint32_t most, Claim* c);
+bool claim(std::atomic<uint64_t>& unclaimed, End end, uint32_t most, Claim* c);
+inline bool claim(CopyJob& job, End end, uint32_t most, Claim* c) {
+  return claim(job.unclaimed, end, most, c);
+}
 // Copies what was claimed; returns its bytes.
 uint64_t copy_claim(const CopyJob& job, const Claim& c);
 

@@ -20,6 +20,7 @@ struct TransferPolicy {
   uint64_t claim_bytes;  // the most that one task claims and copies at a time
   Costs costs = kBuiltInCosts;
   Thresholds from = thresholds(kBuiltInCosts);  // of `costs`
+  bool ahead = false;   // sends that are waited for begin to pack before their receive is there
   bool learns = false;  // automatic: messages try other ways than the model's, too (trials.h)
 };
 
@@ -29,17 +30,19 @@ struct TransferStats {
   uint64_t others_bytes;                                // copied for messages and packs of other tasks
 };
 
-// Moves `bytes` packed bytes from `source` to `destination` and completes both requests. Called by the side
-// that arrived second, after it has taken `first` out of its queue; exactly one of the two requests is a
-// send. On return `second` is done or becomes done as soon as the others have finished what they claimed.
-// `board` is where large ones are announced.
+// Moves `bytes` packed bytes from the send's region to the receive's and completes both requests. Called by
+// the side that arrived second, after it has taken `first` out of its queue; exactly one of the two requests
+// is a send. On return `second` is done or becomes done as soon as the others have finished what they
+// claimed. `board` is where large ones are announced.
 void move_message(const TransferPolicy& policy, JobBoard& board, Request* first, Request* second,
-                  const layout::Region& source, const layout::Region& destination, uint64_t bytes,
-                  TransferStats* stats);
+                  uint64_t bytes, TransferStats* stats);
 
 // The first side's help, from its waiting loop, when its state is `active`. `stay`: until nothing is left to
 // claim; otherwise at most one claim (a test must not turn into a wait).
 void help(Request* first, bool stay, TransferStats* stats);
+
+// Whether a message like this one is decided to go pipelined as far as its sender knows: pipeline.h.
+bool goes_ahead(const TransferPolicy& policy, const Request* send);
 
 // Gives back `units` of `pending`. Whoever brings it to zero completes both requests; the result is then
 // true, and the transfer, which is part of the first request, is gone.

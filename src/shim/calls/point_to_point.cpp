@@ -55,11 +55,14 @@ struct Exchange {
   Request* send = nullptr;
 };
 
+enum class Wait : bool { later, at_once };  // of the caller, for what it starts
+
 struct Side {
   void* buf;
   MPI_Count count;
   MPI_Datatype type;
   int peer, tag;
+  Wait wait;
 };
 
 // Packed bytes that are sent in place of the user's buffer; none: data is nullptr. Whoever makes a request of
@@ -85,6 +88,7 @@ Resolved<Request*> start_send_half(const Side& out, const Target& to, PackedCopy
     r->region = {copy->data, copy->bytes, layout::byte_layout()};
     copy->data = nullptr;
   }
+  r->waits = out.wait == Wait::at_once ? 1 : 0;
   const int rc = g_process.requests.launch_send(r, SendMode::standard);
   if (rc != MPI_SUCCESS) return Unresolved::failed(rc);
   return r;
@@ -284,8 +288,8 @@ int exchange_with_nobody(const Side& out, const Side& in, MPI_Comm comm, MPI_Req
       });
 }
 
-Side side(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag) {
-  return {const_cast<void*>(buf), count, type, peer, tag};
+Side side(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag, Wait wait) {
+  return {const_cast<void*>(buf), count, type, peer, tag, wait};
 }
 
 }  // namespace
@@ -304,6 +308,7 @@ int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
         }
         Request* r = g_process.requests.make_send(t, buf, count, tag);
         if (r == nullptr) return no_memory(t);
+        r->waits = 1;
         const int rc = g_process.requests.launch_send(r, mode);
         return rc == MPI_SUCCESS ? complete_now(r, comm, MPI_STATUS_IGNORE) : rc;
       });
@@ -368,8 +373,8 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, in
     return g_process.remote.sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
                                      recvtype, source, recvtag, comm, status, pass);
   };
-  const Side out = side(sendbuf, sendcount, sendtype, dest, sendtag);
-  const Side in = side(recvbuf, recvcount, recvtype, source, recvtag);
+  const Side out = side(sendbuf, sendcount, sendtype, dest, sendtag, Wait::at_once);
+  const Side in = side(recvbuf, recvcount, recvtype, source, recvtag, Wait::at_once);
   const auto both_halves = [&] {
     return start_exchange(out, in, comm).answer(by_library, [&](const Exchange& x) {
       return finish_exchange(x, status);
@@ -387,15 +392,16 @@ int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, in
     return g_process.remote.sendrecv(buf, count, type, dest, sendtag, buf, count, type, source, recvtag, comm,
                                      status, pass);
   };
-  return start_replace(side(buf, count, type, dest, sendtag), side(buf, count, type, source, recvtag), comm)
+  return start_replace(side(buf, count, type, dest, sendtag, Wait::at_once),
+                       side(buf, count, type, source, recvtag, Wait::at_once), comm)
       .answer(by_library, [&](const Exchange& x) { return finish_exchange(x, status); });
 }
 
 int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
               MPI_Comm comm, MPI_Request* request, Pass pass) {
-  const Side out = side(sendbuf, sendcount, sendtype, dest, sendtag);
-  const Side in = side(recvbuf, recvcount, recvtype, source, recvtag);
+  const Side out = side(sendbuf, sendcount, sendtype, dest, sendtag, Wait::later);
+  const Side in = side(recvbuf, recvcount, recvtype, source, recvtag, Wait::later);
   return start_exchange(out, in, comm)
       .answer([&] { return exchange_with_nobody(out, in, comm, request, pass); },
               [&](const Exchange& x) { return pair_request(x, comm, request); });
@@ -403,7 +409,8 @@ int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, i
 
 int isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
                       int recvtag, MPI_Comm comm, MPI_Request* request, Pass pass) {
-  const Side out = side(buf, count, type, dest, sendtag), in = side(buf, count, type, source, recvtag);
+  const Side out = side(buf, count, type, dest, sendtag, Wait::later),
+             in = side(buf, count, type, source, recvtag, Wait::later);
   return start_replace(out, in, comm)
       .answer([&] { return exchange_with_nobody(out, in, comm, request, pass); },
               [&](const Exchange& x) { return pair_request(x, comm, request); });

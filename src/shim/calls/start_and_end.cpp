@@ -187,6 +187,7 @@ Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
   o.wait.oversubscribed = slot->space->job_task_count > slot->space->core_count ||
                           slot->space->task_count > slot->space->core_count;
   // Where ranks outnumber cores, the times are the scheduler's.
+  o.transfer.ahead = !o.wait.oversubscribed;
   o.transfer.learns = setting_flag("TASUKI_LEARN") && !o.wait.oversubscribed;
   o.wait.idle = &library_progress;
   o.threads = threads;
