@@ -366,13 +366,14 @@ void Engine::send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t so
 }
 
 void Engine::send_cell(const Request* r, Cell* cell) {
+  const uint64_t bytes = cell->envelope.bytes;  // the cell is the receiver's once it is pushed
   const auto always = [](Ring*) { return true; };
   push(r->queue, 1, always, [&](Ring& ring, uint32_t at) {
     write_head(ring, at, r->queue, r->context, r->tag, r->envelope.source_rank, kInCell);
     memcpy(ring.slots[at % kRingSlots].head.data, &cell, sizeof cell);
   });
   count(stats_.sent);
-  count(stats_.sent_bytes, cell->envelope.bytes);
+  count(stats_.sent_bytes, bytes);
   count(stats_.buffered);
 }
 

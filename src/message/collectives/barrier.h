@@ -13,7 +13,7 @@
 
 namespace tasuki::message {
 
-struct Post;  // meeting.h
+struct Posts;  // meeting.h
 
 // Shared: plain data, mapped for ever. A late poller may still look at `generation` while the structure
 // serves another communicator already: the number only ever grows, so it sees what it waits for.
@@ -22,7 +22,7 @@ struct alignas(kLine) Barrier {
   uint32_t counters;                 // they follow
   uint32_t places;                   // at most so many tasks use it
   Barrier* next;                     // among its owner's free ones
-  std::atomic<Post*> posts;          // what its tasks show each other; nullptr: nothing yet (meeting.h)
+  std::atomic<Posts*> posts;         // what its tasks show each other; nullptr: nothing yet (meeting.h)
   struct alignas(kLine) Counter {
     std::atomic<uint32_t> arrived;  // 0 between two barriers
   };

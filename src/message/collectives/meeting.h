@@ -22,12 +22,19 @@ struct alignas(kLine) Post {
   const void* shown;               // memory of the owner's, if bytes is kShown
   uint64_t bytes;                  // of `data`
   std::atomic<uint32_t> sequence;  // the operation that it is for
-  // Of the first post of a task, all ever growing: operations that it has entered, those whose posts it has
-  // read, and how often it has waited for all inside operations.
-  std::atomic<uint32_t> entered, read, steps;
-  char data[kRoom];  // aligned for elements of any type
+  alignas(16) char data[kRoom];    // for elements of any type
 };
 static_assert(sizeof(Post) == 32 * kLine);
+
+// One task's.
+struct Posts {
+  Post turn[2];
+  // All ever growing: operations that it has entered, those whose posts it has read, and how often it has
+  // waited for all inside operations. Not in a line of its posts, which the others poll meanwhile: so
+  // MPI_Allreduce of 8 bytes took 0.37 us instead of 0.29.
+  alignas(kLine) std::atomic<uint32_t> entered;
+  std::atomic<uint32_t> read, steps;
+};
 
 // No task may still read a post of the barrier's.
 bool all_have_read(const Barrier& b);
@@ -60,7 +67,7 @@ class Meeting {
 
   // All have filled in their posts.
   void meet();
-  const Post& of(int rank) const { return posts_[2 * rank + phase_]; }
+  const Post& of(int rank) const { return posts_[rank].turn[phase_]; }
   // What `rank` shows; nullptr: its post holds the data.
   template <typename T>
   const T* shown_by(int rank) const {
@@ -78,8 +85,8 @@ class Meeting {
   void leave_at_once();
 
  private:
-  Post& mine() { return posts_[2 * me_.rank + phase_]; }
-  Post& first(int rank) const { return posts_[2 * rank]; }
+  Posts& own() { return posts_[me_.rank]; }
+  Post& mine() { return own().turn[phase_]; }
   // Waits until has_come(rank) of all others.
   template <typename HasCome>
   void wait_for_others(HasCome has_come);
@@ -87,9 +94,9 @@ class Meeting {
   Engine& engine_;
   Barrier& barrier_;
   const Member me_;
-  Post* posts_ = nullptr;
+  Posts* posts_ = nullptr;  // by rank
   uint32_t sequence_ = 0;
-  int phase_ = 0;
+  uint32_t phase_ = 0;
 };
 
 }  // namespace tasuki::message

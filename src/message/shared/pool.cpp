@@ -77,7 +77,7 @@ bool CellPool::map(uint32_t size_class, uint64_t bytes, Endpoint* self) {
   const size_t size = os::page_ceil(large ? each : sizeof(Slab) + std::max(each * 4, kSlab - sizeof(Slab)));
   char* memory = static_cast<char*>(map_forever(size));
   if (memory == nullptr) return false;
-  mapped_ += size;
+  mapped_.fetch_add(size, std::memory_order_relaxed);
   Slab* slab = nullptr;
   if (!large) {
     slab = new (memory) Slab{};
@@ -142,14 +142,14 @@ void CellPool::trim() {
       if (slab != nullptr) continue;
       const uint64_t bytes = sizeof(Cell) + cell->capacity;
       left -= std::min(left, bytes);
-      mapped_ -= bytes;
+      mapped_.fetch_sub(bytes, std::memory_order_relaxed);
       os::unmap(cell, bytes);
     }
   }
   while (leaving != nullptr) {
     Slab* slab = leaving;
     leaving = slab->next;
-    mapped_ -= slab->bytes;
+    mapped_.fetch_sub(slab->bytes, std::memory_order_relaxed);
     os::unmap(slab, slab->bytes);
   }
   trim_above_ = std::max(kMostIdle, 2 * idle_);

@@ -45,8 +45,8 @@ class CellPool {
     released_ = 0;
     return n;
   }
-  // Bytes of cells, in use or idle.
-  uint64_t mapped() const { return mapped_; }
+  // Bytes of cells, in use or idle. Without the caller's lock, too.
+  uint64_t mapped() const { return mapped_.load(std::memory_order_relaxed); }
   // The user's buffer is detached: what is under way was charged to that one, not to the next. Returns the
   // next one's number.
   uint32_t next_attachment() {
@@ -63,7 +63,7 @@ class CellPool {
   void trim();
 
   Cell* free_[kClasses + 1] = {};
-  uint64_t mapped_ = 0;
+  std::atomic<uint64_t> mapped_ = 0;
   uint64_t idle_ = 0;                // bytes of free cells
   uint64_t trim_above_ = kMostIdle;  // idle bytes; more if the last time found little to give back
   uint64_t released_ = 0;

@@ -32,19 +32,16 @@ int buffer_error(MPI_Comm comm) {
   return raise(comm, MPI_ERR_BUFFER);
 }
 
-// Of a piece that is as large for all: there is nothing to move, or the library is the better one to move it.
-bool is_left(const Target& t, MPI_Count count, When when) {
-  const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
-  return bytes == 0 || (!when.later && is_faster_by_library(bytes));
-}
-
 auto in_range(int root) {
   return [root](const CommInfo*, int members) { return root >= 0 && root < members; };
 }
 
+// Of a piece that is as large for all: there is nothing to move, or the library is the better one to move it.
 // Between hosts that is known before.
 bool is_left(const Place& at, const Target& t, MPI_Count count, When when) {
-  return at.comm != nullptr && is_left(t, count, when);
+  if (at.comm == nullptr) return false;
+  const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
+  return bytes == 0 || (!when.later && at.count > kFewRanks && is_faster_by_library(bytes));
 }
 
 // Where MPICH looks for the piece of a rank, to compare it with the other buffer.
