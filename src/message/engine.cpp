@@ -20,7 +20,8 @@ namespace tasuki::message {
 namespace {
 
 // Polls that a buffered-mode candidate waits for its receive before it is packed: in proportion to what
-// packing costs, so that the sum is at most about twice the better of both.
+// packing costs, so that the sum is at most about twice the better of both (three times if it has been packed
+// ahead).
 uint32_t patience(const Request* r) {
   constexpr uint32_t kLong = 1 << 15;  // some milliseconds
   return static_cast<uint32_t>(64 + std::min<uint64_t>(layout::bytes(r->region) / 256, kLong));
@@ -612,6 +613,20 @@ void Engine::look_for_reserved(Request* r) {
   r->polls = 0;
 }
 
+// Of a send that has the buffer: packs some of it, which is true. If its receive does not come, others may
+// have the buffer.
+bool Engine::look_ahead(Request* r) {
+  constexpr uint32_t kLooks = 1024;  // about 0.1 ms
+  if (const uint64_t packed = pack_ahead(r); packed != 0) {
+    count(stats_.transfer.pipelined_bytes, packed);
+    return true;
+  }
+  if (++r->looks_ahead < kLooks) return false;
+  Locked locked(r->queue->lock);
+  if (r->queued != 0) end_ahead(r);
+  return false;
+}
+
 // Is there a receive for a queued send, if nothing comes from elsewhere? It may be another message's.
 bool Engine::is_expected(const Request* r) {
   Locked locked(r->queue->lock);
@@ -831,8 +846,7 @@ bool Engine::poll(Request* r, bool stay) {
         look_into_rings(r->peer);
         break;
       }
-      if (r->ahead != 0 && stay)
-        pack_side(r->transfer, true, &stats_.transfer.pipelined_bytes, &stats_.transfer.claims_helped);
+      if (r->ahead != 0 && stay && look_ahead(r)) break;
       look_for_reserved(r);
       if (r->bufferable != Buffering::never && (r->held.since != 0 || is_late(r))) buffer_queued_send(r);
       break;

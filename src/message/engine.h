@@ -148,8 +148,8 @@ class Engine {
   // Receives what take_message() returned.
   void receive_message(Request* r, Envelope* message);
 
-  // One look at the request: progress, help with its transfer, buffering of an eager send that waits too
-  // long.
+  // One look at the request: progress, help with its transfer, packing ahead of its receive (`stay`),
+  // buffering of an eager send that waits too long.
   bool poll(Request* r, bool stay);
   void wait(Request* r);
   template <typename Done>
@@ -296,6 +296,7 @@ class Engine {
   bool poll_parts(Request* group, bool stay);
   static void look_for_reserved(Request* r);
   static bool is_expected(const Request* r);
+  bool look_ahead(Request* r);
   static Buffering buffering_for_reserved(const Request* r) {
     return r->synchronous != 0 ? Buffering::late : Buffering::soon;
   }

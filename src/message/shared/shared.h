@@ -221,8 +221,8 @@ struct Transfer : CopyJob {
   Request* first;        // arrived first; the transfer is part of it
   Request* second;       // belongs to its owner alone as soon as it is done
   uint32_t first_front;  // the first side claims from the front, the second from the back; or the other way
-  // Pipelined: the buffer; a task works for that side; and what neither side has claimed, not in `unclaimed`,
-  // where helpers that come late would find it before the destination is known.
+  // Pipelined: the buffer; a task works for that side, or has packed ahead for it; and what neither side has
+  // claimed, not in `unclaimed`, where helpers that come late would find it before the destination is known.
   Staging* staging;
   std::atomic<uint32_t> source_here, destination_here;
   alignas(kLine) std::atomic<uint64_t> unclaimed_by_sides;
@@ -297,6 +297,7 @@ struct Operation {
   Request *newer, *older;  // posted receives of one source, or of any source
   uint32_t polls;          // unsuccessful looks so far
   uint32_t looks;          // for a reserved receive that came later
+  uint32_t looks_ahead;    // of a send that is packed ahead, for its receive
   int64_t first_poll;      // when the first of them was (ns), where is_late() goes by time
   Held held;               // a send without credit
   uint64_t charged;        // bytes of the user's attached buffer that a buffered send takes

@@ -11,7 +11,7 @@ constexpr uint64_t kRoom = kStagingSlots * kStagingBytes;
 // A send that has looked for its receive in vain, a few times.
 Request* waiting_send(World& w, layout::Region region, int to = 1, SendMode mode = SendMode::synchronous) {
   Request* s = isend_to_wait(w[0], region, to, 3, mode);
-  for (int i = 0; i < 5; i++) EXPECT_FALSE(w[0].poll(s, true));
+  for (int i = 0; i < 20; i++) EXPECT_FALSE(w[0].poll(s, true));
   return s;
 }
 
@@ -85,6 +85,24 @@ TEST(Pipeline, TheBufferIsGivenBack) {
   finish(w[0], third);
   EXPECT_EQ(in, out);
   EXPECT_EQ(other, out);
+}
+
+// A send whose receive does not come leaves the buffer to others, and arrives the way that it is decided.
+TEST(Pipeline, ASendThatWaitsLongGivesTheBufferUp) {
+  World w(3, Protocol::pipelined, 0);
+  std::vector<char> out = pattern(30000, 1), in(out.size()), other(out.size());
+  Request* first = waiting_send(w, bytes_of(out), 1);
+  for (int i = 0; i < 10000; i++) ASSERT_FALSE(w[0].poll(first, true));
+  EXPECT_EQ(first->ahead, 0);
+  Request* second = waiting_send(w, bytes_of(out), 2);
+  EXPECT_EQ(second->ahead, 1);
+  for (auto [rank, buffer] : {std::pair(1, &in), std::pair(2, &other)}) {
+    Request* r = irecv(w[rank], bytes_of(*buffer), 0, 3);
+    while (!w[rank].poll(r, true)) w[0].poll(rank == 1 ? first : second, true);
+    EXPECT_EQ(*buffer, out);
+  }
+  finish(w[0], first);
+  finish(w[0], second);
 }
 
 // A small message whose receive is late is completed by packing it whole; then the buffer is free.

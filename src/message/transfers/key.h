@@ -33,8 +33,8 @@ inline Key key_of_send(const Request* send) {
 }
 
 // The same with the sender, and with the receive that it goes to.
-inline Key key_of_message(Key sent, const Request* send, const layout::Region& destination) {
-  return sent.add(static_cast<uint32_t>(send->owner->slot)).add(destination);
+inline Key key_of_message(const Request* send, const layout::Region& destination) {
+  return key_of_send(send).add(static_cast<uint32_t>(send->owner->slot)).add(destination);
 }
 
 }  // namespace tasuki::message

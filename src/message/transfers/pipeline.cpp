@@ -31,8 +31,9 @@ bool nothing_left(const Transfer& t) {
   return static_cast<uint32_t>(word) >= static_cast<uint32_t>(word >> 32);
 }
 
-// Polls for which a side of a pipelined transfer waits for its partner before it copies a unit alone: longer
-// than one unit takes (1 to 2 us), shorter than a time slice that a descheduled partner is away.
+// Polls for which a side of a pipelined transfer waits for its partner before it copies units alone, until
+// that one goes on: longer than one unit takes (1 to 2 us), shorter than a time slice that a descheduled
+// partner is away.
 constexpr uint32_t kPartnerPolls = 400;
 
 // What stands in a hint for a message that went pipelined; zeros stand for none.
@@ -89,7 +90,25 @@ void expect(const std::atomic<uint32_t>& here, const Request* first) {
   for (uint32_t i = 0; i < kPartnerPolls && here.load(std::memory_order_relaxed) == 0; i++) cpu_relax();
 }
 
-void pack_side(Transfer& t, bool ahead, uint64_t* copied, uint64_t* claims) {
+namespace {
+
+// Packs one claimed unit into the buffer, which has room.
+uint64_t pack_unit(Transfer& t, uint32_t unit, uint32_t* packed) {
+  Staging& s = *t.staging;
+  const uint64_t from = unit * t.unit_bytes;
+  // Of the source's: how many bytes the receive takes may not be known yet.
+  const uint64_t n = std::min(t.unit_bytes, layout::bytes(t.source) - from);
+  const uint32_t slot = *packed % kStagingSlots;
+  fetch_lines<true>(s.data[slot], n);
+  layout::pack(s.data[slot], t.source, from, n);
+  s.unit[slot] = unit;
+  s.packed.store(++*packed, std::memory_order_release);
+  return n;
+}
+
+}  // namespace
+
+void pack_side(Transfer& t, uint64_t* copied, uint64_t* claims) {
   if (nothing_left(t)) return;  // without a look at lines that the other side writes
   Staging& s = *t.staging;
   uint32_t packed = s.packed.load(std::memory_order_relaxed);
@@ -101,30 +120,36 @@ void pack_side(Transfer& t, bool ahead, uint64_t* copied, uint64_t* claims) {
     const bool partner = t.destination_here.load(std::memory_order_acquire) != 0;
     if (packed - unpacked == kStagingSlots) unpacked = s.unpacked.load(std::memory_order_acquire);
     const bool room = packed - unpacked < kStagingSlots;
-    if (ahead && (partner || !room)) return;
-    if (partner && !room && ++polls < kPartnerPolls) {
+    if (partner && !room && polls < kPartnerPolls) {
       if (nothing_left(t)) return;
+      polls++;
       cpu_relax();
       continue;
     }
-    polls = 0;
     if (!claim(t.unclaimed_by_sides, End::front, 1, &c)) return;
     ++*claims;
-    if (!ahead && (!partner || !room)) {
-      *copied += copy_claim(t, c);
-      if (give_back(t, 1)) return;
+    if (partner && room) {
+      *copied += pack_unit(t, c.first, &packed);
+      polls = 0;
       continue;
     }
-    const uint64_t from = c.first * t.unit_bytes;
-    // Of the source's: how many bytes the receive takes may not be known yet.
-    const uint64_t n = std::min(t.unit_bytes, layout::bytes(t.source) - from);
-    const uint32_t slot = packed % kStagingSlots;
-    fetch_lines<true>(s.data[slot], n);
-    layout::pack(s.data[slot], t.source, from, n);
-    s.unit[slot] = c.first;
-    s.packed.store(++packed, std::memory_order_release);
-    *copied += n;
+    *copied += copy_claim(t, c);
+    if (give_back(t, 1)) return;
   }
+}
+
+uint64_t pack_ahead(Request* send) {
+  constexpr uint32_t kAtOnce = 4;  // units: the sender may wait for something else, too
+  Transfer& t = send->transfer;
+  uint32_t packed = t.staging->packed.load(std::memory_order_relaxed);
+  uint64_t copied = 0;
+  Claim c;
+  for (uint32_t i = 0; i < kAtOnce && packed < kStagingSlots; i++) {
+    if (t.destination_here.load(std::memory_order_relaxed) != 0) break;
+    if (!claim(t.unclaimed_by_sides, End::front, 1, &c)) break;
+    copied += pack_unit(t, c.first, &packed);
+  }
+  return copied;
 }
 
 void unpack_side(Transfer& t, uint64_t* copied, uint64_t* claims) {
@@ -152,11 +177,11 @@ void unpack_side(Transfer& t, uint64_t* copied, uint64_t* claims) {
       continue;
     }
     const bool partner = t.source_here.load(std::memory_order_acquire) != 0;
-    if (partner && ++polls < kPartnerPolls) {
+    if (partner && polls < kPartnerPolls) {
+      polls++;
       cpu_relax();
       continue;
     }
-    polls = 0;
     if (!claim(t.unclaimed_by_sides, End::front, 1, &c)) {
       yielding.turn();  // the rest is in the hands of a packing side that does not run
       continue;
@@ -181,6 +206,7 @@ bool begin_ahead(Request* send) {
   if (!open_pipeline(t, send, send, layout::bytes(send->region))) return false;
   t.source_here.store(1, std::memory_order_relaxed);
   send->ahead = 1;
+  send->looks_ahead = 0;
   return true;
 }
 

@@ -23,9 +23,8 @@ bool is_dense(const layout::Region& r) {
   return layout::run_count(r.layout) == 1 && layout::is_dense(r, &start);
 }
 
-// What its layouts and the messages of its stream say of a message of `bytes`. `sent`: key_of_send().
-Way find_way(const TransferPolicy& policy, const Request* send, const Request* receive, const Key& sent,
-             uint64_t bytes) {
+// What its layouts and the messages of its stream say of a message of `bytes`.
+Way find_way(const TransferPolicy& policy, const Request* send, const Request* receive, uint64_t bytes) {
   const layout::Region &source = send->region, &destination = receive->region;
   const bool dense = is_dense(source) && is_dense(destination);
   const Way of_dense = bytes >= policy.from.share_dense_from ? Way::direct : Way::alone;
@@ -36,7 +35,7 @@ Way find_way(const TransferPolicy& policy, const Request* send, const Request* r
   };
   if (!policy.learns || bytes < (dense ? kLearnDenseFrom : kLearnFrom))
     return dense ? of_dense : model().best;
-  const uint64_t stream = key_of_message(sent, send, destination).value();
+  const uint64_t stream = key_of_message(send, destination).value();
   return receive->owner->streams->next(stream, model, os::monotonic_ns);
 }
 
@@ -52,13 +51,20 @@ TransferMode choose(const TransferPolicy& policy, const Request* send, const Req
     case Protocol::automatic:
       break;
   }
-  const Key sent = key_of_send(send);
-  const Way way = find_way(policy, send, receive, sent, bytes);
-  if (bytes < kPipelineFrom) return way == Way::direct ? TransferMode::direct : TransferMode::alone;
-  note_way(*send->owner->staging, sent.value(), way == Way::pipelined);
-  return way == Way::pipelined ? TransferMode::pipelined
-         : way == Way::direct  ? TransferMode::direct
-                               : TransferMode::alone;
+  Way way = find_way(policy, send, receive, bytes);
+  if (way == Way::pipelined && bytes < kPipelineFrom) way = Way::alone;
+  // Of other messages nobody asks.
+  if (way == Way::pipelined || send->ahead != 0)
+    note_way(*send->owner->staging, key_of_send(send).value(), way == Way::pipelined);
+  switch (way) {
+    case Way::pipelined:
+      return TransferMode::pipelined;
+    case Way::direct:
+      return TransferMode::direct;
+    case Way::alone:
+      break;
+  }
+  return TransferMode::alone;
 }
 
 End first_end(const Transfer& t) {
@@ -124,7 +130,7 @@ void move_message(const TransferPolicy& policy, JobBoard& board, Request* first,
     first->state.store(RequestState::active, std::memory_order_release);
     if (second_is_source) {
       expect(t.destination_here, first);
-      pack_side(t, false, &stats->pipelined_bytes, &claims);
+      pack_side(t, &stats->pipelined_bytes, &claims);
     } else {
       expect(t.source_here, first);
       unpack_side(t, &stats->pipelined_bytes, &claims);
@@ -163,7 +169,7 @@ void help(Request* first, bool stay, TransferStats* stats) {
     direct_side(t, first_end(t), stay, &stats->direct_bytes, &stats->claims_helped);
   } else if (stay && first->kind == RequestKind::send) {
     t.source_here.store(1, std::memory_order_release);
-    pack_side(t, false, &stats->pipelined_bytes, &stats->claims_helped);
+    pack_side(t, &stats->pipelined_bytes, &stats->claims_helped);
   } else if (stay) {
     t.destination_here.store(1, std::memory_order_release);
     unpack_side(t, &stats->pipelined_bytes, &stats->claims_helped);

@@ -3,8 +3,9 @@
 //
 // Where both layouts are finely scattered a direct copy loses (Shimada et al. 2016, section 5.1, NAS_MG_x):
 // there the source's side packs and the destination's side unpacks, each touching sparse lines of its own
-// memory only. The cost model (cost.h) says where. The side that arrives second chooses, and what it chose is
-// part of the transfer: the two need not agree beforehand.
+// memory only (pipeline.h). The cost model (cost.h) says where. The side that arrives second chooses, but for
+// what the first has packed ahead, and what it chose is part of the transfer: the two need not agree
+// beforehand.
 #pragma once
 
 #include "message/cost/cost.h"

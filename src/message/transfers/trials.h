@@ -5,7 +5,8 @@
 // A stream is all messages from one task to another one with the same tag, context and, as far as their
 // sizes tell, layouts. What a program pays for a message is in the time from its match to that of the
 // stream's next one: the copy, and the misses of both owners on lines that the copy has left with the other
-// core. In a trial the stream takes its way and a rival in turns, for some messages each. The rival becomes
+// core. In a trial the stream takes its way and a rival in turns, for some messages each, of which the first
+// may have been packed ahead the way before (pipeline.h): its time is not counted. The rival becomes
 // the stream's way if nearly all its times are below nearly all others: what else the program does is in
 // them, too, and where that varies more than the ways do, all stays as the model had it.
 //
