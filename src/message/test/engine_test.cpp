@@ -156,7 +156,7 @@ TEST_P(EngineLoad, AllPairs) {
         const SendMode mode = random() % 4 == 0   ? SendMode::synchronous
                               : random() % 4 == 0 ? SendMode::buffered
                                                   : SendMode::standard;
-        sends.push_back((random() % 2 ? isend_to_wait : isend)(e, bytes_of(out.back()), peer, 3, mode));
+        sends.push_back(isend(e, bytes_of(out.back()), peer, 3, mode, random() % 2));
       }
       while (sends.size() > 40) {
         finish(e, sends.front());

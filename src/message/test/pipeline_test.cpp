@@ -9,8 +9,8 @@ namespace {
 constexpr uint64_t kRoom = kStagingSlots * kStagingBytes;
 
 // A send that has looked for its receive in vain, a few times.
-Request* waiting_send(World& w, layout::Region region, int to = 1, SendMode mode = SendMode::synchronous) {
-  Request* s = isend_to_wait(w[0], region, to, 3, mode);
+Request* waiting_send(World& w, layout::Region region, int to = 1) {
+  Request* s = isend(w[0], region, to, 3, SendMode::synchronous, 1);
   for (int i = 0; i < 20; i++) EXPECT_FALSE(w[0].poll(s, true));
   return s;
 }
@@ -112,7 +112,7 @@ TEST(Pipeline, ALateReceiveFindsASmallMessageInACell) {
   std::vector<char> first = pattern(30000, 1), second = pattern(30000, 2), in(30000);
   for (std::vector<char>* out : {&first, &second}) {
     const std::vector<char> expected = *out;
-    Request* s = isend_to_wait(w[0], bytes_of(*out), 1, 3);
+    Request* s = isend(w[0], bytes_of(*out), 1, 3, SendMode::standard, 1);
     EXPECT_EQ(s->ahead, 1);
     finish(w[0], s);
     std::fill(out->begin(), out->end(), 0);

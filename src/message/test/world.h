@@ -71,17 +71,11 @@ inline Request* make(Engine& e, layout::Region region, int peer, int tag, uint32
   return r;
 }
 
-inline Request* isend(Engine& e, layout::Region region, int to, int tag, SendMode mode = SendMode::standard) {
+// `waits`: the caller waits for it at once, so it may be packed ahead.
+inline Request* isend(Engine& e, layout::Region region, int to, int tag, SendMode mode = SendMode::standard,
+                      uint8_t waits = 0) {
   Request* r = make(e, region, to, tag);
-  EXPECT_TRUE(e.start_send(r, mode));
-  return r;
-}
-
-// Of a caller that waits for it at once: it may be packed ahead.
-inline Request* isend_to_wait(Engine& e, layout::Region region, int to, int tag,
-                              SendMode mode = SendMode::standard) {
-  Request* r = make(e, region, to, tag);
-  r->waits = 1;
+  r->waits = waits;
   EXPECT_TRUE(e.start_send(r, mode));
   return r;
 }

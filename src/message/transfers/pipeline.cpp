@@ -201,13 +201,12 @@ void note_way(Staging& s, uint64_t key, bool pipelined) {
   s.hints[key % kHints].store(pipelined ? mark_of(key) : 0, std::memory_order_relaxed);
 }
 
-bool begin_ahead(Request* send) {
+void begin_ahead(Request* send) {
   Transfer& t = send->transfer;
-  if (!open_pipeline(t, send, send, layout::bytes(send->region))) return false;
+  if (!open_pipeline(t, send, send, layout::bytes(send->region))) return;
   t.source_here.store(1, std::memory_order_relaxed);
   send->ahead = 1;
   send->looks_ahead = 0;
-  return true;
 }
 
 void end_ahead(Request* send) {

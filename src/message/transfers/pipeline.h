@@ -31,14 +31,13 @@ void expect(const std::atomic<uint32_t>& here, const Request* first);
 void pack_side(Transfer& t, uint64_t* copied, uint64_t* claims);
 void unpack_side(Transfer& t, uint64_t* copied, uint64_t* claims);
 
-// Whether the last message of this key went pipelined. A hint is read for each message by both sides, and
-// written only when a decision changes.
+// Whether the last message of this key went pipelined. Senders that wait read it, and it is written only when
+// a decision changes.
 bool went_pipelined(const Staging& s, uint64_t key);
 void note_way(Staging& s, uint64_t key, bool pipelined);
 
-// For a send that is in no queue yet: opens its transfer for the source's side. False, with nothing done: as
-// open_pipeline().
-bool begin_ahead(Request* send);
+// For a send that is in no queue yet: opens its transfer for the source's side, if the buffer is free.
+void begin_ahead(Request* send);
 // Packs a few units, if there is room, and no receive yet; returns their bytes. By the send's owner.
 uint64_t pack_ahead(Request* send);
 // Of a send that has no receive, and gets none meanwhile: as if it had not begun.

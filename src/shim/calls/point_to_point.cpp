@@ -62,7 +62,7 @@ struct Side {
   MPI_Count count;
   MPI_Datatype type;
   int peer, tag;
-  Wait wait;
+  Wait wait;  // of a send
 };
 
 // Packed bytes that are sent in place of the user's buffer; none: data is nullptr. Whoever makes a request of
@@ -288,7 +288,7 @@ int exchange_with_nobody(const Side& out, const Side& in, MPI_Comm comm, MPI_Req
       });
 }
 
-Side side(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag, Wait wait) {
+Side side(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag, Wait wait = Wait::later) {
   return {const_cast<void*>(buf), count, type, peer, tag, wait};
 }
 
@@ -374,7 +374,7 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, in
                                      recvtype, source, recvtag, comm, status, pass);
   };
   const Side out = side(sendbuf, sendcount, sendtype, dest, sendtag, Wait::at_once);
-  const Side in = side(recvbuf, recvcount, recvtype, source, recvtag, Wait::at_once);
+  const Side in = side(recvbuf, recvcount, recvtype, source, recvtag);
   const auto both_halves = [&] {
     return start_exchange(out, in, comm).answer(by_library, [&](const Exchange& x) {
       return finish_exchange(x, status);
@@ -393,15 +393,15 @@ int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, in
                                      status, pass);
   };
   return start_replace(side(buf, count, type, dest, sendtag, Wait::at_once),
-                       side(buf, count, type, source, recvtag, Wait::at_once), comm)
+                       side(buf, count, type, source, recvtag), comm)
       .answer(by_library, [&](const Exchange& x) { return finish_exchange(x, status); });
 }
 
 int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
               MPI_Comm comm, MPI_Request* request, Pass pass) {
-  const Side out = side(sendbuf, sendcount, sendtype, dest, sendtag, Wait::later);
-  const Side in = side(recvbuf, recvcount, recvtype, source, recvtag, Wait::later);
+  const Side out = side(sendbuf, sendcount, sendtype, dest, sendtag);
+  const Side in = side(recvbuf, recvcount, recvtype, source, recvtag);
   return start_exchange(out, in, comm)
       .answer([&] { return exchange_with_nobody(out, in, comm, request, pass); },
               [&](const Exchange& x) { return pair_request(x, comm, request); });
@@ -409,8 +409,7 @@ int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, i
 
 int isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
                       int recvtag, MPI_Comm comm, MPI_Request* request, Pass pass) {
-  const Side out = side(buf, count, type, dest, sendtag, Wait::later),
-             in = side(buf, count, type, source, recvtag, Wait::later);
+  const Side out = side(buf, count, type, dest, sendtag), in = side(buf, count, type, source, recvtag);
   return start_replace(out, in, comm)
       .answer([&] { return exchange_with_nobody(out, in, comm, request, pass); },
               [&](const Exchange& x) { return pair_request(x, comm, request); });
