@@ -6,6 +6,8 @@ namespace tasuki::shim {
 struct Habits {
   // MPICH before 4.0 and since 4.2: MPI_Wait and MPI_Test raise errors on the communicator of the request.
   bool requests_have_communicator = false;
+  // Intel MPI: so they do for what MPI_Imrecv has started.
+  bool matched_have_communicator = false;
   // MPICH since 4.2: calls that have no communicator raise errors on MPI_COMM_SELF, if that has an error
   // handler.
   bool blames_self = false;
@@ -21,6 +23,15 @@ struct Habits {
   // MPICH since 4.1: of several pieces between two ranks the first gets the last place, in some topologies or
   // in all, in MPI_Neighbor_alltoallv and _alltoallw, too. Libraries with other names may do so.
   bool turns_all_pairs_around = false;
+  // Functions that return one status leave its MPI_ERROR (MPI-4.0, 3.2.5), but some libraries set it in
+  // some of them, and programs have come to read it. Open MPI before 4.0.7 and 4.1.2 sets it in all of these:
+  struct SetsError {
+    bool received = false;      // MPI_Recv and other calls that wait, MPI_Mprobe, MPI_Request_get_status
+    bool probed = false;        // MPI_Probe, MPI_Iprobe; MPICH 4 over UCX
+    bool replaced = false;      // MPI_Sendrecv_replace; MPICH and Intel MPI
+    bool nothing = false;       // where nothing was active; MPICH since 4.2
+    bool nothing_seen = false;  // MPI_Request_get_status there; Intel MPI, too
+  } sets_error;
 };
 
 // Of a library that describes itself (MPI_Get_library_version) like this.
@@ -28,7 +39,7 @@ Habits habits_of(const char* version_text);
 
 extern Habits g_habits;
 
-// At the start: asks the library.
+// After MPI_Init: asks the library.
 void learn_habits();
 
 }  // namespace tasuki::shim

@@ -11,19 +11,6 @@
 namespace tasuki::shim {
 namespace {
 
-// The communicator whose error handler hears of the request's error.
-Blame blamed_for(const Request* r) {
-  const Request* part = r->kind == RequestKind::pair ? r->part[0] : r;
-  return {mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_WORLD, mine(part).by_library != 0, true};
-}
-
-// The same of a call that completes this one request: MPICH knows the communicator of a persistent one.
-Blame blamed_alone(const Request* r) {
-  Blame blame = blamed_for(r);
-  if (mine(r).persistent != 0 || g_habits.requests_have_communicator) blame.as_request = false;
-  return blame;
-}
-
 // Completes a request that is done: status, handle. Returns its error code, which the caller raises.
 int retire(Request* r, MPI_Request* handle, MPI_Status* status, const Blame& blame) {
   if (is_inactive(r)) {
@@ -245,7 +232,7 @@ int retire_front(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (r == nullptr) return i;
     if (g_process.requests.is_of_sent(r)) {
       requests[i] = MPI_REQUEST_NULL;
-      set_empty_status(status);
+      set_status_of_sent(status);
     } else {
       if (is_carried(r) || !ready(r, true) || has_failed(r)) return i;
       retire(r, &requests[i], status, blamed_for(r));

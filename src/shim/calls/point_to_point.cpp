@@ -29,6 +29,22 @@ int receive_now(Request* r, TypeInfo* type, MPI_Comm comm, MPI_Status* status) {
   return complete_now(r, comm, status);
 }
 
+// By a call that returns one status: `code`, which it also is by habit.
+int received(int code, MPI_Status* status) {
+  set_error(status, g_habits.sets_error.received, code);
+  return code;
+}
+
+// By MPI_Sendrecv_replace.
+int replaced(int code, MPI_Status* status) {
+#if defined(OPEN_MPI)
+  set_error(status, g_habits.sets_error.replaced, MPI_SUCCESS);
+#else
+  set_error(status, g_habits.sets_error.replaced, code);
+#endif
+  return code;
+}
+
 bool goes_inline(const Target& t, MPI_Count count, SendMode mode) {
   return (mode == SendMode::standard || mode == SendMode::ready) && t.type->dense &&
          static_cast<uint64_t>(count) * t.type->size <= kInlineBytes &&
@@ -212,7 +228,7 @@ int finish_exchange(const Exchange& x, MPI_Status* status) {
   }
   if (x.receive != nullptr) return complete_now(x.receive, mine(x.receive).comm->comm, status);
   set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
-  return MPI_SUCCESS;
+  return received(MPI_SUCCESS, status);
 }
 
 // Some libraries put a few bytes before packed data.
@@ -325,9 +341,9 @@ int recv(void* buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI
     if (r == nullptr) return no_memory(t);
     if (both_sides) {
       const int rc = g_process.requests.launch_receive(r, buf, count, type, tag);
-      return rc == MPI_SUCCESS ? complete_now(r, comm, status) : rc;
+      return rc == MPI_SUCCESS ? received(complete_now(r, comm, status), status) : rc;
     }
-    return receive_now(r, t.type, comm, status);
+    return received(receive_now(r, t.type, comm, status), status);
   });
 }
 
@@ -394,7 +410,7 @@ int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, in
   };
   return start_replace(side(buf, count, type, dest, sendtag, Wait::at_once),
                        side(buf, count, type, source, recvtag), comm)
-      .answer(by_library, [&](const Exchange& x) { return finish_exchange(x, status); });
+      .answer(by_library, [&](const Exchange& x) { return replaced(finish_exchange(x, status), status); });
 }
 
 int isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,

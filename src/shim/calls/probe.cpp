@@ -83,6 +83,11 @@ Resolved<Request*> receive_matched(void* buf, MPI_Count count, MPI_Datatype type
   return g_process.types.find(type, kRequestsBlameDefault ? default_comm() : comm).and_then(receive);
 }
 
+void set_probed(MPI_Status* status, const Engine::Found& found, bool sets_error) {
+  set_status(status, found.source_rank, found.tag, found.bytes, false);
+  set_error(status, sets_error, MPI_SUCCESS);
+}
+
 }  // namespace
 
 namespace delegate {
@@ -94,7 +99,7 @@ int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Pa
     s.comm->probed_source = kNobody;
     *flag = found_here(s, &found) ? 1 : 0;
     if (*flag != 0) {
-      set_status(status, found.source_rank, found.tag, found.bytes, false);
+      set_probed(status, found, g_habits.sets_error.probed);
       return MPI_SUCCESS;
     }
     const int rc = asks_library(s) ? found_elsewhere(s, tag, comm, flag, status) : MPI_SUCCESS;
@@ -114,7 +119,7 @@ int probe(int source, int tag, MPI_Comm comm, MPI_Status* status, Pass pass) {
       rc = wait_for_either(look_here, [&](int* flag) { return found_elsewhere(s, tag, comm, flag, status); });
     else
       g_process.engine.wait_for(look_here);
-    if (here) set_status(status, found.source_rank, found.tag, found.bytes, false);
+    if (here) set_probed(status, found, g_habits.sets_error.probed);
     return rc;
   });
 }
@@ -133,7 +138,7 @@ int improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
       return rc;
     }
     *message = g_process.messages.handle_for(m, s.comm);
-    set_status(status, found.source_rank, found.tag, found.bytes, false);
+    set_probed(status, found, g_habits.sets_error.received);
     return MPI_SUCCESS;
   });
 }
@@ -153,7 +158,7 @@ int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status*
       g_process.engine.wait_for(look_here);
     if (m == nullptr) return rc;
     *message = g_process.messages.handle_for(m, s.comm);
-    set_status(status, found.source_rank, found.tag, found.bytes, false);
+    set_probed(status, found, g_habits.sets_error.received);
     return MPI_SUCCESS;
   });
 }
@@ -167,6 +172,7 @@ int mrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, M
     const MPI_Comm comm = mine(r).comm->comm;
     const Blame blame{comm, false, true};
     const int rc = g_process.requests.finish(r, status, by_default(blame) ? MPI_COMM_WORLD : comm);
+    set_error(status, g_habits.sets_error.received, rc);
     return rc == MPI_SUCCESS ? rc : raise(blame, rc);
   });
 }
@@ -177,6 +183,7 @@ int imrecv(void* buf, MPI_Count count, MPI_Datatype type, MPI_Message* message, 
   if (matched == nullptr || request == nullptr)
     return g_process.remote.imrecv(buf, count, type, message, request, pass);
   return receive_matched(buf, count, type, message, *matched).answer(pass, [&](Request* r) {
+    mine(r).of_matched = 1;
     *request = g_process.requests.handle_for(r);
     return MPI_SUCCESS;
   });

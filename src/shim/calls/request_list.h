@@ -2,6 +2,7 @@
 #pragma once
 
 #include "shim/calls/task_state.h"
+#include "shim/habits.h"
 
 namespace tasuki::shim {
 
@@ -15,6 +16,22 @@ inline bool ready(Request* r, bool stay) {
 
 inline bool is_carried(const Request* r) {
   return r->kind == RequestKind::carried;
+}
+
+// The communicator whose error handler hears of the request's error.
+inline Blame blamed_for(const Request* r) {
+  const Request* part = r->kind == RequestKind::pair ? r->part[0] : r;
+  return {mine(r).comm != nullptr ? mine(r).comm->comm : MPI_COMM_WORLD, mine(part).by_library != 0, true};
+}
+
+// The same of a call that is about this one request: MPICH knows the communicator of a persistent one.
+inline Blame blamed_alone(const Request* r) {
+  Blame blame = blamed_for(r);
+  const Habits& habits = g_habits;
+  if (mine(r).persistent != 0 || habits.requests_have_communicator ||
+      (mine(r).of_matched != 0 && habits.matched_have_communicator))
+    blame.as_request = false;
+  return blame;
 }
 
 inline bool any_of_ours(int count, const MPI_Request requests[]) {

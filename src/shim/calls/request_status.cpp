@@ -48,13 +48,21 @@ int request_get_status(MPI_Request request, int* flag, MPI_Status* status, Pass 
   if (r == nullptr || flag == nullptr) return pass();
   if (is_carried(r)) return g_process.remote.get_status(r, flag, status);
   *flag = ready(r, false) ? 1 : 0;
-  if (*flag == 0)
+  int code = MPI_SUCCESS;
+  if (*flag == 0) {
     nothing_found();
-  else if (is_inactive(r))
+  } else if (is_inactive(r)) {
     set_empty_status(status);
-  else
-    g_process.requests.peek(r, status);
-  return MPI_SUCCESS;
+    set_error(status, g_habits.sets_error.nothing_seen, MPI_SUCCESS);
+  } else {
+    code = g_process.requests.peek(r, status);
+    set_error(status, g_habits.sets_error.received, code);
+  }
+#if defined(OPEN_MPI)
+  return MPI_SUCCESS;  // the call that completes the request has its error
+#else
+  return code == MPI_SUCCESS ? code : raise(blamed_alone(r), code);
+#endif
 }
 
 // The MPI-4.1 functions that look at several requests and leave them as they are.

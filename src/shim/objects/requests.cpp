@@ -312,7 +312,7 @@ int Requests::peek(Request* r, MPI_Status* status) {
     if (r->kind == RequestKind::receive)
       set_status(status, r->status_source, r->status_tag, r->status_bytes, false);
     else
-      set_empty_status(status);
+      set_status_of_sent(status);
     return mine(r).code;
   }
   check_end(r, mine(r).type);
@@ -325,7 +325,7 @@ int Requests::peek(Request* r, MPI_Status* status) {
   else if (mine(r).from_nobody != 0)
     set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
   else
-    set_empty_status(status);
+    set_status_of_sent(status);
   if (r->truncated == 0) return MPI_SUCCESS;
   return mine(r).code != MPI_SUCCESS ? mine(r).code : MPI_ERR_TRUNCATE;
 }

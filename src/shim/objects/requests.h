@@ -63,6 +63,7 @@ struct OwnerPart {
   Twin twin;
   uint8_t by_library;   // the library has completed it
   uint8_t unpacks;      // `packed` is still to be unpacked
+  uint8_t of_matched;   // made by MPI_Imrecv
   int32_t code;         // the library's error code, which it has raised; of a group one that is not raised
   uintptr_t library;    // carried, or with a twin: the library's MPI_Request,
   char* packed;         //   the packed bytes that it sends or receives, nullptr: none

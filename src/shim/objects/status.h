@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "shim/habits.h"
+
 namespace tasuki::shim {
 
 // MPICH's: the lower half of the count; the upper half, and in the lowest bit whether it was cancelled.
@@ -56,7 +58,7 @@ inline uint64_t count_in(const MPI_Status& s) {
 inline void learn_status_layout() {}
 #endif
 
-// MPI_ERROR is set by the functions that return several statuses only (MPI-4.0, 3.2.5).
+// MPI_ERROR is set by the functions that return several statuses (MPI-4.0, 3.2.5), and by habit.
 inline void set_status(MPI_Status* s, int source, int tag, uint64_t bytes, bool cancelled) {
   if (s == MPI_STATUS_IGNORE) return;
   s->MPI_SOURCE = source;
@@ -64,8 +66,18 @@ inline void set_status(MPI_Status* s, int source, int tag, uint64_t bytes, bool 
   set_count(s, bytes, cancelled);
 }
 
-inline void set_empty_status(MPI_Status* s) {
+inline void set_error(MPI_Status* s, bool habit, int code) {
+  if (__builtin_expect(habit, 0) && s != MPI_STATUS_IGNORE) s->MPI_ERROR = code;
+}
+
+// Of a send.
+inline void set_status_of_sent(MPI_Status* s) {
   set_status(s, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+}
+// Where nothing was active.
+inline void set_empty_status(MPI_Status* s) {
+  set_status_of_sent(s);
+  set_error(s, g_habits.sets_error.nothing, MPI_SUCCESS);
 }
 
 }  // namespace tasuki::shim
