@@ -181,9 +181,9 @@ int reduce_scatter(const void* sendbuf, void* recvbuf, const void* recvcounts, b
 int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype type,
                          MPI_Op op, MPI_Comm comm, When when, Pass pass);
 int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-         Pass pass);
+         When when, Pass pass);
 int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-           Pass pass);
+           When when, Pass pass);
 
 // ---- one-sided communication
 int win_create(void* base, MPI_Aint displacement_unit, MPI_Comm comm, const MPI_Win* win, Pass pass);

@@ -3,7 +3,7 @@
 // although nobody else asks for the operations.
 #include "check.h"
 
-enum { kinds = 7, shapes = 5, slots = 2 };
+enum { kinds = 9, shapes = 5, slots = 2 };
 
 static int me, n;
 
@@ -12,10 +12,13 @@ static double given(int from, int i, int seed) {
 }
 
 // Whole numbers, whose sum does not depend on the order.
-static double sum_of(int i, int seed) {
+static double sum_of_first(int many, int i, int seed) {
   double all = 0;
-  for (int from = 0; from < n; from++) all += given(from, i, seed);
+  for (int from = 0; from < many; from++) all += given(from, i, seed);
   return all;
+}
+static double sum_of(int i, int seed) {
+  return sum_of_first(n, i, seed);
 }
 
 struct operation {
@@ -71,9 +74,15 @@ static void begin_one(struct operation* o, MPI_Comm comm) {
     case 5:
       MPI_Iallgather(o->send, o->elements, real, o->receive, o->elements, real, comm, &o->request);
       break;
-    default:
+    case 6:
       MPI_Iallgatherv(o->send, o->counts[me], real, o->receive, o->counts, o->places, real, comm,
                       &o->request);
+      break;
+    case 7:
+      MPI_Iscan(send, o->receive, o->elements, real, MPI_SUM, comm, &o->request);
+      break;
+    default:
+      MPI_Iexscan(send, o->receive, o->elements, real, MPI_SUM, comm, &o->request);
   }
 }
 
@@ -86,11 +95,15 @@ static void end_one(struct operation* o) {
     for (int i = 0; i < o->counts[me]; i++) CHECK(o->receive[i] == sum_of(o->places[me] + i, o->seed));
   if (o->kind == 4)
     for (int i = 0; i < o->elements; i++) CHECK(o->receive[i] == given(o->root, i, o->seed));
-  for (int from = 0; o->kind >= 5 && from < n; from++)
+  if (o->kind >= 7 && o->kind - 7 <= me)
+    for (int i = 0; i < o->elements; i++)
+      CHECK(o->receive[i] == sum_of_first(me + (o->kind == 7 ? 1 : 0), i, o->seed));
+  for (int from = 0; (o->kind == 5 || o->kind == 6) && from < n; from++)
     for (int i = 0; i < o->counts[from]; i++)
       CHECK(o->receive[o->places[from] + i] == given(from, i, o->seed));
   // Behind what a rank gets.
-  const int last = o->kind == 0 || o->kind == 4 ? o->elements : o->kind >= 5 ? all_of(o) : -1;
+  const int gets_all = o->kind == 5 || o->kind == 6, gets_some = o->kind == 0 || o->kind == 4 || o->kind >= 7;
+  const int last = gets_some ? o->elements : gets_all ? all_of(o) : -1;
   if (last >= 0 && !o->in_place) CHECK(o->receive[last] == -1);
   free(o->send);
   free(o->receive);
@@ -108,7 +121,8 @@ static void on(MPI_Comm comm, int seed) {
     struct operation all[slots * kinds];
     for (int i = 0; i < slots * kinds; i++) {
       all[i] = (struct operation){.kind = i % kinds, .elements = sizes[shape], .seed = seed + i};
-      all[i].in_place = i >= kinds && all[i].kind < 2;  // plain MPICH 4.0.2 aborts in other reductions
+      all[i].in_place = i >= kinds && (all[i].kind < 2 ||
+                                       all[i].kind >= 7);  // plain MPICH 4.0.2 aborts in other reductions
       begin_one(&all[i], comm);
     }
     if (me > 0) MPI_Recv(NULL, 0, MPI_INT, me - 1, 4, comm, MPI_STATUS_IGNORE);

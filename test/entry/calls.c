@@ -374,6 +374,13 @@ static void nonblocking_collective(void) {
   C(Ireduce_scatter_block)(mine, in, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
   wait_for(&request);
   CHECK(in[0] == 3000 + 4 * g_rank && in[1] == in[0] + 2);
+  C(Iscan)(mine, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(in[0] == (g_rank == 1 ? 3000 : 1000) && in[3] == (g_rank == 1 ? 3006 : 1003));
+  CLEAR();
+  C(Iexscan)(mine, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  wait_for(&request);
+  CHECK(g_rank == 0 || (in[0] == 1000 && in[3] == 1003));
   /* Each has itself and the other one as neighbours. */
   F(Dist_graph_create_adjacent)
   (MPI_COMM_WORLD, 2, (int[]){0, 1}, (int[]){1, 1}, 2, (int[]){0, 1}, (int[]){1, 1}, MPI_INFO_NULL, 0, &ring);

@@ -376,16 +376,18 @@ int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount
 }
 
 int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-         Pass pass) {
-  called("scan");
+         When when, Pass pass) {
+  called("scan", when);
   if (!fits(count)) return pass();
+  if (when.later) return pmpi().Iscan(sendbuf, recvbuf, narrow(count), type, op, comm, when.request);
   return pmpi().Scan(sendbuf, recvbuf, narrow(count), type, op, comm);
 }
 
 int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-           Pass pass) {
-  called("exscan");
+           When when, Pass pass) {
+  called("exscan", when);
   if (!fits(count)) return pass();
+  if (when.later) return pmpi().Iexscan(sendbuf, recvbuf, narrow(count), type, op, comm, when.request);
   return pmpi().Exscan(sendbuf, recvbuf, narrow(count), type, op, comm);
 }
 

@@ -44,12 +44,13 @@ JointUnits* JointPool::take(int members) {
 }
 
 JointReduction::JointReduction(Engine& engine, const Member& me, const JointVectors& vectors,
-                               std::vector<uint64_t> ends, const Combination& c)
+                               std::vector<uint64_t> ends, const Combination& c, std::optional<Scan> scan)
     : engine_(engine),
       me_(me),
       vectors_(vectors),
       ends_(std::move(ends)),
       c_(c),
+      scan_(scan),
       piece_(elements_in_piece(c)),
       unit_(elements_in_unit(vectors.elements, me.count, piece_, c.size)),
       units_((vectors.elements + unit_ - 1) / unit_) {}
@@ -79,8 +80,7 @@ bool JointReduction::look() {
     if (!engine_.poll(arriving_, true)) return false;
     engine_.give_request(std::exchange(arriving_, nullptr));
   }
-  if (sends_.empty())
-    for (const Shown& s : shown_) sends_.push_back(s.send);
+  if (sends_.empty()) learn();
   JointUnits& units = *shown_[0].units;
   bool idle = true;
   if (units.taken.load(std::memory_order_relaxed) < units_) {
@@ -101,10 +101,19 @@ bool JointReduction::look() {
   return false;
 }
 
+// All have begun.
+void JointReduction::learn() {
+  for (const Shown& s : shown_) {
+    sends_.push_back(s.send);
+    if (scan_) all_.push_back({s.send, s.receive});
+  }
+}
+
 void JointReduction::combine(uint64_t unit) const {
-  const uint64_t end = std::min((unit + 1) * unit_, vectors_.elements);
+  const uint64_t begin = unit * unit_, end = std::min(begin + unit_, vectors_.elements);
   const os::WritesAllowed allowed;
-  for (uint64_t at = unit * unit_; at < end; at += piece_) {
+  if (scan_) return scan_vectors(all_.data(), me_.count, *scan_, {begin, end}, c_);
+  for (uint64_t at = begin; at < end; at += piece_) {
     alignas(kLine) char piece[kReductionPiece];
     const uint64_t piece_end = std::min(at + piece_, end);
     combine_vectors(sends_.data(), me_.count, {at, piece_end}, piece, c_, false);

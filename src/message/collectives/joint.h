@@ -6,6 +6,7 @@
 // Order and grouping are those of the operations that block (reduction.h).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "message/collectives/parts.h"
@@ -46,8 +47,9 @@ class JointReduction {
  public:
   // `ends`: by rank, up to which element of the result it gets, from where that of the rank before ends; the
   // result lies at the beginning of its `receive`. Empty: whoever gets something gets all.
+  // `scan`: each gets the result of a scan; `ends` is empty then.
   JointReduction(Engine& engine, const Member& me, const JointVectors& vectors, std::vector<uint64_t> ends,
-                 const Combination& c);
+                 const Combination& c, std::optional<Scan> scan = std::nullopt);
   JointReduction(const JointReduction&) = delete;
   JointReduction& operator=(const JointReduction&) = delete;
   ~JointReduction();
@@ -64,6 +66,7 @@ class JointReduction {
     JointUnits* units;  // of the first task
   };
   void combine(uint64_t unit) const;
+  void learn();
   void give(const char* piece, uint64_t begin, uint64_t end) const;
 
   Engine& engine_;
@@ -71,11 +74,13 @@ class JointReduction {
   const JointVectors vectors_;
   const std::vector<uint64_t> ends_;
   const Combination c_;
+  const std::optional<Scan> scan_;
   const uint64_t piece_, unit_, units_;  // elements of a piece and of a unit; units
   std::vector<Shown> shown_;             // by rank
   std::vector<layout::Region> places_;   // of these
   std::vector<char> aside_;              // what this task gives, where its result would lie over it
-  std::vector<const char*> sends_;       // by rank, when all are known
+  std::vector<const char*> sends_;       // by rank, when all are known,
+  std::vector<Vectors> all_;             //   and of a scan both
   Request* arriving_ = nullptr;          // what the others show
   uint32_t idle_looks_ = 0;
   bool complete_ = false;

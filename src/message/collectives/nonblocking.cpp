@@ -44,6 +44,14 @@ bool begin_exchange_among(Parts& parts, const Neighbours& n, const Pieces& send,
   return true;
 }
 
+bool begin_scan(Parts& parts, const layout::Region& send, const Pieces& receive) {
+  for (int from = 0; from < parts.me().rank; from++)
+    if (!parts.get(from, receive.of(from))) return false;
+  for (int to = parts.me().rank + 1; to < parts.me().count; to++)
+    if (!parts.give(to, send)) return false;
+  return true;
+}
+
 bool begin_broadcast(Parts& parts, int root, const layout::Region& buffer) {
   return parts.me().rank == root ? give_others(parts, {&buffer, 0}) : parts.get(root, buffer);
 }

@@ -16,6 +16,8 @@ bool begin_exchange(Parts& parts, const Pieces& send, const Pieces& receive, boo
 bool begin_scatter(Parts& parts, int root, const Pieces& send, const layout::Region& receive, bool own);
 bool begin_gather(Parts& parts, int root, const layout::Region& send, const Pieces& receive, bool own);
 bool begin_exchange_among(Parts& parts, const Neighbours& n, const Pieces& send, const Pieces& receive);
+// Each gets what those before it give.
+bool begin_scan(Parts& parts, const layout::Region& send, const Pieces& receive);
 // The root's goes to all others.
 bool begin_broadcast(Parts& parts, int root, const layout::Region& buffer);
 // Complete when all have begun it.

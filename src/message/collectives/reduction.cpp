@@ -20,11 +20,6 @@ static_assert(kPosted <= Post::kRoom);
 // of others.
 constexpr uint64_t kMostAlone = 16 << 10;
 
-struct Vectors {
-  const char* send;
-  char* receive;
-};
-
 // One element row of each rank: of those who meet, or here.
 class Rows {
  public:
@@ -102,6 +97,23 @@ void combine_range(const Rows& rows, const Combination& c, const Range& r, char*
   }
 }
 
+// What the first `ranks` have together, from left to right.
+void fold_range(const Rows& rows, int ranks, const Combination& c, const Range& r, char* to) {
+  alignas(kLine) char piece[2][kReductionPiece];
+  for (uint64_t at = r.begin; at < r.end;) {
+    const uint64_t n = std::min(elements_in_piece(c), r.end - at), bytes = n * c.size;
+    char *before = piece[0], *next = piece[1];
+    memcpy(before, rows.of(0, at * c.size), bytes);
+    for (int i = 1; i < ranks; i++) {
+      memcpy(next, rows.of(i, at * c.size), bytes);
+      c.combine(c.context, before, next, n);
+      std::swap(before, next);
+    }
+    memcpy(to + (at - r.begin) * c.size, before, bytes);
+    at += n;
+  }
+}
+
 // The part of the vectors that a task combines.
 Range slice_of(int index, int slices, uint64_t elements, const Combination& c) {
   uint64_t each = (elements + static_cast<uint64_t>(slices) - 1) / static_cast<uint64_t>(slices);
@@ -156,6 +168,10 @@ class Aside {
 void combine_vectors(const char* const* vectors, int ranks, const Range& range, char* to,
                      const Combination& c, bool aside) {
   combine_range(Rows(vectors, ranks), c, range, to, aside);
+}
+
+void fold_vectors(const char* const* vectors, int ranks, const Range& range, char* to, const Combination& c) {
+  fold_range(Rows(vectors, ranks), ranks, c, range, to);
 }
 
 bool reduce_for_all(Meeting& m, const char* send, char* receive, uint64_t elements, const Combination& c) {
@@ -233,10 +249,11 @@ namespace {
 
 // One piece of a scan, for all ranks. What the ranks up to one have together lies in its own result already
 // when the next one needs it.
-void scan_piece(const Meeting& m, const Combination& c, uint64_t offset, uint64_t elements) {
+template <typename VectorsOf>
+void scan_piece(VectorsOf of, int ranks, const Combination& c, uint64_t offset, uint64_t elements) {
   const char* before = nullptr;
-  for (int i = 0; i < m.count(); i++) {
-    const Vectors& v = *m.shown_by<Vectors>(i);
+  for (int i = 0; i < ranks; i++) {
+    const Vectors& v = of(i);
     char* const result = v.receive + offset;
     if (v.send != v.receive) memcpy(result, v.send + offset, elements * c.size);
     if (before != nullptr) c.combine(c.context, before, result, elements);
@@ -245,12 +262,13 @@ void scan_piece(const Meeting& m, const Combination& c, uint64_t offset, uint64_
 }
 
 // The same without each rank's own part, which its result may lie over.
-void scan_piece_exclusive(const Meeting& m, const Combination& c, uint64_t offset, uint64_t elements) {
+template <typename VectorsOf>
+void scan_piece_exclusive(VectorsOf of, int ranks, const Combination& c, uint64_t offset, uint64_t elements) {
   alignas(kLine) char piece[2][kReductionPiece];
   char *before = piece[0], *next = piece[1];
   const uint64_t bytes = elements * c.size;
-  for (int i = 0; i < m.count(); i++) {
-    const Vectors& v = *m.shown_by<Vectors>(i);
+  for (int i = 0; i < ranks; i++) {
+    const Vectors& v = of(i);
     memcpy(next, v.send + offset, bytes);
     if (i != 0) {
       memcpy(v.receive + offset, before, bytes);
@@ -260,22 +278,23 @@ void scan_piece_exclusive(const Meeting& m, const Combination& c, uint64_t offse
   }
 }
 
-// From posts: this task's result alone.
-void scan_posts(const Meeting& m, Scan kind, char* receive, uint64_t bytes, uint64_t elements,
-                const Combination& c) {
-  const int ranks = m.rank() + (kind == Scan::inclusive ? 1 : 0);
-  if (ranks == 0) return;
-  alignas(kLine) char piece[2][kPosted];
-  char *before = piece[0], *next = piece[1];
-  for (int i = 0; i < ranks; i++) {
-    memcpy(next, m.of(i).data, bytes);
-    if (i != 0) c.combine(c.context, before, next, elements);
-    std::swap(before, next);
+template <typename VectorsOf>
+void scan_range(VectorsOf of, int ranks, Scan kind, const Range& r, const Combination& c) {
+  for (uint64_t at = r.begin; at < r.end;) {
+    const uint64_t n = std::min(elements_in_piece(c), r.end - at);
+    if (kind == Scan::inclusive)
+      scan_piece(of, ranks, c, at * c.size, n);
+    else
+      scan_piece_exclusive(of, ranks, c, at * c.size, n);
+    at += n;
   }
-  memcpy(receive, before, bytes);
 }
 
 }  // namespace
+
+void scan_vectors(const Vectors* vectors, int ranks, Scan kind, const Range& range, const Combination& c) {
+  scan_range([=](int rank) { return vectors[rank]; }, ranks, kind, range, c);
+}
 
 bool scan(Meeting& m, Scan kind, const char* send, char* receive, uint64_t elements, const Combination& c) {
   const uint64_t bytes = elements * c.size;
@@ -283,23 +302,17 @@ bool scan(Meeting& m, Scan kind, const char* send, char* receive, uint64_t eleme
   if (!m.open()) return false;
   const bool shown = show(m, mine, bytes);
   m.meet();
-  if (!shown) {
-    scan_posts(m, kind, receive, bytes, elements, c);
+  if (!shown) {  // this task's result alone
+    const int ranks = m.rank() + (kind == Scan::inclusive ? 1 : 0);
+    if (ranks != 0) fold_range(Rows(m), ranks, c, {0, elements}, receive);
     end(m, shown);
     return true;
   }
   const int slices = slices_for(m, bytes);
   if (m.rank() < slices) {
-    const Range r = slice_of(m.rank(), slices, elements, c);
     const os::WritesAllowed allowed;
-    for (uint64_t at = r.begin; at < r.end;) {
-      const uint64_t n = std::min(elements_in_piece(c), r.end - at);
-      if (kind == Scan::inclusive)
-        scan_piece(m, c, at * c.size, n);
-      else
-        scan_piece_exclusive(m, c, at * c.size, n);
-      at += n;
-    }
+    scan_range([&](int rank) { return *m.shown_by<Vectors>(rank); }, m.count(), kind,
+               slice_of(m.rank(), slices, elements, c), c);
   }
   end(m, shown);
   return true;

@@ -35,6 +35,20 @@ struct Range {
 void combine_vectors(const char* const* vectors, int ranks, const Range& range, char* to,
                      const Combination& c, bool aside);
 
+// What the first `ranks` have together in that range, from left to right, as scan() below does it. It may be
+// in one of the vectors.
+void fold_vectors(const char* const* vectors, int ranks, const Range& range, char* to, const Combination& c);
+
+// One rank's vectors; the same one twice: in place.
+struct Vectors {
+  const char* send;
+  char* receive;
+};
+
+enum class Scan : bool { inclusive, exclusive };
+// The same range of a scan, for all ranks at once.
+void scan_vectors(const Vectors* vectors, int ranks, Scan kind, const Range& range, const Combination& c);
+
 // Elements that are combined at once.
 inline uint64_t elements_in_piece(const Combination& c) {
   return kReductionPiece / c.size;
@@ -52,7 +66,6 @@ bool reduce_and_scatter(Meeting& m, const char* send, char* receive, uint64_t el
                         uint64_t count, const Combination& c);
 // MPI_Scan and MPI_Exscan: what the ranks up to this one, or those before it, have. The first gets nothing
 // from the latter.
-enum class Scan : bool { inclusive, exclusive };
 bool scan(Meeting& m, Scan kind, const char* send, char* receive, uint64_t elements, const Combination& c);
 
 }  // namespace tasuki::message

@@ -169,6 +169,36 @@ TEST(Reduction, ScansInBothWays) {
   }
 }
 
+// A scan has the same bits, however long the vectors are: those of going from rank to rank.
+TEST(Reduction, ScansNumbersFromLeftToRight) {
+  constexpr int kTasks = 6;
+  Members members(kTasks);
+  const auto numbers = [](int rank, size_t n) {
+    std::mt19937_64 random(static_cast<uint64_t>(rank));
+    std::uniform_real_distribution<double> number(-1, 1);
+    std::vector<double> row(n);
+    for (double& x : row) x = number(random);
+    return row;
+  };
+  members.run([&](int rank, auto meet) {
+    for (const size_t n : {size_t{1}, size_t{100}, size_t{5000}}) {
+      std::vector<std::vector<double>> rows;
+      std::vector<const char*> vectors;
+      for (int i = 0; i <= rank; i++) rows.push_back(numbers(i, n));
+      for (const std::vector<double>& row : rows)
+        vectors.push_back(reinterpret_cast<const char*>(row.data()));
+      std::vector<double> expected(n), got(n);
+      fold_vectors(vectors.data(), rank + 1, {0, n}, reinterpret_cast<char*>(expected.data()),
+                   kSumsOfDoubles);
+      meet([&](Meeting& m) {
+        ASSERT_TRUE(
+            scan(m, Scan::inclusive, vectors.back(), reinterpret_cast<char*>(got.data()), n, kSumsOfDoubles));
+      });
+      ASSERT_EQ(got, expected);
+    }
+  });
+}
+
 // The same bits from run to run, on all tasks, wherever an element lies in the vector.
 TEST(Reduction, OfFloatingPointNumbersIsTheSameForAllSizes) {
   for (const int tasks : {2, 3, 6, 8}) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -18,7 +19,11 @@
 namespace tasuki::message {
 namespace {
 
-enum class Kind : uint8_t { for_all, for_root, scattered };
+enum class Kind : uint8_t { for_all, for_root, scattered, scan, scan_exclusive };
+
+bool scans(Kind k) {
+  return k == Kind::scan || k == Kind::scan_exclusive;
+}
 
 class Members {
  public:
@@ -46,7 +51,10 @@ class Operation {
             bool in_place)
       : engine_(members.engine(rank)), send_(row_of(rank, round, elements)), tasks_(members.count()) {
     const int root = round % tasks_;
-    const bool gets = kind != Kind::for_root || rank == root;
+    const bool gets = kind == Kind::for_root ? rank == root : kind != Kind::scan_exclusive || rank != 0;
+    combined_ = !scans(kind) ? tasks_ : rank + (kind == Kind::scan ? 1 : 0);
+    std::optional<Scan> scan;
+    if (scans(kind)) scan = kind == Kind::scan ? Scan::inclusive : Scan::exclusive;
     const std::vector<uint64_t> ends = kind == Kind::scattered ? cut(elements) : std::vector<uint64_t>{};
     const size_t me = static_cast<size_t>(rank);
     begin_ = ends.empty() || rank == 0 ? 0 : ends[me - 1];
@@ -57,7 +65,7 @@ class Operation {
     round_ = round;
     joint_ = std::make_unique<JointReduction>(
         engine_, members.member(rank),
-        JointVectors{bytes_of(send_), gets ? bytes_of(*into_) : nullptr, elements}, ends, kMaps);
+        JointVectors{bytes_of(send_), gets ? bytes_of(*into_) : nullptr, elements}, ends, kMaps, scan);
     Parts parts(engine_, members.member(rank), of_pieces(kContext), round);
     EXPECT_TRUE(joint_->begin(parts, pool));
   }
@@ -66,7 +74,7 @@ class Operation {
     engine_.wait_for([this] { return look(); });
   }
   void check() const {
-    const Row all = result(tasks_, round_, send_.size());
+    const Row all = result(combined_, round_, send_.size());
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(begin_);
     const auto end = begin + static_cast<std::ptrdiff_t>(count_);
     ASSERT_TRUE(std::equal(begin, end, into_->begin()))
@@ -86,12 +94,12 @@ class Operation {
   Engine& engine_;
   Row send_, receive_;
   Row* into_;
-  int tasks_, round_;
+  int tasks_, round_, combined_;
   uint64_t begin_, count_;
   std::unique_ptr<JointReduction> joint_;
 };
 
-constexpr Kind kKinds[] = {Kind::for_all, Kind::for_root, Kind::scattered};
+constexpr Kind kKinds[] = {Kind::for_all, Kind::for_root, Kind::scattered, Kind::scan, Kind::scan_exclusive};
 
 TEST(Joint, ManyUnderWayEndInAnyOrder) {
   for (const auto& [tasks, oversubscribed] :
@@ -156,35 +164,69 @@ TEST(Joint, UsesMemoryAgain) {
   EXPECT_EQ(std::adjacent_find(more.begin(), more.end()), more.end());
 }
 
+constexpr size_t kNumbers = 5000;
+
+std::vector<std::vector<double>> numbers_of(int tasks) {
+  std::vector<std::vector<double>> rows;
+  for (int i = 0; i < tasks; i++) {
+    std::mt19937_64 random(static_cast<uint64_t>(i));
+    std::uniform_real_distribution<double> number(-1, 1);
+    rows.emplace_back(kNumbers);
+    for (double& x : rows.back()) x = number(random);
+  }
+  return rows;
+}
+
+std::vector<const char*> addresses_of(const std::vector<std::vector<double>>& rows) {
+  std::vector<const char*> vectors;
+  for (const std::vector<double>& row : rows) vectors.push_back(reinterpret_cast<const char*>(row.data()));
+  return vectors;
+}
+
+// Each task's result of sums.
+template <typename Check>
+void sum(int tasks, const std::vector<const char*>& vectors, std::optional<Scan> scan, Check check) {
+  Members members(tasks);
+  std::vector<JointPool> pools(static_cast<size_t>(tasks));
+  members.run([&](int rank) {
+    std::vector<double> got(kNumbers);
+    const size_t me = static_cast<size_t>(rank);
+    JointReduction joint(members.engine(rank), members.member(rank),
+                         {vectors[me], reinterpret_cast<char*>(got.data()), kNumbers}, {}, kSumsOfDoubles,
+                         scan);
+    Parts parts(members.engine(rank), members.member(rank), of_pieces(kContext), 1);
+    ASSERT_TRUE(joint.begin(parts, pools[me]));
+    members.engine(rank).wait_for([&] { return joint.look(); });
+    check(rank, got);
+  });
+}
+
 // The same bits as those of operations that block.
 TEST(Joint, GroupsAsOthersDo) {
-  constexpr size_t kElements = 5000;
   for (const int tasks : {2, 3, 7}) {
-    std::vector<std::vector<double>> rows;
-    std::vector<const char*> vectors;
-    for (int i = 0; i < tasks; i++) {
-      std::mt19937_64 random(static_cast<uint64_t>(i));
-      std::uniform_real_distribution<double> number(-1, 1);
-      rows.emplace_back(kElements);
-      for (double& x : rows.back()) x = number(random);
-      vectors.push_back(reinterpret_cast<const char*>(rows.back().data()));
-    }
-    std::vector<double> expected(kElements);
-    combine_vectors(vectors.data(), tasks, {0, kElements}, reinterpret_cast<char*>(expected.data()),
+    const std::vector<std::vector<double>> rows = numbers_of(tasks);
+    const std::vector<const char*> vectors = addresses_of(rows);
+    std::vector<double> expected(kNumbers);
+    combine_vectors(vectors.data(), tasks, {0, kNumbers}, reinterpret_cast<char*>(expected.data()),
                     kSumsOfDoubles, false);
-    Members members(tasks);
-    std::vector<JointPool> pools(static_cast<size_t>(tasks));
-    members.run([&](int rank) {
-      std::vector<double> got(kElements);
-      const size_t me = static_cast<size_t>(rank);
-      JointReduction joint(members.engine(rank), members.member(rank),
-                           {vectors[me], reinterpret_cast<char*>(got.data()), kElements}, {}, kSumsOfDoubles);
-      Parts parts(members.engine(rank), members.member(rank), of_pieces(kContext), 1);
-      ASSERT_TRUE(joint.begin(parts, pools[me]));
-      members.engine(rank).wait_for([&] { return joint.look(); });
-      ASSERT_EQ(got, expected);
-    });
+    sum(tasks, vectors, std::nullopt, [&](int, const std::vector<double>& got) { ASSERT_EQ(got, expected); });
   }
+}
+
+TEST(Joint, ScansAsOthersDo) {
+  for (const int tasks : {2, 3, 7})
+    for (const Scan kind : {Scan::inclusive, Scan::exclusive}) {
+      const std::vector<std::vector<double>> rows = numbers_of(tasks);
+      const std::vector<const char*> vectors = addresses_of(rows);
+      sum(tasks, vectors, kind, [&](int rank, const std::vector<double>& got) {
+        std::vector<double> expected(kNumbers);
+        const int ranks = rank + (kind == Scan::inclusive ? 1 : 0);
+        if (ranks != 0)
+          fold_vectors(vectors.data(), ranks, {0, kNumbers}, reinterpret_cast<char*>(expected.data()),
+                       kSumsOfDoubles);
+        ASSERT_EQ(got, expected);
+      });
+    }
 }
 
 }  // namespace

@@ -110,15 +110,21 @@ void begin(Begun* b, int kind, int rank, int tasks, int round, PartsOf parts) {
         return begin_gather(p, root, b->out[0], {b->in.data(), 1}, true);
       });
       break;
-    default:
+    case 3:
       if (rank == root)
         b->give(at(root, root));
       else
         b->expect(at(root, root));
       b->rest = parts(
           round, [&](Parts& p) { return begin_broadcast(p, root, rank == root ? b->out[0] : b->in[0]); });
+      break;
+    default:
+      b->give(at(rank, rank));
+      for (int before = 0; before < rank; before++) b->expect(at(before, before));
+      b->rest = parts(round, [&](Parts& p) { return begin_scan(p, b->out[0], {b->in.data(), 1}); });
   }
 }
+constexpr int kKinds = 5;
 
 struct Space {
   int tasks;
@@ -137,7 +143,7 @@ TEST(Nonblocking, ManyUnderWayEndInAnyOrder) {
       for (int batch = 0; batch < 10; batch++) {
         std::vector<Begun> begun(6);
         for (Begun& b : begun) {
-          begin(&b, round % 4, rank, space.tasks, round, parts);
+          begin(&b, round % kKinds, rank, space.tasks, round, parts);
           round++;
         }
         std::shuffle(begun.begin(), begun.end(), random);
@@ -153,10 +159,10 @@ TEST(Nonblocking, BeginsWithoutTheOthers) {
   Members members(kTasks);
   std::atomic<int> began{0};
   members.run([&](int rank, Engine& engine, auto parts) {
-    std::vector<Begun> begun(4);
+    std::vector<Begun> begun(kKinds);
     for (int turn = 0; turn < kTasks; turn++) {
       if (turn == rank) {
-        for (int kind = 0; kind < 4; kind++)
+        for (int kind = 0; kind < kKinds; kind++)
           begin(&begun[static_cast<size_t>(kind)], kind, rank, kTasks, kind, parts);
         began++;
       }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -160,15 +161,22 @@ int meet_and_reduce(Left left, CommInfo* c, const void* sendbuf, void* recvbuf, 
                        });
 }
 
+// The ranks whose vectors a rank combines: none, where it does not get the result.
+struct Combined {
+  int ranks;      // so many of the first
+  bool in_order;  // as a scan does it
+};
+
 // A non-blocking reduction on a rank that gets its result: the others' vectors come here.
 class HeldReduction : public HeldOperation {
  public:
-  HeldReduction(const Place& at, const Operation& o, const Operands& operands, uint64_t bytes)
+  HeldReduction(const Place& at, Combined what, const Operation& o, const Operands& operands, uint64_t bytes)
       : operation_(o),
+        in_order_(what.in_order),
         result_(operands.receive),
         elements_(bytes / o.size),
-        memory_(bytes * static_cast<uint64_t>(at.count)) {
-    for (int i = 0; i < at.count; i++) {
+        memory_(bytes * static_cast<uint64_t>(what.ranks)) {
+    for (int i = 0; i < what.ranks; i++) {
       char* const here = memory_.data() + bytes * static_cast<uint64_t>(i);
       places_.push_back({here, bytes, layout::byte_layout()});
       vectors_.push_back(i == at.rank ? operands.send : here);
@@ -178,11 +186,16 @@ class HeldReduction : public HeldOperation {
 
  private:
   void end() override {
-    message::combine_vectors(vectors_.data(), static_cast<int>(vectors_.size()), {0, elements_}, result_,
-                             operation_.combination(), true);
+    const int ranks = static_cast<int>(vectors_.size());
+    if (in_order_)
+      message::fold_vectors(vectors_.data(), ranks, {0, elements_}, result_, operation_.combination());
+    else
+      message::combine_vectors(vectors_.data(), ranks, {0, elements_}, result_, operation_.combination(),
+                               true);
   }
 
   const Operation operation_;
+  const bool in_order_;
   char* result_;
   uint64_t elements_;
   std::vector<char> memory_;
@@ -211,9 +224,9 @@ class HeldReductionOnHosts final : public HeldOnHosts {
 class HeldJoint final : public HeldOperation {
  public:
   HeldJoint(const CommInfo& c, const Operation& o, const message::JointVectors& vectors,
-            std::vector<uint64_t> ends)
+            std::vector<uint64_t> ends, std::optional<message::Scan> scan)
       : operation_(o),
-        joint_(g_process.engine, member(c), vectors, std::move(ends), operation_.combination()) {}
+        joint_(g_process.engine, member(c), vectors, std::move(ends), operation_.combination(), scan) {}
   message::JointReduction& joint() { return joint_; }
   bool look(int* code) override {
     if (!joint_.look()) return false;
@@ -235,15 +248,15 @@ bool are_small(uint64_t bytes, int ranks) {
   return bytes * static_cast<uint64_t>(ranks) <= kMostLater;
 }
 
-// begin(Parts&, send, places); `gets`: this rank gets the result.
+// begin(Parts&, send, places).
 template <typename Begin>
-int reduce_small_later(const Place& at, When when, bool gets, const Operation& o, const Operands& operands,
-                       uint64_t bytes, Begin begin) {
+int reduce_small_later(const Place& at, When when, Combined what, const Operation& o,
+                       const Operands& operands, uint64_t bytes, Begin begin) {
   const layout::Region send{const_cast<char*>(operands.send), bytes, layout::byte_layout()};
   std::unique_ptr<HeldOperation> held;
   message::Pieces places{nullptr, 0};
-  if (gets) {
-    auto reduction = std::make_unique<HeldReduction>(at, o, operands, bytes);
+  if (what.ranks != 0) {
+    auto reduction = std::make_unique<HeldReduction>(at, what, o, operands, bytes);
     places = reduction->places();
     held = std::move(reduction);
   } else {
@@ -263,11 +276,11 @@ bool joint_pays(uint64_t bytes, int ranks) {
 }
 
 int reduce_large_later(CommInfo* c, When when, const Operation& o, const message::JointVectors& vectors,
-                       std::vector<uint64_t> ends) {
+                       std::vector<uint64_t> ends, std::optional<message::Scan> scan = std::nullopt) {
   Process& p = g_process;
   p.engine.count(p.engine.stats().collectives);
   p.engine.count(p.engine.stats().collective_bytes, vectors.elements * o.size);
-  auto held = std::make_unique<HeldJoint>(*c, o, vectors, std::move(ends));
+  auto held = std::make_unique<HeldJoint>(*c, o, vectors, std::move(ends), scan);
   message::Parts parts(p.engine, member(*c), message::of_pieces(c->context),
                        static_cast<int32_t>(c->begun++ & INT32_MAX));
   if (!held->joint().begin(parts, p.joints)) no_memory_to_meet(c->peer_count);
@@ -285,7 +298,7 @@ int reduce_later(const Place& at, When when, bool gets, const void* sendbuf, voi
     if (at.comm != nullptr && joint_pays(bytes, at.count))
       return reduce_large_later(at.comm, when, o, {operands.send, into, bytes / o.size}, {});
     if (!are_small(bytes, at.count)) return pass();
-    return reduce_small_later(at, when, gets, o, operands, bytes, begin);
+    return reduce_small_later(at, when, {gets ? at.count : 0, false}, o, operands, bytes, begin);
   };
   return with_operands(sendbuf, recvbuf, count, type, op, comm, pass, use);
 }
@@ -510,33 +523,57 @@ int scan_on_hosts(message::Scan kind, const void* sendbuf, void* recvbuf, MPI_Co
                          });
 }
 
+// Sizes as those of other reductions that do not block (reduce_later).
+int scan_later(message::Scan kind, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
+               MPI_Op op, MPI_Comm comm, When when, Pass pass) {
+  if (!is_predefined(op)) return pass();
+  return place_at_once(comm, when, {count, type}).answer(pass, [&](const Place& at) {
+    const bool inclusive = kind == message::Scan::inclusive;
+    if (recvbuf == nullptr && (inclusive || at.rank != 0)) return pass();
+    return with_operands(sendbuf, recvbuf, count, type, op, comm, pass,
+                         [&](const Target&, const Operation& o, const Operands& operands, uint64_t bytes) {
+                           if (at.comm != nullptr && joint_pays(bytes, at.count))
+                             return reduce_large_later(at.comm, when, o,
+                                                       {operands.send, operands.receive, bytes / o.size}, {},
+                                                       kind);
+                           if (!are_small(bytes, at.count)) return pass();
+                           return reduce_small_later(
+                               at, when, {at.rank + (inclusive ? 1 : 0), true}, o, operands, bytes,
+                               [](message::Parts& parts, const layout::Region& send,
+                                  const message::Pieces& places) { return begin_scan(parts, send, places); });
+                         });
+  });
+}
+
 }  // namespace
 
 int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-         Pass pass) {
-  if (is_left(Collective::scan, comm, kNow, {count, type})) return pass();
-  CommInfo* c = meeting_place(comm);
+         When when, Pass pass) {
+  if (is_left(Collective::scan, comm, when, {count, type})) return pass();
   if (recvbuf == nullptr || recvbuf == MPI_IN_PLACE) return pass();
-  if (c == nullptr)
-    return scan_on_hosts(message::Scan::inclusive, sendbuf, recvbuf, count, type, op, comm, pass);
+  const message::Scan kind = message::Scan::inclusive;
+  if (when.later) return scan_later(kind, sendbuf, recvbuf, count, type, op, comm, when, pass);
+  CommInfo* c = meeting_place(comm);
+  if (c == nullptr) return scan_on_hosts(kind, sendbuf, recvbuf, count, type, op, comm, pass);
   return meet_and_reduce(Left::always, c, sendbuf, recvbuf, count, type, op, comm, pass,
                          [&](Meeting& m, const Operands& o, const Combination& how) {
-                           return message::scan(m, message::Scan::inclusive, o.send, o.receive,
-                                                static_cast<uint64_t>(count), how);
+                           return message::scan(m, kind, o.send, o.receive, static_cast<uint64_t>(count),
+                                                how);
                          });
 }
 
 int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-           Pass pass) {
-  if (is_left(Collective::exscan, comm, kNow, {count, type})) return pass();
+           When when, Pass pass) {
+  if (is_left(Collective::exscan, comm, when, {count, type})) return pass();
+  const message::Scan kind = message::Scan::exclusive;
+  if (when.later) return scan_later(kind, sendbuf, recvbuf, count, type, op, comm, when, pass);
   CommInfo* c = meeting_place(comm);
-  if (c == nullptr)
-    return scan_on_hosts(message::Scan::exclusive, sendbuf, recvbuf, count, type, op, comm, pass);
+  if (c == nullptr) return scan_on_hosts(kind, sendbuf, recvbuf, count, type, op, comm, pass);
   if (recvbuf == nullptr && c->rank != 0) return pass();
   return meet_and_reduce(Left::always, c, sendbuf, recvbuf, count, type, op, comm, pass,
                          [&](Meeting& m, const Operands& o, const Combination& how) {
-                           return message::scan(m, message::Scan::exclusive, o.send, o.receive,
-                                                static_cast<uint64_t>(count), how);
+                           return message::scan(m, kind, o.send, o.receive, static_cast<uint64_t>(count),
+                                                how);
                          });
 }
 

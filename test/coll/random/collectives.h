@@ -124,6 +124,7 @@ size_t draw_bytes(Random& plan, int ranks);
 void move(Kind kind, Random& plan, Random& own, const Comm& comm);
 void reduce(Kind kind, Random& plan, Random& own, const Comm& comm);
 void reduce_twice(Random& plan, Random& own, const Comm& comm);
+void scan_twice(Random& plan, Random& own, const Comm& comm);
 void barrier(const Comm& comm);
 void check_negative_count(const Comm& comm);
 

@@ -152,6 +152,9 @@ void one_operation(Random& plan, Random& own, const Comm& comm) {
   } else if (kind == kAllreduce && plan.chance(20)) {
     repeated++;
     reduce_twice(plan, own, comm);
+  } else if (kind == kScan && plan.chance(20)) {
+    repeated++;
+    scan_twice(plan, own, comm);
   } else {
     reduce(kind, plan, own, comm);
   }
@@ -253,7 +256,8 @@ void run(const Options& options) {
   if (job.rank != 0) return;
   printf("seed %llu, %d ranks, %zu threads:", static_cast<unsigned long long>(job.seed), job.ranks, n);
   for (int k = 0; k < kKinds; k++) printf(" %ld %s,", counts[k].load(), kind_names[k]);
-  printf(" (of Allreduce %ld twice), %ld messages; collectives: OK\n", repeated.load(), messages.load());
+  printf(" (%ld of Allreduce and Scan twice), %ld messages; collectives: OK\n", repeated.load(),
+         messages.load());
 }
 
 }  // namespace

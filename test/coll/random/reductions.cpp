@@ -152,10 +152,6 @@ void check_same(const Image& is, const Image& should_be, const char* what) {
   if (!wrong.empty()) fail(std::string(what) + ": " + wrong);
 }
 
-double random_double(uint64_t word) {
-  return std::ldexp(static_cast<double>(static_cast<int64_t>(word)), static_cast<int>(word % 40) - 80);
-}
-
 }  // namespace
 
 void reduce(Kind kind, Random& plan, Random& own, const Comm& comm) {
@@ -190,48 +186,91 @@ void reduce(Kind kind, Random& plan, Random& own, const Comm& comm) {
   check_same(out, expected_of(p, out_before, out), "the receive buffer");
 }
 
-// Sums of numbers whose sum depends on the order: all ranks have the same one, and have it again.
+namespace {
+
+// Numbers whose sum depends on the order.
+struct Doubles {
+  Doubles(Random& plan, const Comm& c)
+      : comm(c), n(draw_bytes(plan, 1) / sizeof(double)), fill(plan.next()), in_place(plan.chance(50)) {}
+  double value(int rank, size_t k) const {
+    const uint64_t word = word_of(word_of(fill, static_cast<uint64_t>(rank)), k);
+    return std::ldexp(static_cast<double>(static_cast<int64_t>(word)), static_cast<int>(word % 40) - 80);
+  }
+  std::vector<double> mine() const {
+    std::vector<double> in(n);
+    for (size_t k = 0; k < n; k++) in[k] = value(comm.rank, k);
+    return in;
+  }
+  // Are they combined in the same way where that does not block? Some are the library's there.
+  bool alike() const {
+    const size_t bytes = n * sizeof(double), ranks = static_cast<size_t>(comm.size);
+    return job.later && !job.apart && !job.large && (bytes * ranks <= 16 << 10 || bytes >= ranks << 10);
+  }
+  // One of the sums of the first `ranks`.
+  void check(const std::vector<double>& sums, int ranks, Random& own) const {
+    if (n == 0) return;
+    const size_t k = own.next() % n;
+    double sum = 0, size = 0;
+    for (int r = 0; r < ranks; r++) {
+      sum += value(r, k);
+      size += std::abs(value(r, k));
+    }
+    if (std::abs(sum - sums[k]) > 1e-12 * size)
+      fail("sum " + std::to_string(k) + " is " + std::to_string(sums[k]) + ", not " + std::to_string(sum));
+  }
+
+  const Comm& comm;
+  size_t n;
+  uint64_t fill;
+  bool in_place;
+};
+
+Image image(const std::vector<double>& of) {
+  Image made;
+  made.bytes.resize(of.size() * sizeof(double));
+  if (!of.empty()) memcpy(made.bytes.data(), of.data(), made.bytes.size());
+  return made;
+}
+
+}  // namespace
+
+// All ranks have the same sums, and have them again.
 void reduce_twice(Random& plan, Random& own, const Comm& comm) {
-  const size_t n = draw_bytes(plan, 1) / sizeof(double);
-  const uint64_t fill = plan.next();
-  const bool in_place = plan.chance(50);
-  tell("MPI_Allreduce of %zu random doubles on %s (rank %d of %d)", n, comm.name, comm.rank, comm.size);
-  const auto value = [&](int rank, size_t k) {
-    return random_double(word_of(word_of(fill, static_cast<uint64_t>(rank)), k));
-  };
-  std::vector<double> in(n), sums[3];
-  for (size_t k = 0; k < n; k++) in[k] = value(comm.rank, k);
-  // Small ones are combined in the same way where they are not blocking.
-  const bool alike =
-      job.later && !job.apart && n * sizeof(double) * static_cast<size_t>(comm.size) <= 16 << 10;
+  const Doubles d(plan, comm);
+  tell("MPI_Allreduce of %zu random doubles on %s (rank %d of %d)", d.n, comm.name, comm.rank, comm.size);
+  const std::vector<double> in = d.mine();
+  std::vector<double> sums[3];
   for (int i = 0; i < 2; i++) {
     MPI_Request request = MPI_REQUEST_NULL;
     sums[i] = in;
-    MUST_EITHER(i == 1 && alike ? &request : nullptr, MPI_Allreduce, MPI_Iallreduce,
-                in_place ? MPI_IN_PLACE : in.data(), sums[i].data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM,
-                comm.handle);
+    MUST_EITHER(i == 1 && d.alike() ? &request : nullptr, MPI_Allreduce, MPI_Iallreduce,
+                d.in_place ? MPI_IN_PLACE : in.data(), sums[i].data(), static_cast<int>(d.n), MPI_DOUBLE,
+                MPI_SUM, comm.handle);
     complete(own, &request);
   }
   sums[2] = sums[0];
   const int root = draw(plan, 0, comm.size - 1);
-  MUST(MPI_Bcast(sums[2].data(), static_cast<int>(n), MPI_DOUBLE, root, comm.handle));
-  const auto image = [](const std::vector<double>& of) {
-    Image made;
-    made.bytes.resize(of.size() * sizeof(double));
-    if (!of.empty()) memcpy(made.bytes.data(), of.data(), made.bytes.size());
-    return made;
-  };
+  MUST(MPI_Bcast(sums[2].data(), static_cast<int>(d.n), MPI_DOUBLE, root, comm.handle));
   check_same(image(sums[1]), image(sums[0]), "the second sum of the same numbers");
   check_same(image(sums[0]), image(sums[2]), "the sum on this rank and on another one");
-  if (n == 0) return;
-  const size_t k = own.next() % n;
-  double sum = 0, size = 0;
-  for (int r = 0; r < comm.size; r++) {
-    sum += value(r, k);
-    size += std::abs(value(r, k));
+  d.check(sums[0], comm.size, own);
+}
+
+void scan_twice(Random& plan, Random& own, const Comm& comm) {
+  const Doubles d(plan, comm);
+  tell("MPI_Scan of %zu random doubles on %s (rank %d of %d)", d.n, comm.name, comm.rank, comm.size);
+  const std::vector<double> in = d.mine();
+  std::vector<double> sums[2];
+  for (int i = 0; i < 2; i++) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    sums[i] = in;
+    MUST_EITHER(i == 1 && d.alike() ? &request : nullptr, MPI_Scan, MPI_Iscan,
+                d.in_place ? MPI_IN_PLACE : in.data(), sums[i].data(), static_cast<int>(d.n), MPI_DOUBLE,
+                MPI_SUM, comm.handle);
+    complete(own, &request);
   }
-  if (std::abs(sum - sums[0][k]) > 1e-12 * size)
-    fail("sum " + std::to_string(k) + " is " + std::to_string(sums[0][k]) + ", not " + std::to_string(sum));
+  check_same(image(sums[1]), image(sums[0]), "the second scan of the same numbers");
+  d.check(sums[0], comm.rank + 1, own);
 }
 
 void check_negative_count(const Comm& comm) {
