@@ -10,6 +10,7 @@
 #include "message/shared/queues.h"
 #include "message/shared/ring.h"
 #include "message/transfers/pipeline.h"
+#include "message/transfers/staged.h"
 #include "message/transfers/trials.h"
 #include "os/clock.h"
 #include "os/memory/keys.h"
@@ -41,6 +42,12 @@ void deliver_packed(Request* r, const char* data, int32_t source_rank, int32_t t
   const os::WritesAllowed allowed;  // a sender may do this for the receiver
   if (r->status_bytes != 0) layout::unpack(r->region, 0, r->status_bytes, data);
   complete(r);
+}
+
+StagedHead staged_head(const RingHead& head) {
+  StagedHead staged;
+  memcpy(&staged, head.data, sizeof staged);
+  return staged;
 }
 
 bool matches(const RingHead& head, const Request* r) {
@@ -348,6 +355,32 @@ bool Engine::push_parcel(const Request* r) {
   return true;
 }
 
+// False, with nothing done: the buffer is in use, or the receiver has too much to receive already.
+bool Engine::push_staged(const Request* r) {
+  constexpr uint32_t kBetweenLooks = 4;  // as in find_parcel(): these are larger
+  StagedHead staged;
+  if (!open_staged(r, &staged)) return false;
+  const uint32_t n = static_cast<uint32_t>(layout::bytes(r->region));
+  const auto may = [&](Ring* ring) {
+    return has_credit(ring) &&
+           (ring->staged_sent % kBetweenLooks != 0 || ring->kept.load(std::memory_order_relaxed) <= kCredit);
+  };
+  const bool sent = push(r->queue, 1, may, [&](Ring& ring, uint32_t at) {
+    ring.staged_sent++;
+    write_head(ring, at, r->queue, r->context, r->tag, r->envelope.source_rank, kStaged | n);
+    memcpy(ring.slots[at % kRingSlots].head.data, &staged, sizeof staged);
+  });
+  if (!sent) {
+    close_staged(*self_->staging);
+    return false;
+  }
+  pack_staged(r, staged);
+  count(stats_.sent);
+  count(stats_.sent_bytes, n);
+  count(stats_.transfer.pipelined_bytes, n);
+  return true;
+}
+
 bool Engine::try_send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank,
                              const char* data, uint32_t bytes) {
   count_call();
@@ -395,6 +428,8 @@ bool Engine::keep(Endpoint* e, int32_t sender, uint32_t at) {
   cell->charged = 0;
   if (is_in_parcel(head))
     memcpy(cell->data(), parcel_at(ring, at, bytes), bytes);
+  else if (is_staged(head))
+    copy_staged(cell->data(), *endpoint(sender)->staging, staged_head(head), bytes);
   else
     read_inline(ring, at, cell->data(), bytes);
   Envelope& m = cell->envelope;
@@ -410,8 +445,20 @@ bool Engine::keep(Endpoint* e, int32_t sender, uint32_t at) {
   return true;
 }
 
+void Engine::deliver_staged(Request* r, int32_t sender, const RingHead& head) {
+  const Endpoint* from = endpoint(sender);
+  const StagedHead staged = staged_head(head);
+  const uint32_t bytes = message_bytes(head);
+  set_result(r, head.source_rank, head.tag, bytes);
+  // While the first unit is packed.
+  learn_of_staged(policy(sender), r, from, staged, bytes);
+  const os::WritesAllowed allowed;  // the sender may do this for the receiver
+  unpack_staged(r, *from->staging, staged, bytes);
+  complete(r);
+}
+
 // Gives the message at the head of a ring to its receive, and the slots back.
-void Engine::deliver(Request* r, Ring& ring, uint32_t at) {
+void Engine::deliver(Request* r, int32_t sender, Ring& ring, uint32_t at) {
   const RingHead& head = ring.slots[at % kRingSlots].head;
   const uint32_t after = at + slots_of(head);
   if (head.bytes == kInCell) {
@@ -421,6 +468,8 @@ void Engine::deliver(Request* r, Ring& ring, uint32_t at) {
   } else if (is_in_parcel(head)) {
     const uint32_t bytes = message_bytes(head);
     deliver_packed(r, parcel_at(ring, at, bytes), head.source_rank, head.tag, bytes);
+  } else if (is_staged(head)) {
+    deliver_staged(r, sender, head);
   } else {
     deliver_inline(r, ring, at);
   }
@@ -441,9 +490,9 @@ bool Engine::drain(Endpoint* e, int32_t sender, Request* late) {
     __builtin_prefetch(&ring.slots[(after + 3) % kRingSlots]);
     note_seen(e, sender, head);
     if (Request* r = take_posted(e, head.context, sender, head.tag); r != nullptr) {
-      deliver(r, ring, at);
+      deliver(r, sender, ring, at);
     } else if (late != nullptr && matches(head, late) && e->contested.load(std::memory_order_relaxed) == 0) {
-      deliver(late, ring, at);
+      deliver(late, sender, ring, at);
       return true;
     } else {
       if (head.bytes == kInCell)
@@ -515,6 +564,9 @@ bool Engine::start_send(Request* r, SendMode mode) {
              push_parcel(r)) {
     r->state.store(RequestState::done, std::memory_order_relaxed);
     return true;
+  } else if (may_buffer && n > kParcelBytes && r->charged == 0 && goes_staged(r, n) && push_staged(r)) {
+    r->state.store(RequestState::done, std::memory_order_relaxed);
+    return true;
   }
   if (mode == SendMode::buffered ||
       (may_buffer && !held && (always || (n <= policy(r->peer).from.buffer_up_to && buffer_at_once(r))))) {
@@ -557,6 +609,13 @@ bool Engine::is_better_straight(const Request* r) const {
   char* start = nullptr;
   return layout::bytes(r->region) > kDense && !options_.wait.oversubscribed &&
          r->queue->waiting.load(std::memory_order_relaxed) != 0 && layout::is_dense(r->region, &start);
+}
+
+// A send that is waited for, of a kind that is decided to go pipelined, to a receiver that waits in a call of
+// MPI.
+bool Engine::goes_staged(const Request* r, uint64_t bytes) const {
+  return bytes <= kMostStaged && r->queue->waiting.load(std::memory_order_relaxed) != 0 &&
+         goes_ahead(policy(r->peer), r);
 }
 
 // A send whose receive is reserved does not depend on the receive's owner, who may be in a call of the MPI

@@ -65,12 +65,15 @@ void fetch_parcel(uint32_t bytes, Fetch fetch) {
 inline bool is_in_parcel(const RingHead& head) {
   return head.bytes != kInCell && (head.bytes & kInParcel) != 0;
 }
+inline bool is_staged(const RingHead& head) {
+  return head.bytes != kInCell && (head.bytes & kStaged) != 0;
+}
 // Of a message that is not in a cell.
 inline uint32_t message_bytes(const RingHead& head) {
-  return head.bytes & ~kInParcel;
+  return head.bytes & ~(kInParcel | kStaged);
 }
 inline uint32_t slots_of(const RingHead& head) {
-  return head.bytes >= kInParcel ? 1 : slots_for(head.bytes);
+  return head.bytes >= kStaged ? 1 : slots_for(head.bytes);
 }
 
 // By the sender: the receiver has read as far as `head`, at least. What is not between what is known and what

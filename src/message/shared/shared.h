@@ -108,9 +108,10 @@ inline constexpr uint32_t kParcelBytes = 8 << 10;
 inline constexpr uint32_t kParcels = 16;  // the most of a ring at a time, and their bytes
 inline constexpr uint32_t kParcelRoom = 2 * kParcelBytes;
 // RingHead::bytes of a message that is not in slots: `data` holds the address of a cell with the message, or
-// the message is a parcel, whose place `data` holds, and the other bits are its length.
+// the message is a parcel, whose place `data` holds, or staged, and the other bits are its length.
 inline constexpr uint32_t kInCell = 1u << 31;
 inline constexpr uint32_t kInParcel = 1u << 30;
+inline constexpr uint32_t kStaged = 1u << 29;  // it is packed into its sender's staging buffer; a StagedHead
 
 // The first bytes of a message in a ring.
 struct RingHead {
@@ -156,7 +157,8 @@ struct Ring {
   std::atomic<uint32_t> announced;  // the receiver knows that this ring is in use
   uint32_t oldest_parcel;           // parcels that are in use, as far as `seen_head` tells: from
   uint32_t parcel_count;            //   parcels[oldest_parcel % kParcels] on, so many
-  uint32_t parcels_sent;            // `kept` is looked at now and then
+  uint32_t parcels_sent;            // `kept` is looked at now and then,
+  uint32_t staged_sent;             //   by these, too
   // Bytes of the sender's cells that hold messages to this receiver: what its credit is counted against
   // (engine.h).
   uint64_t outstanding;
@@ -189,7 +191,8 @@ inline constexpr uint32_t kHints = 64;
 // Dense buffer between the packing and the unpacking side of a pipelined transfer; single producer, single
 // consumer.
 struct Staging {
-  std::atomic<uint32_t> busy;                          // taken by a transfer
+  std::atomic<uint32_t> busy;                          // taken by a message
+  layout::Footprint source;                            // of a staged one: transfers/staged.h
   alignas(kLine) std::atomic<uint32_t> packed;         // units put in, and
   uint32_t unit[kStagingSlots];                        //   which they are
   alignas(kLine) std::atomic<uint32_t> unpacked;       // units taken out

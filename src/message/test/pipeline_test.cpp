@@ -105,11 +105,13 @@ TEST(Pipeline, ASendThatWaitsLongGivesTheBufferUp) {
   finish(w[0], second);
 }
 
-// A small message whose receive is late is completed by packing it whole; then the buffer is free.
-TEST(Pipeline, ALateReceiveFindsASmallMessageInACell) {
-  World w(2, Protocol::pipelined, 64 << 10, 4 << 10, false);
+// A message that may be buffered and whose receive is late is completed by packing it whole; then the buffer is
+// free.
+TEST(Pipeline, ALateReceiveFindsAMessageInACell) {
+  constexpr size_t kBytes = 300000;  // more than can be staged
+  World w(2, Protocol::pipelined, 1 << 20, 4 << 10, false);
   w[1].self()->waiting.store(1);  // in a call of MPI: messages are not put into cells at once
-  std::vector<char> first = pattern(30000, 1), second = pattern(30000, 2), in(30000);
+  std::vector<char> first = pattern(kBytes, 1), second = pattern(kBytes, 2), in(kBytes);
   for (std::vector<char>* out : {&first, &second}) {
     const std::vector<char> expected = *out;
     Request* s = isend(w[0], bytes_of(*out), 1, 3, SendMode::standard, 1);

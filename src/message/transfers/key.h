@@ -8,6 +8,8 @@ namespace tasuki::message {
 
 class Key {
  public:
+  Key() = default;
+  explicit Key(uint64_t value) : value_(value) {}
   Key& add(uint64_t word) {
     value_ = (value_ ^ word) * 0x9e3779b97f4a7c15u;
     value_ ^= value_ >> 29;
@@ -33,8 +35,8 @@ inline Key key_of_send(const Request* send) {
 }
 
 // The same with the sender, and with the receive that it goes to.
-inline Key key_of_message(const Request* send, const layout::Region& destination) {
-  return key_of_send(send).add(static_cast<uint32_t>(send->owner->slot)).add(destination);
+inline Key key_of_message(Key of_send, const Endpoint* sender, const layout::Region& destination) {
+  return of_send.add(static_cast<uint32_t>(sender->slot)).add(destination);
 }
 
 }  // namespace tasuki::message

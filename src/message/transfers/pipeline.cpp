@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "message/transfers/transfer.h"
+#include "message/transfers/units.h"
 #include "os/process/yielding.h"
 
 namespace tasuki::message {
@@ -13,19 +14,6 @@ constexpr uint64_t kMostBytes = uint64_t{kStagingBytes} << 30;
 // Short messages are cut finer, so that unpacking begins early.
 constexpr uint64_t kUnits = 8;
 constexpr uint64_t kSmallestUnit = 1 << 10;
-
-// Asks for lines of another core's all at once; one by one, each takes as long as the first. On far cores, in
-// us, without and with: SPECFEM3D_oc 12.9 KB 11.4 and 8.6, NAS_MG_x 32 KiB 22 and 19.
-template <bool to_write>
-void fetch_lines(const char* at, uint64_t bytes) {
-  for (uint64_t i = 0; i < bytes; i += kLine) {
-    if constexpr (to_write)
-      fetch_to_write(at + i);
-    else
-      __builtin_prefetch(at + i);
-  }
-}
-
 bool nothing_left(const Transfer& t) {
   const uint64_t word = t.unclaimed_by_sides.load(std::memory_order_relaxed);
   return static_cast<uint32_t>(word) >= static_cast<uint32_t>(word >> 32);

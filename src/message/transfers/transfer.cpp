@@ -5,8 +5,7 @@
 #include "message/shared/wait.h"
 #include "message/transfers/key.h"
 #include "message/transfers/pipeline.h"
-#include "message/transfers/trials.h"
-#include "os/clock.h"
+#include "message/transfers/ways.h"
 #include "os/memory/keys.h"
 
 namespace tasuki::message {
@@ -14,31 +13,6 @@ namespace {
 
 // A pipelined transfer needs some units to overlap its two stages.
 constexpr uint64_t kPipelineFrom = 2 << 10;
-// Below, a stream's own state costs more than there is to gain.
-constexpr uint64_t kLearnFrom = kPipelineFrom, kLearnDenseFrom = 16000;
-
-// Scattered layouts are told from dense ones at a glance.
-bool is_dense(const layout::Region& r) {
-  char* start;
-  return layout::run_count(r.layout) == 1 && layout::is_dense(r, &start);
-}
-
-// What its layouts and the messages of its stream say of a message of `bytes`.
-Way find_way(const TransferPolicy& policy, const Request* send, const Request* receive, uint64_t bytes) {
-  const layout::Region &source = send->region, &destination = receive->region;
-  const bool dense = is_dense(source) && is_dense(destination);
-  const Way of_dense = bytes >= policy.from.share_dense_from ? Way::direct : Way::alone;
-  const auto model = [&] {
-    Prospects p = prospects(policy.costs, layout::footprint(source), layout::footprint(destination));
-    if (dense) p.best = of_dense;
-    return p;
-  };
-  if (!policy.learns || bytes < (dense ? kLearnDenseFrom : kLearnFrom))
-    return dense ? of_dense : model().best;
-  const uint64_t stream = key_of_message(send, destination).value();
-  return receive->owner->streams->next(stream, model, os::monotonic_ns);
-}
-
 TransferMode choose(const TransferPolicy& policy, const Request* send, const Request* receive,
                     uint64_t bytes) {
   switch (policy.protocol) {
@@ -51,7 +25,11 @@ TransferMode choose(const TransferPolicy& policy, const Request* send, const Req
     case Protocol::automatic:
       break;
   }
-  Way way = find_way(policy, send, receive, bytes);
+  const uint64_t stream =
+      policy.learns ? key_of_message(key_of_send(send), send->owner, receive->region).value() : 0;
+  Way way = find_way(
+      policy, stream, is_dense_run(send->region), [send] { return layout::footprint(send->region); }, receive,
+      bytes);
   if (way == Way::pipelined && bytes < kPipelineFrom) way = Way::alone;
   // Of other messages nobody asks.
   if (way == Way::pipelined || send->ahead != 0)
