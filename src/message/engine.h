@@ -45,11 +45,16 @@ constexpr uint32_t partitioned(uint32_t context) {
 }
 // That of collective operations that are messages, one for each piece (collectives/parts.h). The tag is the
 // number of a non-blocking one; the blocking ones of a communicator, of which one is under way at a time,
-// share theirs.
+// share theirs. A persistent one has the tag of its own number, at each start: of several starts the first
+// meets the first, since messages do not overtake each other, and two operations never meet, in whatever
+// order each task starts them (MPI-4.0, 6.13).
 constexpr uint32_t of_pieces(uint32_t context) {
   return context | 3u << 30;
 }
 inline constexpr int32_t kBlocking = -2;
+constexpr int32_t of_persistent(uint32_t number) {
+  return kBlocking - 1 - static_cast<int32_t>(number & (INT32_MAX >> 1));
+}
 constexpr bool is_of_pieces(uint32_t context) {
   return context >> 30 == 3;
 }

@@ -38,14 +38,19 @@ inline bool on() {
 // `standard`: it has the MPI-5 standard ABI; else it is of the other family.
 void found_other_library(bool standard);
 
-// When a collective call returns: with the operation done, or at once, with a request for it.
+// When a collective call returns: with the operation done, or at once, with a request for it, which is
+// persistent (MPI-4.0, 6.13) or not.
 struct When {
   bool later;
   MPI_Request* request;
+  bool persistent = false;
 };
 inline constexpr When kNow{false, nullptr};
 inline When later(MPI_Request* request) {
   return {true, request};
+}
+inline When persistent(MPI_Request* request) {
+  return {true, request, true};
 }
 
 namespace delegate {

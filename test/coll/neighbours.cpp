@@ -2,7 +2,7 @@
 // seed what its neighbours give, and so which bytes it must get, and checks that no others were written.
 //
 //   neighbours [--seed N] [--seconds S | --rounds N] [--first R] [--limit S] [--pairs any|library|standard]
-//              [--later yes]
+//              [--later yes|persistent]
 //
 // A round makes a topology and calls operations on it; round R of seed N is the same everywhere and needs no
 // other round before it. An *edge* is a place in a rank's list of sources or destinations; for unit, group,
@@ -356,28 +356,28 @@ void Side::check(const Image& expected, const std::string& what) const {
   fail(text);
 }
 
-void call(Kind kind, Side& s, Side& r, MPI_Comm comm, MPI_Request* request) {
+void call(Kind kind, Side& s, Side& r, MPI_Comm comm, Way& way) {
   void *from = s.image.at(0), *to = r.image.at(0);
   const int *sent = s.counts.data(), *received = r.counts.data();
   switch (kind) {
     case kAllgather:
-      MUST_EITHER(request, MPI_Neighbor_allgather, MPI_Ineighbor_allgather, from, sent[0], s.handles[0], to,
+      MUST_EITHER(way, MPI_Neighbor_allgather, MPI_Ineighbor_allgather, from, sent[0], s.handles[0], to,
                   r.count, r.handles[0], comm);
       break;
     case kAllgatherv:
-      MUST_EITHER(request, MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, from, sent[0], s.handles[0], to,
+      MUST_EITHER(way, MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, from, sent[0], s.handles[0], to,
                   received, r.places.data(), r.handles[0], comm);
       break;
     case kAlltoall:
-      MUST_EITHER(request, MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, from, s.count, s.handles[0], to,
+      MUST_EITHER(way, MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, from, s.count, s.handles[0], to,
                   r.count, r.handles[0], comm);
       break;
     case kAlltoallv:
-      MUST_EITHER(request, MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, from, sent, s.places.data(),
+      MUST_EITHER(way, MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, from, sent, s.places.data(),
                   s.handles[0], to, received, r.places.data(), r.handles[0], comm);
       break;
     default:
-      MUST_EITHER(request, MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, from, sent, s.starts.data(),
+      MUST_EITHER(way, MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, from, sent, s.starts.data(),
                   s.handles.data(), to, received, r.starts.data(), r.handles.data(), comm);
   }
 }
@@ -395,14 +395,15 @@ void operation(Random& plan, Random& own, const Topology& t) {
   Side out(p, own, given, p.kind == kAlltoallv);
   Side in(p, own, gotten, p.kind == kAlltoallv || p.kind == kAllgatherv);
   for (size_t i = 0; i < given.size(); i++) out.put(i, p.content(me, i), out.image);
-  const Image before = out.image;
+  const Image before = out.image, empty = in.image;
   Image expected = in.image;
   for (size_t j = 0; j < gotten.size(); j++)
     if (edges.in[j] >= 0) in.put(j, p.content(edges.in[j], sent_at(t, p.kind, j)), expected);
   if (own.chance(10)) usleep(static_cast<useconds_t>(own.between(1, 200)));  // some ranks come late
-  MPI_Request request = MPI_REQUEST_NULL;
-  call(p.kind, out, in, t.comm.handle, job.later ? &request : nullptr);
-  complete(own, &request);
+  Way way;
+  if (way.persistent) way.starts = draw(plan, 1, 3);
+  call(p.kind, out, in, t.comm.handle, way);
+  complete(own, way, [&] { in.image = empty; });
   out.check(before, "the send");
   in.check(expected, "the receive");
   operations[p.kind - kAllgather]++;
@@ -476,7 +477,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
     if (name == "--later") {
-      job.later = value == "yes";
+      job.persistent = value == "persistent";
+      job.later = job.persistent || value == "yes";
     } else if (name == "--seed") {
       job.seed = strtoull(value.c_str(), nullptr, 10);
     } else if (name == "--seconds") {
@@ -498,6 +500,10 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
+  if (must_skip()) {
+    MPI_Finalize();
+    return 77;
+  }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   run();
   MPI_Finalize();

@@ -302,12 +302,35 @@ static int collected(const int* in, int stride, int own) {
   return 1;
 }
 
-static void wait_for(MPI_Request* request) {
-  F(Wait)(request, MPI_STATUS_IGNORE);
-  CHECK(*request == MPI_REQUEST_NULL);
+/* Twice, where it is persistent: the second time nothing changes. */
+static void wait_for(MPI_Request* request, int persistent) {
+  for (int i = 0; i < 1 + persistent; ++i) {
+    if (persistent) F(Start)(request);
+    F(Wait)(request, MPI_STATUS_IGNORE);
+    CHECK((*request != MPI_REQUEST_NULL) == persistent);
+  }
+  if (persistent) F(Request_free)(request);
 }
 
-static void nonblocking_collective(void) {
+#if MPI_VERSION >= 4
+#define LATER(form, later, now, ...)                          \
+  do {                                                        \
+    if (persistent)                                           \
+      form(now##_init)(__VA_ARGS__, MPI_INFO_NULL, &request); \
+    else                                                      \
+      form(later)(__VA_ARGS__, &request);                     \
+    wait_for(&request, persistent);                           \
+  } while (0)
+#else
+#define LATER(form, later, now, ...)    \
+  do {                                  \
+    form(later)(__VA_ARGS__, &request); \
+    wait_for(&request, persistent);     \
+  } while (0)
+#endif
+
+/* The non-blocking forms, or the persistent ones. */
+static void collective_requests(int persistent) {
   const int mine[4] = {1000 * (g_rank + 1), 1000 * (g_rank + 1) + 1, 1000 * (g_rank + 1) + 2,
                        1000 * (g_rank + 1) + 3};
   const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
@@ -319,90 +342,68 @@ static void nonblocking_collective(void) {
   MPI_Request request;
   MPI_Comm ring;
   memcpy(a, filled(g_rank, 71), sizeof a);
-  F(Ibarrier)(MPI_COMM_WORLD, &request);
-  wait_for(&request);
-  C(Ibcast)(a, N, MPI_INT, 1, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(F, Ibarrier, Barrier, MPI_COMM_WORLD);
+  LATER(C, Ibcast, Bcast, a, N, MPI_INT, 1, MPI_COMM_WORLD);
   CHECK(memcmp(a, filled(1, 71), sizeof a) == 0);
 #define CLEAR() memset(in, 0, sizeof in)
   CLEAR();
-  C(Iallgather)(mine, 2, MPI_INT, in, 2, MPI_INT, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Iallgather, Allgather, mine, 2, MPI_INT, in, 2, MPI_INT, MPI_COMM_WORLD);
   CHECK(collected(in, 2, 0));
   CLEAR();
-  C(Iallgatherv)(mine, 2, MPI_INT, in, two, wide, MPI_INT, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Iallgatherv, Allgatherv, mine, 2, MPI_INT, in, two, wide, MPI_INT, MPI_COMM_WORLD);
   CHECK(collected(in, 3, 0));
   CLEAR();
-  C(Ialltoall)(mine, 2, MPI_INT, in, 2, MPI_INT, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Ialltoall, Alltoall, mine, 2, MPI_INT, in, 2, MPI_INT, MPI_COMM_WORLD);
   CHECK(collected(in, 2, 1));
   CLEAR();
-  C(Ialltoallv)(mine, two, at, MPI_INT, in, two, wide, MPI_INT, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Ialltoallv, Alltoallv, mine, two, at, MPI_INT, in, two, wide, MPI_INT, MPI_COMM_WORLD);
   CHECK(collected(in, 3, 1));
   CLEAR();
-  C(Ialltoallw)(mine, two, bytes, types, in, two, wide_bytes, types, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Ialltoallw, Alltoallw, mine, two, bytes, types, in, two, wide_bytes, types, MPI_COMM_WORLD);
   CHECK(collected(in, 3, 1));
   CLEAR();
-  C(Igather)(mine, 2, MPI_INT, in, 2, MPI_INT, 1, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Igather, Gather, mine, 2, MPI_INT, in, 2, MPI_INT, 1, MPI_COMM_WORLD);
   CHECK(g_rank == 0 || collected(in, 2, 0));
   CLEAR();
-  C(Igatherv)(mine, 2, MPI_INT, in, two, wide, MPI_INT, 1, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Igatherv, Gatherv, mine, 2, MPI_INT, in, two, wide, MPI_INT, 1, MPI_COMM_WORLD);
   CHECK(g_rank == 0 || collected(in, 3, 0));
-  C(Iscatter)(mine, 2, MPI_INT, in, 2, MPI_INT, 1, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Iscatter, Scatter, mine, 2, MPI_INT, in, 2, MPI_INT, 1, MPI_COMM_WORLD);
   CHECK(in[0] == 2000 + 2 * g_rank && in[1] == in[0] + 1);
-  C(Iscatterv)(mine, two, at, MPI_INT, in + 2, 2, MPI_INT, 1, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Iscatterv, Scatterv, mine, two, at, MPI_INT, in + 2, 2, MPI_INT, 1, MPI_COMM_WORLD);
   CHECK(in[2] == 2000 + 2 * g_rank && in[3] == in[2] + 1);
-  C(Iallreduce)(mine, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Iallreduce, Allreduce, mine, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(in[0] == 3000 && in[3] == 3006);
   CLEAR();
-  C(Ireduce)(mine, in, 4, MPI_INT, MPI_MAX, 1, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Ireduce, Reduce, mine, in, 4, MPI_INT, MPI_MAX, 1, MPI_COMM_WORLD);
   CHECK(in[0] == (g_rank == 1 ? 2000 : 0) && in[3] == (g_rank == 1 ? 2003 : 0));
   CLEAR();
-  C(Ireduce_scatter)(mine, in, two, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Ireduce_scatter, Reduce_scatter, mine, in, two, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(in[0] == 3000 + 4 * g_rank && in[1] == in[0] + 2);
   CLEAR();
-  C(Ireduce_scatter_block)(mine, in, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Ireduce_scatter_block, Reduce_scatter_block, mine, in, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(in[0] == 3000 + 4 * g_rank && in[1] == in[0] + 2);
-  C(Iscan)(mine, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Iscan, Scan, mine, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(in[0] == (g_rank == 1 ? 3000 : 1000) && in[3] == (g_rank == 1 ? 3006 : 1003));
   CLEAR();
-  C(Iexscan)(mine, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-  wait_for(&request);
+  LATER(C, Iexscan, Exscan, mine, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(g_rank == 0 || (in[0] == 1000 && in[3] == 1003));
   /* Each has itself and the other one as neighbours. */
   F(Dist_graph_create_adjacent)
   (MPI_COMM_WORLD, 2, (int[]){0, 1}, (int[]){1, 1}, 2, (int[]){0, 1}, (int[]){1, 1}, MPI_INFO_NULL, 0, &ring);
   CLEAR();
-  C(Ineighbor_allgather)(mine, 2, MPI_INT, in, 2, MPI_INT, ring, &request);
-  wait_for(&request);
+  LATER(C, Ineighbor_allgather, Neighbor_allgather, mine, 2, MPI_INT, in, 2, MPI_INT, ring);
   CHECK(collected(in, 2, 0));
   CLEAR();
-  C(Ineighbor_allgatherv)(mine, 2, MPI_INT, in, two, wide, MPI_INT, ring, &request);
-  wait_for(&request);
+  LATER(C, Ineighbor_allgatherv, Neighbor_allgatherv, mine, 2, MPI_INT, in, two, wide, MPI_INT, ring);
   CHECK(collected(in, 3, 0));
   CLEAR();
-  C(Ineighbor_alltoall)(mine, 2, MPI_INT, in, 2, MPI_INT, ring, &request);
-  wait_for(&request);
+  LATER(C, Ineighbor_alltoall, Neighbor_alltoall, mine, 2, MPI_INT, in, 2, MPI_INT, ring);
   CHECK(collected(in, 2, 1));
   CLEAR();
-  C(Ineighbor_alltoallv)(mine, two, at, MPI_INT, in, two, wide, MPI_INT, ring, &request);
-  wait_for(&request);
+  LATER(C, Ineighbor_alltoallv, Neighbor_alltoallv, mine, two, at, MPI_INT, in, two, wide, MPI_INT, ring);
   CHECK(collected(in, 3, 1));
   CLEAR();
-  C(Ineighbor_alltoallw)(mine, two, from, types, in, two, to, types, ring, &request);
-  wait_for(&request);
+  LATER(C, Ineighbor_alltoallw, Neighbor_alltoallw, mine, two, from, types, in, two, to, types, ring);
   CHECK(collected(in, 3, 1));
   F(Comm_free)(&ring);
 }
@@ -545,7 +546,10 @@ int main(int argc, char** argv) {
   packing();
   external();
   collective();
-  nonblocking_collective();
+  collective_requests(0);
+#if MPI_VERSION >= 4
+  collective_requests(1);
+#endif
   communicators();
   one_sided();
   F(Finalize)();

@@ -38,7 +38,8 @@ void called(const char* name, SendMode mode) {
 }
 
 void called(const char* name, When when) {
-  called(((when.later ? "i" : "") + std::string(name)).c_str());
+  const char* const form = when.persistent ? "persistent_" : when.later ? "i" : "";
+  called((form + std::string(name)).c_str());
 }
 
 bool fits(MPI_Count count) {
@@ -340,12 +341,15 @@ int buffer_detach(void* buffer_address, void* bytes_address, bool large, Pass) {
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, When when, Pass pass) {
   called("bcast", when);
   if (!fits(count)) return pass();
+  if (when.persistent)
+    return pmpi().Bcast_init(buffer, narrow(count), type, root, comm, MPI_INFO_NULL, when.request);
   if (when.later) return pmpi().Ibcast(buffer, narrow(count), type, root, comm, when.request);
   return pmpi().Bcast(buffer, narrow(count), type, root, comm);
 }
 
 int barrier(MPI_Comm comm, When when, Pass) {
   called("barrier", when);
+  if (when.persistent) return pmpi().Barrier_init(comm, MPI_INFO_NULL, when.request);
   if (when.later) return pmpi().Ibarrier(comm, when.request);
   return pmpi().Barrier(comm);
 }
@@ -354,6 +358,9 @@ int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype 
               MPI_Comm comm, When when, Pass pass) {
   called("allreduce", when);
   if (!fits(count)) return pass();
+  if (when.persistent)
+    return pmpi().Allreduce_init(sendbuf, recvbuf, narrow(count), type, op, comm, MPI_INFO_NULL,
+                                 when.request);
   if (when.later) return pmpi().Iallreduce(sendbuf, recvbuf, narrow(count), type, op, comm, when.request);
   return pmpi().Allreduce(sendbuf, recvbuf, narrow(count), type, op, comm);
 }
@@ -362,6 +369,9 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype typ
            MPI_Comm comm, When when, Pass pass) {
   called("reduce", when);
   if (!fits(count)) return pass();
+  if (when.persistent)
+    return pmpi().Reduce_init(sendbuf, recvbuf, narrow(count), type, op, root, comm, MPI_INFO_NULL,
+                              when.request);
   if (when.later) return pmpi().Ireduce(sendbuf, recvbuf, narrow(count), type, op, root, comm, when.request);
   return pmpi().Reduce(sendbuf, recvbuf, narrow(count), type, op, root, comm);
 }
@@ -370,6 +380,9 @@ int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount
                          MPI_Op op, MPI_Comm comm, When when, Pass pass) {
   called("reduce_scatter_block", when);
   if (!fits(recvcount)) return pass();
+  if (when.persistent)
+    return pmpi().Reduce_scatter_block_init(sendbuf, recvbuf, narrow(recvcount), type, op, comm,
+                                            MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Ireduce_scatter_block(sendbuf, recvbuf, narrow(recvcount), type, op, comm, when.request);
   return pmpi().Reduce_scatter_block(sendbuf, recvbuf, narrow(recvcount), type, op, comm);
@@ -379,6 +392,8 @@ int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
          When when, Pass pass) {
   called("scan", when);
   if (!fits(count)) return pass();
+  if (when.persistent)
+    return pmpi().Scan_init(sendbuf, recvbuf, narrow(count), type, op, comm, MPI_INFO_NULL, when.request);
   if (when.later) return pmpi().Iscan(sendbuf, recvbuf, narrow(count), type, op, comm, when.request);
   return pmpi().Scan(sendbuf, recvbuf, narrow(count), type, op, comm);
 }
@@ -387,6 +402,8 @@ int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype typ
            When when, Pass pass) {
   called("exscan", when);
   if (!fits(count)) return pass();
+  if (when.persistent)
+    return pmpi().Exscan_init(sendbuf, recvbuf, narrow(count), type, op, comm, MPI_INFO_NULL, when.request);
   if (when.later) return pmpi().Iexscan(sendbuf, recvbuf, narrow(count), type, op, comm, when.request);
   return pmpi().Exscan(sendbuf, recvbuf, narrow(count), type, op, comm);
 }
@@ -395,6 +412,9 @@ int allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, v
               MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
   called("allgather", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.persistent)
+    return pmpi().Allgather_init(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype,
+                                 comm, MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Iallgather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, comm,
                              when.request);
@@ -405,6 +425,9 @@ int alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, vo
              MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
   called("alltoall", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.persistent)
+    return pmpi().Alltoall_init(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype,
+                                comm, MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Ialltoall(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, comm,
                             when.request);
@@ -415,6 +438,9 @@ int gather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void
            MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, When when, Pass pass) {
   called("gather", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.persistent)
+    return pmpi().Gather_init(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype,
+                              root, comm, MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Igather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, root,
                           comm, when.request);
@@ -426,6 +452,9 @@ int scatter(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, voi
             MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, When when, Pass pass) {
   called("scatter", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.persistent)
+    return pmpi().Scatter_init(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype,
+                               root, comm, MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Iscatter(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount), recvtype, root,
                            comm, when.request);
@@ -438,6 +467,9 @@ int allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, 
                When when, Pass pass) {
   called("allgatherv", when);
   if (large) return pass();
+  if (when.persistent)
+    return pmpi().Allgatherv_init(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts),
+                                  ints(displs), recvtype, comm, MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Iallgatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts), ints(displs),
                               recvtype, comm, when.request);
@@ -450,6 +482,10 @@ int alltoallv(const void* sendbuf, const void* sendcounts, const void* sdispls, 
               MPI_Comm comm, When when, Pass pass) {
   called("alltoallv", when);
   if (large) return pass();
+  if (when.persistent)
+    return pmpi().Alltoallv_init(sendbuf, ints(sendcounts), ints(sdispls), sendtype, recvbuf,
+                                 ints(recvcounts), ints(rdispls), recvtype, comm, MPI_INFO_NULL,
+                                 when.request);
   if (when.later)
     return pmpi().Ialltoallv(sendbuf, ints(sendcounts), ints(sdispls), sendtype, recvbuf, ints(recvcounts),
                              ints(rdispls), recvtype, comm, when.request);
@@ -462,6 +498,10 @@ int alltoallw(const void* sendbuf, const void* sendcounts, const void* sdispls,
               bool large, const MPI_Datatype recvtypes[], MPI_Comm comm, When when, Pass pass) {
   called("alltoallw", when);
   if (large) return pass();
+  if (when.persistent)
+    return pmpi().Alltoallw_init(sendbuf, ints(sendcounts), ints(sdispls), sendtypes, recvbuf,
+                                 ints(recvcounts), ints(rdispls), recvtypes, comm, MPI_INFO_NULL,
+                                 when.request);
   if (when.later)
     return pmpi().Ialltoallw(sendbuf, ints(sendcounts), ints(sdispls), sendtypes, recvbuf, ints(recvcounts),
                              ints(rdispls), recvtypes, comm, when.request);
@@ -473,6 +513,9 @@ int neighbor_allgather(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
                        MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
   called("neighbor_allgather", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.persistent)
+    return pmpi().Neighbor_allgather_init(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount),
+                                          recvtype, comm, MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Ineighbor_allgather(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount),
                                       recvtype, comm, when.request);
@@ -485,6 +528,9 @@ int neighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype s
                         MPI_Comm comm, When when, Pass pass) {
   called("neighbor_allgatherv", when);
   if (large) return pass();
+  if (when.persistent)
+    return pmpi().Neighbor_allgatherv_init(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts),
+                                           ints(displs), recvtype, comm, MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Ineighbor_allgatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts),
                                        ints(displs), recvtype, comm, when.request);
@@ -496,6 +542,9 @@ int neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
                       MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
   called("neighbor_alltoall", when);
   if (!fits(sendcount) || !fits(recvcount)) return pass();
+  if (when.persistent)
+    return pmpi().Neighbor_alltoall_init(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount),
+                                         recvtype, comm, MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Ineighbor_alltoall(sendbuf, narrow(sendcount), sendtype, recvbuf, narrow(recvcount),
                                      recvtype, comm, when.request);
@@ -508,6 +557,10 @@ int neighbor_alltoallv(const void* sendbuf, const void* sendcounts, const void* 
                        bool large, MPI_Datatype recvtype, MPI_Comm comm, When when, Pass pass) {
   called("neighbor_alltoallv", when);
   if (large) return pass();
+  if (when.persistent)
+    return pmpi().Neighbor_alltoallv_init(sendbuf, ints(sendcounts), ints(sdispls), sendtype, recvbuf,
+                                          ints(recvcounts), ints(rdispls), recvtype, comm, MPI_INFO_NULL,
+                                          when.request);
   if (when.later)
     return pmpi().Ineighbor_alltoallv(sendbuf, ints(sendcounts), ints(sdispls), sendtype, recvbuf,
                                       ints(recvcounts), ints(rdispls), recvtype, comm, when.request);
@@ -521,6 +574,10 @@ int neighbor_alltoallw(const void* sendbuf, const void* sendcounts, const MPI_Ai
                        When when, Pass pass) {
   called("neighbor_alltoallw", when);
   if (large) return pass();
+  if (when.persistent)
+    return pmpi().Neighbor_alltoallw_init(sendbuf, ints(sendcounts), sdispls, sendtypes, recvbuf,
+                                          ints(recvcounts), rdispls, recvtypes, comm, MPI_INFO_NULL,
+                                          when.request);
   if (when.later)
     return pmpi().Ineighbor_alltoallw(sendbuf, ints(sendcounts), sdispls, sendtypes, recvbuf,
                                       ints(recvcounts), rdispls, recvtypes, comm, when.request);
@@ -533,6 +590,9 @@ int gatherv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, voi
             MPI_Comm comm, When when, Pass pass) {
   called("gatherv", when);
   if (large) return pass();
+  if (when.persistent)
+    return pmpi().Gatherv_init(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts), ints(displs),
+                               recvtype, root, comm, MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Igatherv(sendbuf, narrow(sendcount), sendtype, recvbuf, ints(recvcounts), ints(displs),
                            recvtype, root, comm, when.request);
@@ -545,6 +605,9 @@ int scatterv(const void* sendbuf, const void* sendcounts, const void* displs, bo
              MPI_Comm comm, When when, Pass pass) {
   called("scatterv", when);
   if (large) return pass();
+  if (when.persistent)
+    return pmpi().Scatterv_init(sendbuf, ints(sendcounts), ints(displs), sendtype, recvbuf, narrow(recvcount),
+                                recvtype, root, comm, MPI_INFO_NULL, when.request);
   if (when.later)
     return pmpi().Iscatterv(sendbuf, ints(sendcounts), ints(displs), sendtype, recvbuf, narrow(recvcount),
                             recvtype, root, comm, when.request);
@@ -556,6 +619,9 @@ int reduce_scatter(const void* sendbuf, void* recvbuf, const void* recvcounts, b
                    MPI_Op op, MPI_Comm comm, When when, Pass pass) {
   called("reduce_scatter", when);
   if (large) return pass();
+  if (when.persistent)
+    return pmpi().Reduce_scatter_init(sendbuf, recvbuf, ints(recvcounts), type, op, comm, MPI_INFO_NULL,
+                                      when.request);
   if (when.later)
     return pmpi().Ireduce_scatter(sendbuf, recvbuf, ints(recvcounts), type, op, comm, when.request);
   return pmpi().Reduce_scatter(sendbuf, recvbuf, ints(recvcounts), type, op, comm);

@@ -66,12 +66,16 @@ bool Parts::rest(Request** request) {
   Request* r = engine_.take_request();
   if (r == nullptr) return false;
   r->kind = RequestKind::group;
-  r->truncated = truncated_ ? 1 : 0;
-  r->part[0] = unfinished_;
-  unfinished_ = nullptr;
-  r->state.store(RequestState::pending, std::memory_order_relaxed);
+  rest_in(r);
   *request = r;
   return true;
+}
+
+void Parts::rest_in(Request* group) {
+  group->truncated = truncated_ ? 1 : 0;
+  group->part[0] = unfinished_;
+  unfinished_ = nullptr;
+  group->state.store(RequestState::pending, std::memory_order_relaxed);
 }
 
 }  // namespace tasuki::message

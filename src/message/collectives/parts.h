@@ -48,6 +48,8 @@ class Parts {
   // What is not done yet, as one request, the caller's; nullptr: nothing. It is truncated if a piece was
   // longer than its place. False: no memory.
   bool rest(Request** request);
+  // The same as a request that is there: a group that has no messages.
+  void rest_in(Request* group);
 
  private:
   Request* begin(const layout::Region& region, int other);

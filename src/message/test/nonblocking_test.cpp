@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
@@ -151,6 +153,26 @@ TEST(Nonblocking, ManyUnderWayEndInAnyOrder) {
       }
     });
   }
+}
+
+// Each task starts persistent ones in an order of its own, again and again. One that only gives goes ahead.
+TEST(Nonblocking, PersistentOnesMeetByTheirNumbers) {
+  constexpr int kTasks = 4, kOperations = 2 * kKinds, kStarts = 30;
+  Members members(kTasks);
+  members.run([&](int rank, Engine& engine, auto parts) {
+    std::mt19937 random(static_cast<unsigned>(rank));
+    std::vector<int> order(kOperations);
+    std::iota(order.begin(), order.end(), 0);
+    for (int start = 0; start < kStarts; start++) {
+      std::vector<Begun> begun(kOperations);
+      std::shuffle(order.begin(), order.end(), random);
+      for (const int number : order)
+        begin(&begun[static_cast<size_t>(number)], number % kKinds, rank, kTasks, number + 7 * start,
+              [&](int32_t, auto what) { return parts(of_persistent(static_cast<uint32_t>(number)), what); });
+      std::shuffle(order.begin(), order.end(), random);
+      for (const int number : order) end(engine, &begun[static_cast<size_t>(number)]);
+    }
+  });
 }
 
 // Only MPI_Wait waits: whoever begins an operation goes on, whatever the others do.

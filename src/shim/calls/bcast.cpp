@@ -78,7 +78,8 @@ int begin_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_
       CollectiveCall call(at, when, 1, 1);
       CollectiveBuffer& used = at.rank != root ? call.receive() : call.send();
       used.add(t, buffer, count);
-      return call.begin_only([&](message::Parts& parts) { return begin_broadcast(parts, root, used[0]); });
+      return call.begin_only(
+          [root, whole = &used[0]](message::Parts& parts) { return begin_broadcast(parts, root, *whole); });
     });
   });
 }

@@ -58,7 +58,7 @@ void no_memory_to_meet(int members) {
 }
 
 int members_on_hosts(MPI_Comm comm, When when) {
-  if (when.later && when.request == nullptr) return 0;
+  if ((when.later && when.request == nullptr) || when.persistent) return 0;
   const int members = g_process.spans.members_of(comm);
   return when.later && members > message::kMostByMessages ? 0 : members;
 }
@@ -120,7 +120,7 @@ CollectiveCall::CollectiveCall(const Place& place, When when, int out, int in)
     later_on_hosts_.reset(new (std::nothrow) CallOnHosts(place.span, out, in));
     if (later_on_hosts_ != nullptr) buffers_ = &later_on_hosts_->buffers;
   } else if (when.later)
-    later_.reset(buffers_ = new (std::nothrow) CollectiveBuffers(out, in));
+    later_.reset(buffers_ = new (std::nothrow) CollectiveBuffers(out, in, when.persistent));
   else
     buffers_ = &now_.emplace(out, in);
   if (buffers_ == nullptr) no_memory_to_meet(place.count);
@@ -159,6 +159,53 @@ int hand_over(CommInfo* c, MPI_Request* request, message::Parts& parts, std::uni
   return MPI_SUCCESS;
 }
 
+namespace {
+
+class Persistent final : public HeldOperation {
+ public:
+  Persistent(CommInfo* c, std::unique_ptr<HeldOperation> held, BeginParts begin, bool by_looks)
+      : comm_(*c),
+        held_(std::move(held)),
+        begin_(std::move(begin)),
+        tag_(message::of_persistent(c->made++)),
+        by_looks_(by_looks) {}
+
+  // No other operation of the communicator plays a part, so several threads may start theirs at once.
+  int start(Request* r) override {
+    Process& p = g_process;
+    p.engine.count(p.engine.stats().collectives);
+    renew();
+    held_->renew();
+    message::Parts parts(p.engine, member(comm_), message::of_pieces(comm_.context), tag_);
+    if (!begin_(parts)) no_memory_to_meet(comm_.peer_count);
+    if (by_looks_)
+      r->state.store(message::RequestState::pending, std::memory_order_relaxed);
+    else
+      parts.rest_in(r);
+    return MPI_SUCCESS;
+  }
+  bool look(int* code) override { return held_->look(code); }
+
+ private:
+  void end() override { held_->arrived(); }
+
+  const CommInfo& comm_;  // which the request retains
+  const std::unique_ptr<HeldOperation> held_;
+  const BeginParts begin_;
+  const int32_t tag_;
+  const bool by_looks_;
+};
+
+}  // namespace
+
+int make_persistent(CommInfo* c, MPI_Request* request, std::unique_ptr<HeldOperation> held, BeginParts begin,
+                    bool by_looks) {
+  auto operation = std::make_unique<Persistent>(c, std::move(held), std::move(begin), by_looks);
+  *request = g_process.requests.hand_over_persistent(c, operation.release(), by_looks);
+  if (*request == MPI_REQUEST_NULL) no_memory_to_meet(c->peer_count);
+  return MPI_SUCCESS;
+}
+
 bool HeldOnHosts::look(int* code) {
   if (!outside.look(inside)) return false;
   *code = outside.finish(inside);
@@ -176,7 +223,8 @@ int hand_over(const Place& p, MPI_Request* request, message::Parts& parts,
   return MPI_SUCCESS;
 }
 
-CollectiveBuffer::CollectiveBuffer(Use use, int pieces) : use_(use), regions_(few_) {
+CollectiveBuffer::CollectiveBuffer(Use use, int pieces, bool persistent)
+    : use_(use), persistent_(persistent), regions_(few_) {
   if (pieces > kFew)
     regions_ =
         reinterpret_cast<layout::Region*>(memory_for(static_cast<uint64_t>(pieces) * sizeof(layout::Region)));
@@ -188,7 +236,7 @@ CollectiveBuffer::~CollectiveBuffer() {
   for (TypeInfo* t : earlier_types_) TypeTable::release(t);
   for (Opaque& o : opaque_) {
     free(o.packed);
-    if (use_ == Use::receive) pmpi().Type_free(&o.type);
+    if (duplicates()) pmpi().Type_free(&o.type);
   }
   free(aside_);
 }
@@ -208,15 +256,20 @@ void CollectiveBuffer::add(const Target& t, const void* at, MPI_Count count) {
     return;
   }
   const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
-  char* const packed = memory_for(bytes);
-  // A receive, too: its place stays as it is where nothing comes.
-  MPI_Count position = 0;
-  stand_in::pack(at, count, t.handle, packed, static_cast<MPI_Count>(bytes), &position, MPI_COMM_SELF);
   MPI_Datatype type = t.handle;
-  if (use_ == Use::receive && pmpi().Type_dup(t.handle, &type) != MPI_SUCCESS)
+  if (duplicates() && pmpi().Type_dup(t.handle, &type) != MPI_SUCCESS)
     abort_without_memory("a collective operation", g_process.world_size);
-  opaque_.push_back({count_, packed, at, count, type});
-  regions_[count_++] = {packed, bytes, layout::byte_layout()};
+  opaque_.push_back({count_, memory_for(bytes), at, count, type});
+  regions_[count_++] = {opaque_.back().packed, bytes, layout::byte_layout()};
+  if (!persistent_) pack(opaque_.back());
+}
+
+// A receive, too: its place stays as it is where nothing comes.
+void CollectiveBuffer::pack(const Opaque& o) const {
+  const layout::Region& r = originals_.empty() ? regions_[o.piece] : originals_[static_cast<size_t>(o.piece)];
+  MPI_Count position = 0;
+  stand_in::pack(o.at, o.count, o.type, o.packed, static_cast<MPI_Count>(layout::bytes(r)), &position,
+                 MPI_COMM_SELF);
 }
 
 void CollectiveBuffer::add_blocks(const Target& t, const void* buffer, MPI_Count count, int n, int but) {
@@ -244,14 +297,28 @@ void CollectiveBuffer::copy_aside() {
   uint64_t bytes = 0;
   for (int i = 0; i < count_; i++) bytes += layout::bytes(regions_[i]);
   aside_ = memory_for(bytes);
+  originals_.assign(regions_, regions_ + count_);
   char* at = aside_;
   for (int i = 0; i < count_; i++) {
-    layout::Region& r = regions_[i];
-    const uint64_t n = layout::bytes(r);
-    if (n != 0) layout::pack(at, r, 0, n);
-    r = {at, n, layout::byte_layout()};
+    const uint64_t n = layout::bytes(regions_[i]);
+    regions_[i] = {at, n, layout::byte_layout()};
     at += n;
   }
+  if (!persistent_) fill_aside();
+}
+
+void CollectiveBuffer::fill_aside() const {
+  char* at = aside_;
+  for (const layout::Region& r : originals_) {
+    const uint64_t n = layout::bytes(r);
+    if (n != 0) layout::pack(at, r, 0, n);
+    at += n;
+  }
+}
+
+void CollectiveBuffer::renew() {
+  for (const Opaque& o : opaque_) pack(o);
+  if (aside_ != nullptr) fill_aside();
 }
 
 int add_typed(CollectiveBuffer* b, const void* buffer, const Counts& counts,

@@ -2,6 +2,7 @@
 // that cannot be decoded are packed and unpacked by the library.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,6 +18,7 @@ namespace tasuki::shim {
 // Where the members of a communicator meet: those of one space, and all of them. nullptr: the operation is
 // the library's, for all members alike.
 inline CommInfo* meeting_place(MPI_Comm comm, When when = kNow) {
+  if (when.persistent) g_process.library_testall_fails.store(true, std::memory_order_relaxed);
   if (!g_process.own_collectives || (when.later && when.request == nullptr)) return nullptr;
   CommInfo* c = g_process.comms.find(comm);
   if (c == nullptr || c->barrier == nullptr || c->inter || c->mixed) return nullptr;
@@ -39,7 +41,8 @@ inline Place place_in(CommInfo* c) {
 
 // On several hosts: the first call there is collective, so all members must come here. Before, valid(c,
 // members) is asked, of what each of them sees by itself; c is nullptr there. `typed`: each piece has a
-// type of its own. One that does not block is the library's if no other has been there.
+// type of its own. One that does not block is the library's if no other has been there, and a persistent one
+// in any case.
 Resolved<Place> place_on_hosts(MPI_Comm comm, When when, bool typed);
 // How many members there are; 0: the operation is the library's.
 int members_on_hosts(MPI_Comm comm, When when);
@@ -158,8 +161,8 @@ inline bool are_counts(const Counts& counts, int n) {
 class CollectiveBuffer {
  public:
   enum class Use : bool { send, receive };
-  // `pieces`: how many will be added.
-  CollectiveBuffer(Use use, int pieces);
+  // `pieces`: how many will be added. `persistent`: nothing is read before renew().
+  CollectiveBuffer(Use use, int pieces, bool persistent = false);
   ~CollectiveBuffer();
   CollectiveBuffer(const CollectiveBuffer&) = delete;
   CollectiveBuffer& operator=(const CollectiveBuffer&) = delete;
@@ -175,6 +178,8 @@ class CollectiveBuffer {
                   const Displacements& displacements, int n, int but = kNobody);
   // The pieces are read now: what will be sent is a copy, while their places are received into.
   void copy_aside();
+  // Of a persistent call: what is sent is what there is now.
+  void renew();
 
   const layout::Region& operator[](int i) const { return regions_[i]; }
   message::Pieces pieces() const { return {regions_, 1}; }
@@ -188,20 +193,25 @@ class CollectiveBuffer {
     char* packed;
     const void* at;
     MPI_Count count;
-    MPI_Datatype type;  // of a receive a duplicate: the user may free his before it is complete
+    MPI_Datatype type;  // a duplicate, if it is still needed when the user may have freed his
   };
   void keep(TypeInfo* t);
+  bool duplicates() const { return persistent_ || use_ == Use::receive; }
+  void pack(const Opaque& o) const;
+  void fill_aside() const;
 
   // Two allocations are a fourth of the time of a small operation.
   static constexpr int kFew = 16;
 
   Use use_;
+  bool persistent_;
   int count_ = 0;
   layout::Region* regions_;
   TypeInfo* type_ = nullptr;  // the last that was added
   std::vector<TypeInfo*> earlier_types_;
   std::vector<Opaque> opaque_;
   char* aside_ = nullptr;
+  std::vector<layout::Region> originals_;  // of what lies aside
   layout::Region few_[kFew];
 };
 
@@ -225,13 +235,18 @@ int64_t extent_of(const Target& t);
 class CollectiveBuffers : public HeldOperation {
  public:
   // So many pieces.
-  CollectiveBuffers(int out, int in)
-      : send(CollectiveBuffer::Use::send, out), receive(CollectiveBuffer::Use::receive, in) {}
+  CollectiveBuffers(int out, int in, bool persistent = false)
+      : send(CollectiveBuffer::Use::send, out, persistent),
+        receive(CollectiveBuffer::Use::receive, in, persistent) {}
 
   CollectiveBuffer send, receive;
 
  private:
   void end() override { receive.finish(); }
+  void begin_anew() override {
+    send.renew();
+    receive.renew();
+  }
 };
 
 // A non-blocking call between hosts, with its messages.
@@ -270,13 +285,20 @@ int carry_out(CommInfo* c, Operation operation) {
 // The request of a non-blocking operation whose messages have begun; `held` lives until it is complete.
 int hand_over(CommInfo* c, MPI_Request* request, message::Parts& parts, std::unique_ptr<HeldOperation> held);
 
-// Begins a non-blocking operation: begin(Parts&) is the message layer's.
+// A persistent operation, whose request is inactive at first. Each start calls begin(Parts&), which refers to
+// nothing but what `held` has. `by_looks`: held->look() completes it, else its messages do.
+using BeginParts = std::function<bool(message::Parts&)>;
+int make_persistent(CommInfo* c, MPI_Request* request, std::unique_ptr<HeldOperation> held, BeginParts begin,
+                    bool by_looks = false);
+
+// Begins a non-blocking operation, or makes a persistent one: begin(Parts&) is the message layer's.
 template <typename Begin>
-int begin_messages(CommInfo* c, MPI_Request* request, std::unique_ptr<HeldOperation> held, Begin begin) {
+int begin_messages(CommInfo* c, When when, std::unique_ptr<HeldOperation> held, Begin begin) {
+  if (when.persistent) return make_persistent(c, when.request, std::move(held), begin);
   message::Parts parts(g_process.engine, member(*c), message::of_pieces(c->context),
                        static_cast<int32_t>(c->begun++ & INT32_MAX));
   if (!begin(parts)) no_memory_to_meet(c->peer_count);
-  return hand_over(c, request, parts, std::move(held));
+  return hand_over(c, when.request, parts, std::move(held));
 }
 
 // An operation between hosts has ended with this code, which is raised.
@@ -321,8 +343,8 @@ class CollectiveCall {
   CollectiveBuffer& send() { return buffers_->send; }
   CollectiveBuffer& receive() { return buffers_->receive; }
 
-  // When both buffers are filled in. Of the message layer: now(Meeting&, Moved*), and begin(Parts&).
-  // Returns an error code, raised.
+  // When both buffers are filled in. Of the message layer: now(Meeting&, Moved*), and begin(Parts&), which
+  // may be called after this object is gone. Returns an error code, raised.
   template <typename Now, typename Begin>
   int carry_out(Now now, Begin begin) {
     if (when_.later) return begin_only(begin);
@@ -340,7 +362,7 @@ class CollectiveCall {
   // The same of one that is not blocking.
   template <typename Begin>
   int begin_only(Begin begin) {
-    if (place_.comm != nullptr) return begin_messages(place_.comm, when_.request, std::move(later_), begin);
+    if (place_.comm != nullptr) return begin_messages(place_.comm, when_, std::move(later_), begin);
     return begin_on_hosts(place_, when_.request, std::move(later_on_hosts_), begin);
   }
 

@@ -71,7 +71,7 @@ int exchange_all(CollectiveCall& call, const message::Pieces& send, bool own) {
   const schedule::Schedule* const rounds = call.is_later() ? nullptr : chosen_rounds(call.place());
   if (rounds != nullptr) return call.carry_out(*rounds, send, receive, own);
   return call.carry_out([&](Meeting& m, Moved* moved) { return exchange(m, send, receive, own, moved); },
-                        [&](Parts& parts) { return begin_exchange(parts, send, receive, own); });
+                        [=](Parts& parts) { return begin_exchange(parts, send, receive, own); });
 }
 
 // Where the members are on several hosts. `places`: displacements by rank; nullptr: one piece behind the
@@ -287,14 +287,16 @@ constexpr message::Pieces kNoPieces{nullptr, 0};
 // `call` has both buffers' pieces: at the root its own one and all, elsewhere one.
 int gather_to(CollectiveCall& call, int root, const message::Pieces& receive, bool own) {
   const layout::Region& send = call.send()[0];
-  return call.carry_out([&](Meeting& m, Moved* moved) { return gather(m, root, send, receive, own, moved); },
-                        [&](Parts& parts) { return begin_gather(parts, root, send, receive, own); });
+  return call.carry_out(
+      [&](Meeting& m, Moved* moved) { return gather(m, root, send, receive, own, moved); },
+      [=, from = &send](Parts& parts) { return begin_gather(parts, root, *from, receive, own); });
 }
 
 int scatter_from(CollectiveCall& call, int root, const message::Pieces& send, bool own) {
   const layout::Region& receive = call.receive()[0];
-  return call.carry_out([&](Meeting& m, Moved* moved) { return scatter(m, root, send, receive, own, moved); },
-                        [&](Parts& parts) { return begin_scatter(parts, root, send, receive, own); });
+  return call.carry_out(
+      [&](Meeting& m, Moved* moved) { return scatter(m, root, send, receive, own, moved); },
+      [=, into = &receive](Parts& parts) { return begin_scatter(parts, root, send, *into, own); });
 }
 
 // The others' part of a gather, and of a scatter.

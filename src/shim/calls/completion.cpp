@@ -266,14 +266,14 @@ bool are_complete(Split& s) {
 }
 
 // The library's part of MPI_Testall; true when there is nothing more to wait for. MPI_Testall of MPICH 4.0
-// calls every partitioned request that is complete an error.
+// calls every partitioned request that is complete an error, and every persistent collective one.
 bool their_testall(Split& s, Outcome* outcome) {
   if (s.theirs.empty()) return true;
-  const bool partitions = g_process.library_has_partitions.load(std::memory_order_relaxed);
-  if (partitions && !are_complete(s)) return false;
+  const bool one_by_one = g_process.library_testall_fails.load(std::memory_order_relaxed);
+  if (one_by_one && !are_complete(s)) return false;
   for (MPI_Status& status : s.their_status) status.MPI_ERROR = MPI_SUCCESS;
-  int flag = partitions ? 1 : 0;
-  const int rc = partitions ? pmpi().Waitall(s.their_count(), s.theirs.data(), s.their_status.data())
+  int flag = one_by_one ? 1 : 0;
+  const int rc = one_by_one ? pmpi().Waitall(s.their_count(), s.theirs.data(), s.their_status.data())
                             : pmpi().Testall(s.their_count(), s.theirs.data(), &flag, s.their_status.data());
   outcome->theirs(rc);
   return flag != 0 || rc != MPI_SUCCESS;

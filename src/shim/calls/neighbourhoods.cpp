@@ -52,7 +52,9 @@ int exchange_all(const Neighbourhood& p, CollectiveCall& call, const Pieces& sen
       [&](Meeting& m, Moved* moved) {
         return exchange_among(m, p.neighbours(), p.topology->place, send, receive, moved);
       },
-      [&](Parts& parts) { return begin_exchange_among(parts, p.neighbours(), send, receive); });
+      [=, topology = p.topology](Parts& parts) {
+        return begin_exchange_among(parts, topology->neighbours, send, receive);
+      });
 }
 
 // Of a buffer for `n` neighbours: nothing is used of it, if there are none.

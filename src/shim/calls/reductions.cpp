@@ -203,6 +203,23 @@ class HeldReduction : public HeldOperation {
   std::vector<const char*> vectors_;
 };
 
+// One whose result the ranks share out, in `pieces`, by rank: each gets what the others have for it.
+class HeldScattered final : public HeldReduction {
+ public:
+  HeldScattered(const Place& at, const Operation& o, std::vector<layout::Region> pieces, char* result)
+      : HeldReduction(at, {at.count, false}, o, {of(pieces, at.rank).base, result},
+                      of(pieces, at.rank).count),
+        pieces_(std::move(pieces)) {}
+  message::Pieces pieces() const { return {pieces_.data(), 1}; }
+
+ private:
+  static const layout::Region& of(const std::vector<layout::Region>& pieces, int rank) {
+    return pieces[static_cast<size_t>(rank)];
+  }
+
+  const std::vector<layout::Region> pieces_;
+};
+
 // A rank that only gives.
 class NothingHeld : public HeldOperation {
   void end() override {}
@@ -223,13 +240,18 @@ class HeldReductionOnHosts final : public HeldOnHosts {
 // One that whoever waits for it carries out.
 class HeldJoint final : public HeldOperation {
  public:
-  HeldJoint(const CommInfo& c, const Operation& o, const message::JointVectors& vectors,
-            std::vector<uint64_t> ends, std::optional<message::Scan> scan)
-      : operation_(o),
-        joint_(g_process.engine, member(c), vectors, std::move(ends), operation_.combination(), scan) {}
-  message::JointReduction& joint() { return joint_; }
+  HeldJoint(const Operation& o, const message::JointVectors& vectors, std::vector<uint64_t> ends,
+            std::optional<message::Scan> scan)
+      : operation_(o), vectors_(vectors), ends_(std::move(ends)), scan_(scan) {}
+  bool begin(message::Parts& parts) {
+    Process& p = g_process;
+    p.engine.count(p.engine.stats().collective_bytes, vectors_.elements * operation_.size);
+    operation_.code = MPI_SUCCESS;
+    joint_.emplace(p.engine, parts.me(), vectors_, ends_, operation_.combination(), scan_);
+    return joint_->begin(parts, p.joints);
+  }
   bool look(int* code) override {
-    if (!joint_.look()) return false;
+    if (!joint_->look()) return false;
     *code = operation_.code;
     return true;
   }
@@ -238,7 +260,10 @@ class HeldJoint final : public HeldOperation {
   void end() override {}
 
   const Operation operation_;
-  message::JointReduction joint_;
+  const message::JointVectors vectors_;
+  const std::vector<uint64_t> ends_;
+  const std::optional<message::Scan> scan_;
+  std::optional<message::JointReduction> joint_;
 };
 
 // All of these are of predefined operations, which cannot be freed. Of small vectors each rank that gets the
@@ -262,8 +287,8 @@ int reduce_small_later(const Place& at, When when, Combined what, const Operatio
   } else {
     held = std::make_unique<NothingHeld>();
   }
-  const auto all = [&](message::Parts& parts) { return begin(parts, send, places); };
-  if (at.comm != nullptr) return begin_messages(at.comm, when.request, std::move(held), all);
+  const auto all = [=](message::Parts& parts) { return begin(parts, send, places); };
+  if (at.comm != nullptr) return begin_messages(at.comm, when, std::move(held), all);
   return begin_on_hosts(at, when.request, std::make_unique<HeldReductionOnHosts>(at.span, std::move(held)),
                         all);
 }
@@ -278,12 +303,15 @@ bool joint_pays(uint64_t bytes, int ranks) {
 int reduce_large_later(CommInfo* c, When when, const Operation& o, const message::JointVectors& vectors,
                        std::vector<uint64_t> ends, std::optional<message::Scan> scan = std::nullopt) {
   Process& p = g_process;
+  auto held = std::make_unique<HeldJoint>(o, vectors, std::move(ends), scan);
+  HeldJoint* const joint = held.get();
+  if (when.persistent)
+    return make_persistent(
+        c, when.request, std::move(held), [=](message::Parts& parts) { return joint->begin(parts); }, true);
   p.engine.count(p.engine.stats().collectives);
-  p.engine.count(p.engine.stats().collective_bytes, vectors.elements * o.size);
-  auto held = std::make_unique<HeldJoint>(*c, o, vectors, std::move(ends), scan);
   message::Parts parts(p.engine, member(*c), message::of_pieces(c->context),
                        static_cast<int32_t>(c->begun++ & INT32_MAX));
-  if (!held->joint().begin(parts, p.joints)) no_memory_to_meet(c->peer_count);
+  if (!joint->begin(parts)) no_memory_to_meet(c->peer_count);
   *when.request = p.requests.hand_over(c, held.release());
   if (*when.request == MPI_REQUEST_NULL) no_memory_to_meet(c->peer_count);
   return MPI_SUCCESS;
@@ -399,7 +427,7 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype typ
       if (at_root ? recvbuf == nullptr : sendbuf == MPI_IN_PLACE) return pass();
       return reduce_later(
           at, when, at_root, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm, pass,
-          [&](message::Parts& parts, const layout::Region& send, const message::Pieces& places) {
+          [root](message::Parts& parts, const layout::Region& send, const message::Pieces& places) {
             return begin_gather(parts, root, send, places, false);
           });
     });
@@ -440,6 +468,21 @@ int reduce_scatter_on_hosts(const void* sendbuf, void* recvbuf, CountOf count_of
 
 namespace {
 
+int reduce_scatter_small_later(CommInfo* c, When when, const Operation& o, const Operands& operands,
+                               const std::vector<uint64_t>& ends) {
+  std::vector<layout::Region> pieces;
+  uint64_t begin = 0;
+  for (const uint64_t end : ends) {
+    pieces.push_back(
+        {const_cast<char*>(operands.send) + begin * o.size, (end - begin) * o.size, layout::byte_layout()});
+    begin = end;
+  }
+  auto held = std::make_unique<HeldScattered>(place_in(c), o, std::move(pieces), operands.receive);
+  const message::Pieces given = held->pieces(), places = held->places();
+  return begin_messages(c, when, std::move(held),
+                        [=](message::Parts& parts) { return begin_exchange(parts, given, places, false); });
+}
+
 // Not between hosts. count_of(rank) elements for each.
 template <typename CountOf>
 int reduce_scatter_later(const void* sendbuf, void* recvbuf, CountOf count_of, MPI_Datatype type, MPI_Op op,
@@ -455,7 +498,7 @@ int reduce_scatter_later(const void* sendbuf, void* recvbuf, CountOf count_of, M
   return with_operands(
       sendbuf, recvbuf, all, type, op, comm, pass,
       [&](const Target&, const Operation& o, const Operands& operands, uint64_t bytes) {
-        if (!joint_pays(bytes, c->peer_count)) return pass();
+        if (!joint_pays(bytes, c->peer_count)) return reduce_scatter_small_later(c, when, o, operands, ends);
         char* const into = count_of(c->rank) != 0 ? operands.receive : nullptr;
         return reduce_large_later(c, when, o, {operands.send, into, bytes / o.size}, std::move(ends));
       });
@@ -526,10 +569,9 @@ int scan_on_hosts(message::Scan kind, const void* sendbuf, void* recvbuf, MPI_Co
 // Sizes as those of other reductions that do not block (reduce_later).
 int scan_later(message::Scan kind, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
                MPI_Op op, MPI_Comm comm, When when, Pass pass) {
-  if (!is_predefined(op)) return pass();
   return place_at_once(comm, when, {count, type}).answer(pass, [&](const Place& at) {
     const bool inclusive = kind == message::Scan::inclusive;
-    if (recvbuf == nullptr && (inclusive || at.rank != 0)) return pass();
+    if (!is_predefined(op) || (recvbuf == nullptr && (inclusive || at.rank != 0))) return pass();
     return with_operands(sendbuf, recvbuf, count, type, op, comm, pass,
                          [&](const Target&, const Operation& o, const Operands& operands, uint64_t bytes) {
                            if (at.comm != nullptr && joint_pays(bytes, at.count))

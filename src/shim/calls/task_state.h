@@ -42,8 +42,8 @@ struct Process {
   bool threads = false;  // MPI_THREAD_MULTIPLE
   bool statistics = false;
   bool own_collectives = false;  // beside broadcasts and barriers; the same for all tasks of the space
-  std::atomic<bool> library_has_partitions{false};  // partitioned requests that it carries out
-  uint64_t external_bytes = 0;                      // packed to and unpacked from "external32"
+  std::atomic<bool> library_testall_fails{false};  // it may carry out requests with which MPI_Testall fails
+  uint64_t external_bytes = 0;                     // packed to and unpacked from "external32"
   MPI_Request never_done{};   // a generalized request: asking for it makes the library progress
   MPI_Comm quiet_comm{};      // a communicator for what the user must not notice
   uint32_t unsuccessful = 0;  // tests and probes in a row that found nothing

@@ -51,7 +51,8 @@ struct CommInfo {
   // What the last MPI_Probe from any source found elsewhere; kNobody: nothing.
   int probed_source, probed_tag;
   uint32_t from_any;  // receives from any source so far
-  uint32_t begun;     // non-blocking collective operations of this layer so far
+  uint32_t begun;     // non-blocking collective operations of this layer so far,
+  uint32_t made;      //   and persistent ones
   Barrier* barrier;   // nullptr: barriers are the library's
   KnownTopology topology;
   uint64_t attached_bytes;  // MPI_Comm_attach_buffer

@@ -284,6 +284,15 @@ MPI_Request Requests::hand_over(CommInfo* comm, HeldOperation* held) {
   return hand_over(r, comm, held);
 }
 
+MPI_Request Requests::hand_over_persistent(CommInfo* comm, HeldOperation* held, bool by_looks) {
+  Request* r = take();
+  if (r == nullptr) return MPI_REQUEST_NULL;
+  r->kind = RequestKind::group;
+  mine(r).persistent = 1;
+  if (by_looks) mine(r).twin = Twin::operation;
+  return hand_over(r, comm, held);
+}
+
 Request* Requests::make_borne(RequestKind kind, CommInfo* comm, MPI_Request library) {
   Request* r = take();
   if (r == nullptr) return nullptr;
@@ -453,7 +462,7 @@ void Requests::reap_detached() {
 void Requests::close() {
   reap_detached();
   detached_.for_each([](Request* r) {
-    if (r->kind != RequestKind::carried && mine(r).twin == Twin::none) return;
+    if (mine(r).library == 0) return;
     MPI_Request library = handle_of<MPI_Request>(mine(r).library);
     pmpi().Request_free(&library);
   });
@@ -477,6 +486,7 @@ int Requests::launch_persistent(Request* r) {
   mine(r).started = 1;
   mine(r).by_library = 0;
   mine(r).code = MPI_SUCCESS;
+  if (mine(r).held != nullptr) return mine(r).held->start(r);
   if (mine(r).opaque == Opaque::unpacked) mine(r).opaque = Opaque::yes;
   if (r->kind == RequestKind::receive)
     return launch_receive(r, mine(r).user_buffer, static_cast<MPI_Count>(mine(r).user_count),

@@ -19,7 +19,7 @@
 
 namespace tasuki::shim {
 
-// What a non-blocking collective operation needs until it is complete.
+// What a collective operation needs until it is complete; of a persistent one, as long as its request exists.
 class HeldOperation {
  public:
   virtual ~HeldOperation() = default;
@@ -33,11 +33,19 @@ class HeldOperation {
     *code = MPI_SUCCESS;
     return true;
   }
+  // Of a persistent one: begins it as `r`, whose messages it has. Returns an error code, raised.
+  virtual int start(Request*) { return MPI_SUCCESS; }
+  // What it has is about to be used once more, for the first time as well.
+  void renew() {
+    state_ = State::open;
+    begin_anew();
+  }
 
  private:
   enum class State : uint8_t { open, ending, ended };
 
   virtual void end() = 0;
+  virtual void begin_anew() {}
 
   State state_ = State::open;
 };
@@ -157,6 +165,8 @@ class Requests {
   MPI_Request hand_over(Request* group, CommInfo* comm, HeldOperation* held);
   // The same for an operation that completes by held->look().
   MPI_Request hand_over(CommInfo* comm, HeldOperation* held);
+  // That of a persistent operation: held->start() begins it. `by_looks`: it completes by held->look().
+  MPI_Request hand_over_persistent(CommInfo* comm, HeldOperation* held, bool by_looks);
 
   // A request that the library alone completes: for calls that must wait for both kinds at once.
   Request* make_borne(RequestKind kind, CommInfo* comm, MPI_Request library);

@@ -22,6 +22,7 @@
 #include <cfloat>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -48,11 +49,12 @@ struct Job {
   int rank = 0, ranks = 1;
   uint64_t seed = 1;
   bool threads = false;
-  bool apart = false;      // on several hosts
-  bool large = false;      // pieces as operations between hosts are for
-  bool later = false;      // what moves data does so in non-blocking operations
-  bool verbose = false;    // every rank says what it is about to do
-  bool one_clock = false;  // all ranks are on one machine: CLOCK_MONOTONIC orders what they do
+  bool apart = false;       // on several hosts
+  bool large = false;       // pieces as operations between hosts are for
+  bool later = false;       // what moves data does so in non-blocking operations,
+  bool persistent = false;  //   which are persistent
+  bool verbose = false;     // every rank says what it is about to do
+  bool one_clock = false;   // all ranks are on one machine: CLOCK_MONOTONIC orders what they do
 };
 extern Job job;
 
@@ -94,14 +96,31 @@ void say(const std::string& what);
 // Every communicator has MPI_ERRORS_RETURN, so that an error is told with seed and round.
 void must(int code, const char* call);
 #define MUST(call) ::collectives::must((call), #call)
-// The one form of a call, or, where there is a request for it, the other.
-#define MUST_EITHER(request, now, later, ...) \
-  do {                                        \
-    if ((request) == nullptr)                 \
-      MUST(now(__VA_ARGS__));                 \
-    else                                      \
-      MUST(later(__VA_ARGS__, (request)));    \
+// How one operation is called, and its request.
+struct Way {
+  bool later = job.later, persistent = job.persistent;
+  int starts = 1;  // of a persistent one
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+#if MPI_VERSION >= 4
+#define MUST_EITHER(way, now, later_now, ...)                       \
+  do {                                                              \
+    if (!(way).later)                                               \
+      MUST(now(__VA_ARGS__));                                       \
+    else if (!(way).persistent)                                     \
+      MUST(later_now(__VA_ARGS__, &(way).request));                 \
+    else                                                            \
+      MUST(now##_init(__VA_ARGS__, MPI_INFO_NULL, &(way).request)); \
   } while (0)
+#else
+#define MUST_EITHER(way, now, later_now, ...)       \
+  do {                                              \
+    if (!(way).later)                               \
+      MUST(now(__VA_ARGS__));                       \
+    else                                            \
+      MUST(later_now(__VA_ARGS__, &(way).request)); \
+  } while (0)
+#endif
 
 double now();
 
@@ -128,8 +147,26 @@ void scan_twice(Random& plan, Random& own, const Comm& comm);
 void barrier(const Comm& comm);
 void check_negative_count(const Comm& comm);
 
-// Sees a non-blocking operation to its end, in one of several ways.
-void complete(Random& own, MPI_Request* request);
+// Sees an operation that does not block to its end, in one of several ways. A persistent one is started
+// several times; before each start but the first again() makes its buffers what they were.
+void complete_once(Random& own, Way& way);
+template <typename Again>
+void complete(Random& own, Way& way, Again again) {
+  if (!way.later) return;
+  if (!way.persistent) return complete_once(own, way);
+  for (int i = 0; i < way.starts; i++) {
+    if (i > 0) again();
+    MUST(MPI_Start(&way.request));
+    complete_once(own, way);
+  }
+  MUST(MPI_Request_free(&way.request));
+}
+// For whoever asks for persistent operations where there are none: true, and that is told.
+inline bool must_skip() {
+  if (!job.persistent || MPI_VERSION >= 4) return false;
+  if (job.rank == 0) printf("SKIP: no persistent collective operations\n");
+  return true;
+}
 
 // Point-to-point messages that are under way meanwhile.
 class Messages {

@@ -1,13 +1,13 @@
 // A random program over all collective operations: every rank computes from the seed what every
 // other one gives, and so which bytes it must get, and checks that no others were written.
 //
-//   collectives [--seed N] [--seconds S | --rounds N] [--first R] [--threads] [--large] [--later]
-//               [--apart] [--limit S] [--verbose]
+//   collectives [--seed N] [--seconds S | --rounds N] [--first R] [--threads] [--large]
+//               [--later | --persistent] [--apart] [--limit S] [--verbose]
 //
 // What round R of seed N does is the same everywhere and needs no other round before it: what failed in round
 // 17 fails again, or may, with `--first 17 --rounds 1`. With --threads two or three threads of each rank do
-// so at once, each on communicators of its own. With --later data is moved by non-blocking operations; with
-// --large pieces have the sizes for which operations between hosts are Tasuki's. With --apart the ranks are on
+// so at once, each on communicators of its own. With --later data is moved by non-blocking operations, with
+// --persistent by persistent ones, which are started up to three times; with --large pieces have the sizes for which operations between hosts are Tasuki's. With --apart the ranks are on
 // several hosts, where operations that do not block group numbers otherwise than those that do. A rank says
 // what is wrong and aborts the job. After `limit` seconds in a few rounds, and on SIGALRM, all say where they
 // are.
@@ -226,6 +226,8 @@ class Worker {
     Random random(word_of(seed_, static_cast<uint64_t>(r)));
     const Comm& comm = random.pick(comms_);
     if (comm.handle == MPI_COMM_NULL) return;
+    // The library's: MPI_Gather_init of MPICH 4.0.2 gathers what there was when it was called.
+    if (job.persistent && comm.size == 1) return;
     const uint64_t seed = random.next();
     Random plan(word_of(seed, static_cast<uint64_t>(comm.colour)));
     Random own(word_of(seed + 1, static_cast<uint64_t>(job.rank)));
@@ -312,6 +314,8 @@ int main(int argc, char** argv) {
       job.large = true;
     } else if (name == "--later") {
       job.later = true;
+    } else if (name == "--persistent") {
+      job.later = job.persistent = true;
     } else if (name == "--apart") {
       job.apart = true;
     } else if (name == "--verbose") {
@@ -338,6 +342,10 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
   if (job.threads && provided < MPI_THREAD_MULTIPLE) {
     if (job.rank == 0) printf("SKIP: no MPI_THREAD_MULTIPLE\n");
+    MPI_Finalize();
+    return 77;
+  }
+  if (must_skip()) {
     MPI_Finalize();
     return 77;
   }

@@ -7,8 +7,8 @@
 
 namespace collectives {
 
-void complete(Random& own, MPI_Request* request) {
-  if (*request == MPI_REQUEST_NULL) return;
+void complete_once(Random& own, Way& way) {
+  MPI_Request* const request = &way.request;
   if (own.chance(20)) usleep(static_cast<useconds_t>(own.between(1, 200)));
   int done = 0;
   switch (draw(own, 0, 2)) {
@@ -22,7 +22,8 @@ void complete(Random& own, MPI_Request* request) {
       while (done == 0) MUST(MPI_Request_get_status(*request, &done, MPI_STATUS_IGNORE));
       MUST(MPI_Waitall(1, request, MPI_STATUSES_IGNORE));
   }
-  if (*request != MPI_REQUEST_NULL) fail("a complete operation has a request");
+  if (way.persistent && *request == MPI_REQUEST_NULL) fail("a persistent request is gone");
+  if (!way.persistent && *request != MPI_REQUEST_NULL) fail("a complete operation has a request");
 }
 
 Messages::Messages(Random& plan, Random& own, const Comm& comm) : comm_(comm), fill_(plan.next()) {
