@@ -103,6 +103,7 @@ program calls
   call one_sided()
 #ifdef HAVE_MPI4
   call exchange_requests()
+  call persistent_collective()
 #endif
 
   call MPI_Finalize(ierr)
@@ -688,6 +689,20 @@ contains
     call MPI_Isendrecv_replace(out, n, MPI_INTEGER, partner, 96, partner, 96, MPI_COMM_WORLD, request, ierr)
     call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
     call check(all(out == pattern(partner, 95)), 'isendrecv_replace')
+  end subroutine
+
+  subroutine persistent_collective()
+    integer, asynchronous :: a(n)
+    integer :: turn
+    HANDLE(MPI_Request) :: request
+    call MPI_Bcast_init(a, n, MPI_INTEGER, 1, MPI_COMM_WORLD, MPI_INFO_NULL, request, ierr)
+    do turn = 1, 2
+      a = pattern(rank, 96 + turn)
+      call MPI_Start(request, ierr)
+      call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+      call check(all(a == pattern(1, 96 + turn)), 'bcast_init')
+    end do
+    call MPI_Request_free(request, ierr)
   end subroutine
 #endif
 end program

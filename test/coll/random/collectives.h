@@ -96,13 +96,21 @@ void say(const std::string& what);
 // Every communicator has MPI_ERRORS_RETURN, so that an error is told with seed and round.
 void must(int code, const char* call);
 #define MUST(call) ::collectives::must((call), #call)
+// Open MPI 5 has the persistent ones, and says that it is MPI-3.1.
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define HAVE_PERSISTENT 1
+constexpr bool kHasPersistent = true;
+#else
+constexpr bool kHasPersistent = false;
+#endif
+
 // How one operation is called, and its request.
 struct Way {
   bool later = job.later, persistent = job.persistent;
   int starts = 1;  // of a persistent one
   MPI_Request request = MPI_REQUEST_NULL;
 };
-#if MPI_VERSION >= 4
+#ifdef HAVE_PERSISTENT
 #define MUST_EITHER(way, now, later_now, ...)                       \
   do {                                                              \
     if (!(way).later)                                               \
@@ -163,7 +171,7 @@ void complete(Random& own, Way& way, Again again) {
 }
 // For whoever asks for persistent operations where there are none: true, and that is told.
 inline bool must_skip() {
-  if (!job.persistent || MPI_VERSION >= 4) return false;
+  if (!job.persistent || kHasPersistent) return false;
   if (job.rank == 0) printf("SKIP: no persistent collective operations\n");
   return true;
 }

@@ -176,8 +176,9 @@ void reduce(Kind kind, Random& plan, Random& own, const Comm& comm) {
   const void* from = no_in ? nullptr : in.at(0);
   if (in_place) from = MPI_IN_PLACE;
   Way way;
-  // The library's, or may be: MPICH 4.0.2 counts uses of types with several members wrongly.
-  if (type != e.type || e.fields.size() > 1) way.persistent = false;
+  // The library's, or may be: MPICH 4.0.2 counts uses of types with several members wrongly, and Open MPI 5
+  // refuses null pointers to nothing.
+  if (type != e.type || e.fields.size() > 1 || length == 0) way.persistent = false;
   if (way.persistent) way.starts = draw(plan, 1, 3);
   call(p, from, no_out ? nullptr : out.at(0), type, handle, comm.handle, way);
   complete(own, way, [&] { out = out_before; });
