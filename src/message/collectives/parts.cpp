@@ -1,5 +1,7 @@
 #include "message/collectives/parts.h"
 
+#include <utility>
+
 namespace tasuki::message {
 
 void copy_piece(Engine& engine, const layout::Region& into, const layout::Region& piece, uint64_t bytes) {
@@ -74,8 +76,8 @@ bool Parts::rest(Request** request) {
 void Parts::rest_in(Request* group) {
   group->truncated = truncated_ ? 1 : 0;
   group->part[0] = unfinished_;
-  unfinished_ = nullptr;
-  group->state.store(RequestState::pending, std::memory_order_relaxed);
+  const bool done = std::exchange(unfinished_, nullptr) == nullptr;
+  group->state.store(done ? RequestState::done : RequestState::pending, std::memory_order_relaxed);
 }
 
 }  // namespace tasuki::message
