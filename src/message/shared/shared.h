@@ -26,6 +26,7 @@
 #include "layout/layout.h"
 #include "message/cost/distance.h"
 #include "message/cost/left.h"
+#include "message/shared/spin_lock.h"
 #include "task/space.h"
 
 namespace tasuki::message {
@@ -41,31 +42,6 @@ struct Cell;
 struct Barrier;
 struct Channel;
 class Streams;
-
-// Test-and-set lock for critical sections of some ten to some hundred nanoseconds. Yields its core when the
-// holder does not run (more ranks than cores is normal). Who comes while another waits lets that one go
-// first: a rank that probes in a loop would else get its own lock back before anybody else sees it free, for
-// milliseconds.
-class SpinLock {
- public:
-  void lock();
-  void unlock() { word_.store(0, std::memory_order_release); }
-
- private:
-  std::atomic<uint32_t> word_{0};
-  std::atomic<uint32_t> waiters_{0};
-};
-
-class Locked {
- public:
-  explicit Locked(SpinLock& lock) : lock_(&lock) { lock_->lock(); }
-  ~Locked() { lock_->unlock(); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  SpinLock* lock_;
-};
 
 // ---- messages that wait for their receive
 
