@@ -1,0 +1,10 @@
+// Stands for src/os/process/signals.h.
+#pragma once
+
+namespace tasuki::os {
+
+struct SignalsBlocked {
+  SignalsBlocked() {}
+};
+
+}  // namespace tasuki::os
