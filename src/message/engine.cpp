@@ -50,6 +50,25 @@ StagedHead staged_head(const RingHead& head) {
   return staged;
 }
 
+void describe(Envelope* m, int32_t sender, const RingHead& head) {
+  m->context = head.context;
+  m->tag = head.tag;
+  m->source_slot = sender;
+  m->source_rank = head.source_rank;
+  m->bytes = message_bytes(head);
+  m->sender = nullptr;
+  m->cell = nullptr;
+  m->staging = nullptr;
+}
+
+// It is out of the queue of unexpected messages, for a receive.
+void taken(Envelope* m) {
+  if (m->sender != nullptr) m->sender->queued = 0;
+  if (m->staging == nullptr) return;
+  m->staging->unexpected = false;
+  m->staging->received.store(1, std::memory_order_relaxed);
+}
+
 bool matches(const RingHead& head, const Request* r) {
   return head.context == r->context && (r->tag == kAnyTag || head.tag == r->tag);
 }
@@ -126,6 +145,7 @@ Endpoint* Engine::make_endpoint(Board* board, int32_t slot) {
   self_->slot = slot;
   self_->process = os::pid_of_self();
   self_->staging = staging;
+  staging->owner = self_;
   self_->streams = streams;
   self_->senders = reinterpret_cast<uint16_t*>(static_cast<char*>(memory) + size);
   return self_;
@@ -202,6 +222,7 @@ Cell* Engine::packed_cell(const Request* r) {
   m.bytes = n;
   m.sender = nullptr;
   m.cell = cell;
+  m.staging = nullptr;
   cell->charged = r->charged;
   cell->attachment = r->attachment;
   return cell;
@@ -337,30 +358,57 @@ bool Engine::push_parcel(const Request* r) {
   return true;
 }
 
-// False, with nothing done: the buffer is in use, or the receiver has too much to receive already.
+// False, with nothing done: the buffer is in use.
 bool Engine::push_staged(const Request* r) {
-  constexpr uint32_t kBetweenLooks = 4;  // as in find_parcel(): these are larger
   StagedHead staged;
-  if (!open_staged(r, &staged)) return false;
+  if (!open_staged(r, &staged) && !(empty_staging() && open_staged(r, &staged))) return false;
   const uint32_t n = static_cast<uint32_t>(layout::bytes(r->region));
-  const auto may = [&](Ring* ring) {
-    return has_credit(ring) &&
-           (ring->staged_sent % kBetweenLooks != 0 || ring->kept.load(std::memory_order_relaxed) <= kCredit);
-  };
-  const bool sent = push(r->queue, 1, may, [&](Ring& ring, uint32_t at) {
-    ring.staged_sent++;
+  const auto always = [](Ring*) { return true; };
+  push(r->queue, 1, always, [&](Ring& ring, uint32_t at) {
     write_head(ring, at, r->queue, r->context, r->tag, r->envelope.source_rank, kStaged | n);
     memcpy(ring.slots[at % kRingSlots].head.data, &staged, sizeof staged);
   });
-  if (!sent) {
-    close_staged(*self_->staging);
-    return false;
-  }
   pack_staged(r, staged);
   count(stats_.sent);
   count(stats_.sent_bytes, n);
+  count(stats_.buffered);
   count(stats_.transfer.pipelined_bytes, n);
   return true;
+}
+
+// Moves a staged message that no receive has got yet from the buffer into a cell, within the credit. False:
+// there is none.
+bool Engine::empty_staging() {
+  Staging& s = *self_->staging;
+  Endpoint* e = s.destination.load(std::memory_order_relaxed);
+  if (e == nullptr || s.received.load(std::memory_order_relaxed) != 0 || !credit_left(e)) return false;
+  Cell* cell = take_cell(s.envelope.bytes, ring_to(e));
+  if (cell == nullptr) return false;
+  bool moved = false;
+  {
+    Locked locked(e->lock);
+    drain(e, self_->slot);
+    const Envelope& m = s.envelope;
+    // Another thread may have sent the next one meanwhile, and may still pack it.
+    if (s.destination.load(std::memory_order_relaxed) == e && s.unexpected && m.bytes <= cell->capacity &&
+        is_packed(s, s.head, m.bytes)) {
+      copy_staged(cell->data(), s, s.head, m.bytes);
+      cell->envelope = m;
+      cell->envelope.staging = nullptr;
+      cell->envelope.cell = cell;
+      cell->charged = 0;
+      replace_unexpected(e, &s.envelope, &cell->envelope);
+      s.unexpected = false;
+      moved = true;
+    }
+  }
+  if (moved) {
+    close_staged(s);
+    return true;
+  }
+  PoolGuard guard(*this);
+  cells_.give(cell);
+  return false;
 }
 
 bool Engine::try_send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank,
@@ -405,38 +453,28 @@ bool Engine::keep(Endpoint* e, int32_t sender, uint32_t at) {
   const Ring& ring = e->peer(sender).ring;
   const RingHead& head = ring.slots[at % kRingSlots].head;
   const uint32_t bytes = message_bytes(head);
+  if (is_staged(head)) {
+    Staging* s = endpoint(sender)->staging;
+    describe(&s->envelope, sender, head);
+    s->envelope.staging = s;
+    s->head = staged_head(head);
+    s->unexpected = true;
+    append_unexpected(e, &s->envelope);
+    return true;
+  }
   Cell* cell = take_cell(bytes, e == self_ ? nullptr : &e->peer(sender).ring);
   if (cell == nullptr) return false;
   cell->charged = 0;
   if (is_in_parcel(head))
     memcpy(cell->data(), parcel_at(ring, at, bytes), bytes);
-  else if (is_staged(head))
-    copy_staged(cell->data(), *endpoint(sender)->staging, staged_head(head), bytes);
   else
     read_inline(ring, at, cell->data(), bytes);
   Envelope& m = cell->envelope;
-  m.context = head.context;
-  m.tag = head.tag;
-  m.source_slot = sender;
-  m.source_rank = head.source_rank;
-  m.bytes = bytes;
-  m.sender = nullptr;
+  describe(&m, sender, head);
   m.cell = cell;
   if (auto* kept = kept_of(cell); kept != nullptr) kept->fetch_add(bytes, std::memory_order_relaxed);
   append_unexpected(e, &m);
   return true;
-}
-
-void Engine::deliver_staged(Request* r, int32_t sender, const RingHead& head) {
-  const Endpoint* from = endpoint(sender);
-  const StagedHead staged = staged_head(head);
-  const uint32_t bytes = message_bytes(head);
-  set_result(r, head.source_rank, head.tag, bytes);
-  // While the first unit is packed.
-  learn_of_staged(policy(sender), r, from, staged, bytes);
-  const os::WritesAllowed allowed;  // the sender may do this for the receiver
-  unpack_staged(r, *from->staging, staged, bytes);
-  complete(r);
 }
 
 // Gives the message at the head of a ring to its receive, and the slots back.
@@ -451,7 +489,10 @@ void Engine::deliver(Request* r, int32_t sender, Ring& ring, uint32_t at) {
     const uint32_t bytes = message_bytes(head);
     deliver_packed(r, parcel_at(ring, at, bytes), head.source_rank, head.tag, bytes);
   } else if (is_staged(head)) {
-    deliver_staged(r, sender, head);
+    const uint32_t bytes = message_bytes(head);
+    set_result(r, head.source_rank, head.tag, bytes);
+    give_staged(r, *endpoint(sender)->staging, staged_head(head), bytes);
+    wake(r->owner);
   } else {
     deliver_inline(r, ring, at);
   }
@@ -596,8 +637,8 @@ bool Engine::is_better_straight(const Request* r) const {
 // A send that is waited for, of a kind that is decided to go pipelined, to a receiver that waits in a call of
 // MPI.
 bool Engine::goes_staged(const Request* r, uint64_t bytes) const {
-  return bytes <= kMostStaged && r->queue->waiting.load(std::memory_order_relaxed) != 0 &&
-         goes_ahead(policy(r->peer), r);
+  return bytes <= kMostStaged && goes_ahead(policy(r->peer), r) &&
+         r->queue->waiting.load(std::memory_order_relaxed) != 0;
 }
 
 // A send whose receive is reserved does not depend on the receive's owner, who may be in a call of the MPI
@@ -614,8 +655,10 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
   m.bytes = n;
   m.sender = r;
   m.cell = nullptr;
+  m.staging = nullptr;
   r->synchronous = mode == SendMode::synchronous ? 1 : 0;
   const bool ahead = goes_ahead(policy(r->peer), r);
+  if (ahead) empty_staging();
   Request* receive;
   {
     Locked locked(e->lock);
@@ -724,6 +767,13 @@ void Engine::consume(Request* r, Envelope* m) {
     return_cell(cell);
     return;
   }
+  if (m->staging != nullptr) {
+    Staging& s = *m->staging;
+    set_result(r, m->source_rank, m->tag, m->bytes);
+    give_staged(r, s, s.head, m->bytes);
+    unpack_staged(policy(s.owner->slot), r, false);
+    return;
+  }
   Request* send = m->sender;
   set_result(r, m->source_rank, m->tag, m->bytes);
   move_message(policy(m->source_slot), board_->jobs, send, r, r->status_bytes, &stats_.transfer);
@@ -750,7 +800,7 @@ bool Engine::look_for_message(Request* r, Envelope** m) {
   if (*m == nullptr) *m = find_unexpected(self_, r->context, r->peer, r->tag);
   if (*m == nullptr) return false;
   remove_unexpected(self_, *m);
-  if ((*m)->sender != nullptr) (*m)->sender->queued = 0;
+  taken(*m);
   return false;
 }
 
@@ -809,7 +859,7 @@ void Engine::settle() {
       if (r == nullptr) return;
       self_->contested.store(1, std::memory_order_relaxed);  // those behind it have not been looked at
       remove_unexpected(self_, m);
-      if (m->sender != nullptr) m->sender->queued = 0;
+      taken(m);
     }
     consume(r, m);
   }
@@ -880,7 +930,10 @@ bool Engine::poll(Request* r, bool stay) {
     case RequestState::inactive:
       return true;
     case RequestState::active:
-      help(r, stay, &stats_.transfer);
+      if (r->transfer.mode == TransferMode::staged)
+        unpack_staged(policy(r->transfer.staging->owner->slot), r, stay);
+      else
+        help(r, stay, &stats_.transfer);
       break;
     case RequestState::pending:
       if (r->kind == RequestKind::receive) {
@@ -979,7 +1032,7 @@ Envelope* Engine::take_message(uint32_t context, int32_t source, int32_t tag, Fo
   Envelope* m = find_unexpected(self_, context, source, tag);
   if (m == nullptr) return nullptr;
   remove_unexpected(self_, m);
-  if (m->sender != nullptr) m->sender->queued = 0;
+  taken(m);
   *found = {m->source_rank, m->tag, m->bytes};
   return m;
 }

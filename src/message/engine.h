@@ -288,13 +288,13 @@ class Engine {
                    const char* data, uint32_t bytes, Beyond beyond);
   bool push_parcel(const Request* r);
   bool push_staged(const Request* r);
+  bool empty_staging();
   bool is_better_straight(const Request* r) const;
   bool goes_staged(const Request* r, uint64_t bytes) const;
   void write_head(Ring& ring, uint32_t at, const Endpoint* destination, uint32_t context, int32_t tag,
                   int32_t source_rank, uint32_t bytes) const;
   void note_seen(Endpoint* e, int32_t sender, const RingHead& head);
   void deliver(Request* r, int32_t sender, Ring& ring, uint32_t at);
-  void deliver_staged(Request* r, int32_t sender, const RingHead& head);
   bool has_credit(Ring* ring);
   bool find_parcel(Ring* ring, uint32_t bytes, uint32_t* begin);
   std::atomic<uint64_t>* kept_of(const Cell* cell) const;

@@ -101,6 +101,7 @@ bool Channels::open_send(Request* r, uint32_t partitions) {
   m.bytes = c->bytes;
   m.sender = nullptr;
   m.cell = cell;
+  m.staging = nullptr;
   Endpoint* e = engine_.endpoint(r->peer);
   const Locked locked(e->lock);
   if (Request* receive = take_posted(e, m.context, m.source_slot, m.tag))

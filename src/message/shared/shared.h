@@ -53,8 +53,9 @@ struct Envelope {
   int32_t source_slot;
   int32_t source_rank;  // in the communicator
   uint64_t bytes;
-  Request* sender;  // rendezvous: the sender's request, which embeds this envelope; else nullptr
-  Cell* cell;       // buffered: packed bytes in memory of the task that made it; else nullptr
+  Request* sender;          // rendezvous: the sender's request, which embeds this envelope; else nullptr
+  Cell* cell;               // buffered: packed bytes in memory of the task that made it; else nullptr
+  struct Staging* staging;  // staged: the buffer that it is packed into; else nullptr
 };
 
 // A buffer with a message in it. Returned to its owner by whoever consumed it.
@@ -133,8 +134,7 @@ struct Ring {
   std::atomic<uint32_t> announced;  // the receiver knows that this ring is in use
   uint32_t oldest_parcel;           // parcels that are in use, as far as `seen_head` tells: from
   uint32_t parcel_count;            //   parcels[oldest_parcel % kParcels] on, so many
-  uint32_t parcels_sent;            // `kept` is looked at now and then,
-  uint32_t staged_sent;             //   by these, too
+  uint32_t parcels_sent;            // `kept` is looked at now and then
   // Bytes of the sender's cells that hold messages to this receiver: what its credit is counted against
   // (engine.h).
   uint64_t outstanding;
@@ -157,6 +157,7 @@ enum class TransferMode : uint32_t {
   alone,      // the second side copies everything; nobody else touches it
   direct,     // from layout to layout, in units claimed by both sides and by idle tasks
   pipelined,  // the source's side packs units into a small dense buffer, the destination's side unpacks them
+  staged,     // of a receive alone: it unpacks from its sender's buffer
 };
 
 // With 8 of them touched messages of 100 KB and more took 10 to 24 % longer on a Xeon.
@@ -164,11 +165,27 @@ inline constexpr uint32_t kStagingSlots = 32;
 inline constexpr uint64_t kStagingBytes = 8192;
 inline constexpr uint32_t kHints = 64;
 
+// A staged message, as its ring's head has it: transfers/staged.h.
+struct StagedHead {
+  uint64_t key;  // of the send: transfers/key.h
+  uint32_t unit_bytes;
+  uint32_t dense;  // the source is
+};
+static_assert(sizeof(StagedHead) <= kHeadBytes);
+
 // Dense buffer between the packing and the unpacking side of a pipelined transfer; single producer, single
 // consumer.
 struct Staging {
-  std::atomic<uint32_t> busy;                          // taken by a message
-  layout::Footprint source;                            // of a staged one: transfers/staged.h
+  std::atomic<uint32_t> busy;  // taken by a message
+  // Of a staged message: what its source touches; to whom it goes (nullptr: there is none); whether a receive
+  // has it.
+  const Endpoint* owner;  // always
+  layout::Footprint source;
+  std::atomic<Endpoint*> destination;
+  std::atomic<uint32_t> received;
+  bool unexpected;  // with `envelope` and `head`; under its endpoint's lock
+  StagedHead head;
+  Envelope envelope;
   alignas(kLine) std::atomic<uint32_t> packed;         // units put in, and
   uint32_t unit[kStagingSlots];                        //   which they are
   alignas(kLine) std::atomic<uint32_t> unpacked;       // units taken out
@@ -205,6 +222,11 @@ struct Transfer : CopyJob {
   Staging* staging;
   std::atomic<uint32_t> source_here, destination_here;
   alignas(kLine) std::atomic<uint64_t> unclaimed_by_sides;
+  // Staged: how many units are unpacked; whether the receiver has learned of it. `destination_here` says that
+  // a thread unpacks.
+  StagedHead staged;
+  uint32_t unpacked;
+  uint32_t learned;
 };
 
 // Where jobs that are large enough to share are announced to the tasks of the space that have nothing to do.

@@ -108,17 +108,50 @@ TEST(Staged, AShorterReceiveTakesWhatFits) {
   }
 }
 
-TEST(Staged, TheBufferIsOneMessagesAtATime) {
+// Into a cell, where the first message waits for its receive.
+TEST(Staged, TheBufferIsEmptiedForTheNext) {
   Waiting w(3);
   const std::vector<char> a = pattern(30000, 1), b = pattern(30000, 2);
   Request *first = send(w[0], a, 1, 1), *second = send(w[0], b, 2, 2);
   EXPECT_TRUE(is_done(first));
-  EXPECT_FALSE(is_done(second));
+  EXPECT_TRUE(is_done(second));
   std::thread other([&] { expect_receive(w[2], 0, 2, b); });
   finish(w[0], second);
   other.join();
   expect_receive(w[1], 0, 1, a);
   finish(w[0], first);
+}
+
+// The receive has it then, and its owner unpacks.
+TEST(Staged, ItsSenderMayFindTheReceive) {
+  Waiting w(2);
+  const std::vector<char> message = pattern(30000, 1);
+  std::vector<char> in(message.size()), more(20000);
+  Request* r = irecv(w[1], bytes_of(in), kAnySource, 1);
+  finish(w[0], send(w[0], message, 1, 1));
+  Request* next = isend(w[0], bytes_of(more), 1, 2, SendMode::synchronous, 1);  // looks into the ring
+  EXPECT_EQ(r->state.load(), RequestState::active);
+  EXPECT_FALSE(w[1].cancel(r));
+  Request* other = send(w[0], message, 1, 3);
+  EXPECT_FALSE(is_done(other));  // the buffer is the receive's
+  EXPECT_TRUE(w[1].poll(r, false));
+  EXPECT_EQ(r->status_bytes, message.size());
+  finish(w[1], r);
+  EXPECT_EQ(in, message);
+  EXPECT_TRUE(w[0].cancel(next));
+  finish(w[0], next);
+  std::thread receiver([&] { expect_receive(w[1], 0, 3, message); });
+  finish(w[0], other);
+  receiver.join();
+}
+
+// Its place among the messages of its sender stays the same in a cell.
+TEST(Staged, KeepsTheOrderInACell) {
+  Waiting w(2);
+  std::vector<std::vector<char>> messages;
+  for (unsigned i = 0; i < 6; i++) messages.push_back(pattern(i % 3 == 2 ? 100 : 20000 + i, i));
+  for (const auto& m : messages) finish(w[0], send(w[0], m, 1, 7));
+  for (const auto& m : messages) expect_receive(w[1], 0, 7, m);
 }
 
 TEST(Staged, AProbeFindsIt) {

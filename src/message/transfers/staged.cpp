@@ -3,51 +3,33 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/cpu.h"
 #include "message/transfers/key.h"
 #include "message/transfers/pipeline.h"
 #include "message/transfers/units.h"
 #include "message/transfers/ways.h"
-#include "os/process/yielding.h"
 
 namespace tasuki::message {
 namespace {
 
 // With 4 KiB most took longer on a Xeon, with an eighth of the message some.
-uint32_t unit_bytes_for_staged(uint64_t bytes) {
+uint32_t unit_bytes_for(uint64_t bytes) {
   constexpr uint64_t kSmallest = 2 << 10;
   const uint64_t least = (bytes + kStagingSlots - 1) / kStagingSlots;
   return static_cast<uint32_t>(std::max(kSmallest, (least + kLine - 1) / kLine * kLine));
 }
 
-uint32_t units_of(uint64_t bytes, uint64_t unit_bytes) {
-  return static_cast<uint32_t>((bytes - 1) / unit_bytes + 1);
+uint32_t units_of(uint64_t bytes, const StagedHead& head) {
+  return static_cast<uint32_t>((bytes - 1) / head.unit_bytes + 1);
 }
 
-// Calls use(unit's bytes, from, n) for each unit in order, as they come, and gives the buffer back.
-template <typename Use>
-void take_units(Staging& s, const StagedHead& head, uint64_t bytes, Use use) {
-  constexpr uint32_t kPolls = 4000;  // of a packing side that runs: 100 us
-  const uint32_t units = units_of(bytes, head.unit_bytes);
-  os::Yielding yielding;
-  uint32_t polls = 0;
-  for (uint32_t unit = 0; unit != units;) {
-    const uint32_t packed = s.packed.load(std::memory_order_acquire);
-    if (packed == unit) {
-      if (++polls < kPolls)
-        cpu_relax();
-      else
-        yielding.turn();
-      continue;
-    }
-    polls = 0;
-    fetch_lines<false>(s.data[unit], head.unit_bytes);
-    for (; unit != packed; unit++) {
-      if (unit + 1 != packed) fetch_lines<false>(s.data[unit + 1], head.unit_bytes);
-      const uint64_t from = uint64_t{unit} * head.unit_bytes;
-      use(s.data[unit], from, std::min<uint64_t>(head.unit_bytes, bytes - from));
-    }
-  }
-  s.busy.store(0, std::memory_order_release);
+void learn(const TransferPolicy& policy, const Transfer& t, const Request* receive) {
+  if (policy.protocol != Protocol::automatic) return;
+  Staging& s = *t.staging;
+  const auto stream = [&] { return key_of_message(Key(t.staged.key), s.owner, receive->region).value(); };
+  const Way way = find_way(
+      policy, stream, t.staged.dense != 0, [&s] { return s.source; }, receive, receive->status_bytes);
+  note_way(s, t.staged.key, way == Way::pipelined);
 }
 
 }  // namespace
@@ -57,19 +39,23 @@ bool open_staged(const Request* send, StagedHead* head) {
   if (s.busy.exchange(1, std::memory_order_acquire) != 0) return false;
   s.packed.store(0, std::memory_order_release);  // as in open_pipeline()
   s.source = layout::footprint(send->region);
-  *head = {key_of_send(send).value(), unit_bytes_for_staged(layout::bytes(send->region)),
+  s.received.store(0, std::memory_order_relaxed);
+  s.envelope.bytes = layout::bytes(send->region);
+  s.destination.store(send->queue, std::memory_order_relaxed);
+  *head = {key_of_send(send).value(), unit_bytes_for(layout::bytes(send->region)),
            is_dense_run(send->region) ? 1u : 0u};
   return true;
 }
 
 void close_staged(Staging& s) {
+  s.destination.store(nullptr, std::memory_order_relaxed);
   s.busy.store(0, std::memory_order_release);
 }
 
 void pack_staged(const Request* send, const StagedHead& head) {
   Staging& s = *send->owner->staging;
   const uint64_t bytes = layout::bytes(send->region);
-  for (uint32_t unit = 0, units = units_of(bytes, head.unit_bytes); unit != units; unit++) {
+  for (uint32_t unit = 0, units = units_of(bytes, head); unit != units; unit++) {
     const uint64_t from = uint64_t{unit} * head.unit_bytes;
     const uint64_t n = std::min<uint64_t>(head.unit_bytes, bytes - from);
     fetch_lines<true>(s.data[unit], n);
@@ -78,26 +64,56 @@ void pack_staged(const Request* send, const StagedHead& head) {
   }
 }
 
-void unpack_staged(const Request* receive, Staging& s, const StagedHead& head, uint64_t bytes) {
-  const uint64_t room = receive->status_bytes;
-  take_units(s, head, bytes, [&](const char* unit, uint64_t from, uint64_t n) {
-    if (from < room) layout::unpack(receive->region, from, std::min(n, room - from), unit);
-  });
+bool is_packed(const Staging& s, const StagedHead& head, uint64_t bytes) {
+  return s.packed.load(std::memory_order_acquire) == units_of(bytes, head);
 }
 
-void copy_staged(char* to, Staging& s, const StagedHead& head, uint64_t bytes) {
-  take_units(s, head, bytes,
-             [&](const char* unit, uint64_t from, uint64_t n) { memcpy(to + from, unit, n); });
+void copy_staged(char* to, const Staging& s, const StagedHead& head, uint64_t bytes) {
+  for (uint64_t unit = 0, from = 0; from < bytes; unit++, from += head.unit_bytes)
+    memcpy(to + from, s.data[unit], std::min<uint64_t>(head.unit_bytes, bytes - from));
 }
 
-void learn_of_staged(const TransferPolicy& policy, const Request* receive, const Endpoint* sender,
-                     const StagedHead& head, uint64_t bytes) {
-  if (policy.protocol != Protocol::automatic) return;
-  Staging& s = *sender->staging;
-  const uint64_t stream = key_of_message(Key(head.key), sender, receive->region).value();
-  const Way way = find_way(
-      policy, stream, head.dense != 0, [&s] { return s.source; }, receive, bytes);
-  note_way(s, head.key, way == Way::pipelined);
+void give_staged(Request* receive, Staging& s, const StagedHead& head, uint64_t bytes) {
+  s.received.store(1, std::memory_order_relaxed);
+  Transfer& t = receive->transfer;
+  t.mode = TransferMode::staged;
+  t.staging = &s;
+  t.staged = head;
+  t.bytes = bytes;
+  t.unpacked = t.learned = 0;
+  t.destination_here.store(0, std::memory_order_relaxed);
+  receive->state.store(RequestState::active, std::memory_order_release);
+}
+
+void unpack_staged(const TransferPolicy& policy, Request* receive, bool stay) {
+  constexpr uint32_t kPolls = 400;  // for a unit: then others get their turn
+  Transfer& t = receive->transfer;
+  // Several threads may look at one request (MPI_Request_get_status).
+  if (t.destination_here.exchange(1, std::memory_order_acquire) != 0) return;
+  if (t.learned++ == 0) learn(policy, t, receive);  // while the first unit is packed
+  Staging& s = *t.staging;
+  const uint32_t units = units_of(t.bytes, t.staged);
+  const uint64_t room = receive->status_bytes, unit_bytes = t.staged.unit_bytes;
+  for (uint32_t polls = 0; t.unpacked != units;) {
+    const uint32_t packed = s.packed.load(std::memory_order_acquire);
+    if (packed == t.unpacked) {
+      if (!stay || ++polls > kPolls) {
+        t.destination_here.store(0, std::memory_order_release);
+        return;
+      }
+      cpu_relax();
+      continue;
+    }
+    polls = 0;
+    fetch_lines<false>(s.data[t.unpacked], unit_bytes);
+    for (; t.unpacked != packed; t.unpacked++) {
+      if (t.unpacked + 1 != packed) fetch_lines<false>(s.data[t.unpacked + 1], unit_bytes);
+      const uint64_t from = t.unpacked * unit_bytes, end = std::min(from + unit_bytes, t.bytes);
+      if (from < room) layout::unpack(receive->region, from, std::min(end, room) - from, s.data[t.unpacked]);
+    }
+  }
+  close_staged(s);
+  complete(receive);
 }
 
 }  // namespace tasuki::message

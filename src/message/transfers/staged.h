@@ -5,9 +5,9 @@
 // meet (pipeline.h), touched messages of 8 to 50 KB take 1.2 to 1.6 times as long between two cores of a
 // Xeon, by what they tell each other.
 //
-// The receiver depends on a sender that is in the middle of packing, so a message is staged only where nobody
-// has to give a core away. One that no receive waits for is kept by its receiver as others are; its bytes
-// count against the sender's credit.
+// Nobody waits for the packing under a lock: the receive gets the message when it is found in the ring, and
+// its owner unpacks what has come whenever it looks at the receive. One that no receive waits for becomes an
+// unexpected message as it is; when its sender needs the buffer, it moves the message into a cell.
 #pragma once
 
 #include "message/shared/shared.h"
@@ -18,28 +18,22 @@ namespace tasuki::message {
 // What the buffer holds.
 inline constexpr uint64_t kMostStaged = kStagingSlots * kStagingBytes;
 
-// In the head of a staged message.
-struct StagedHead {
-  uint64_t key;  // of the send: key.h
-  uint32_t unit_bytes;
-  uint32_t dense;  // the source is
-};
-static_assert(sizeof(StagedHead) <= kHeadBytes);
-
-// Takes the sender's buffer. False: it is in use.
+// Takes the buffer of the send's owner for it. False: it is in use.
 bool open_staged(const Request* send, StagedHead* head);
-// What nobody has been told of.
+// Gives it back.
 void close_staged(Staging& s);
 // By the sender, when the head is in the ring.
 void pack_staged(const Request* send, const StagedHead& head);
+// Whether all is.
+bool is_packed(const Staging& s, const StagedHead& head, uint64_t bytes);
+// Into dense memory; all is packed.
+void copy_staged(char* to, const Staging& s, const StagedHead& head, uint64_t bytes);
 
-// By the receiver, or for it: unpacks what the receive has room for, and gives the buffer back.
-void unpack_staged(const Request* receive, Staging& s, const StagedHead& head, uint64_t bytes);
-// The same into dense memory.
-void copy_staged(char* to, Staging& s, const StagedHead& head, uint64_t bytes);
-
-// Which way the next message of its kind goes, as the receiver has learned, for the sender to find.
-void learn_of_staged(const TransferPolicy& policy, const Request* receive, const Endpoint* sender,
-                     const StagedHead& head, uint64_t bytes);
+// Under the endpoint's lock: the message in this buffer is this receive's, whose result is set.
+void give_staged(Request* receive, Staging& s, const StagedHead& head, uint64_t bytes);
+// By the receive's owner: unpacks what there is, and completes the receive and gives the buffer back after
+// the last unit. `stay`: waits a little for what is about to come. `policy`: for messages between the two. At
+// the first look the receiver learns which way the next message of this kind goes, for the sender to find.
+void unpack_staged(const TransferPolicy& policy, Request* receive, bool stay);
 
 }  // namespace tasuki::message

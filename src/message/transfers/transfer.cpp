@@ -25,14 +25,13 @@ TransferMode choose(const TransferPolicy& policy, const Request* send, const Req
     case Protocol::automatic:
       break;
   }
-  const uint64_t stream =
-      policy.learns ? key_of_message(key_of_send(send), send->owner, receive->region).value() : 0;
+  const auto stream = [&] { return key_of_message(key_of_send(send), send->owner, receive->region).value(); };
   Way way = find_way(
       policy, stream, is_dense_run(send->region), [send] { return layout::footprint(send->region); }, receive,
       bytes);
   if (way == Way::pipelined && bytes < kPipelineFrom) way = Way::alone;
   // Of other messages nobody asks.
-  if (way == Way::pipelined || send->ahead != 0)
+  if (way == Way::pipelined || send->waits != 0)
     note_way(*send->owner->staging, key_of_send(send).value(), way == Way::pipelined);
   switch (way) {
     case Way::pipelined:

@@ -15,9 +15,9 @@ inline bool is_dense_run(const layout::Region& r) {
   return layout::run_count(r.layout) == 1 && layout::is_dense(r, &start);
 }
 
-// `stream`: key_of_message(). `source()`: the Footprint of a source that is or is not dense.
-template <typename Source>
-Way find_way(const TransferPolicy& policy, uint64_t stream, bool dense_source, Source source,
+// `stream()`: key_of_message(). `source()`: the Footprint of a source that is or is not dense.
+template <typename Stream, typename Source>
+Way find_way(const TransferPolicy& policy, Stream stream, bool dense_source, Source source,
              const Request* receive, uint64_t bytes) {
   // Below, a stream's own state costs more than there is to gain.
   constexpr uint64_t kLearnFrom = 2 << 10, kLearnDenseFrom = 16000;
@@ -30,7 +30,7 @@ Way find_way(const TransferPolicy& policy, uint64_t stream, bool dense_source, S
   };
   if (!policy.learns || bytes < (dense ? kLearnDenseFrom : kLearnFrom))
     return dense ? of_dense : model().best;
-  return receive->owner->streams->next(stream, model, os::monotonic_ns);
+  return receive->owner->streams->next(stream(), model, os::monotonic_ns);
 }
 
 }  // namespace tasuki::message
