@@ -65,8 +65,15 @@ void describe(Envelope* m, int32_t sender, const RingHead& head) {
 void taken(Envelope* m) {
   if (m->sender != nullptr) m->sender->queued = 0;
   if (m->staging == nullptr) return;
-  m->staging->unexpected = false;
+  m->staging->unexpected_at.store(nullptr, std::memory_order_relaxed);
   m->staging->received.store(1, std::memory_order_relaxed);
+}
+
+// A staged message to its receive, which another thread may be waiting for.
+void give_to(Request* r, Staging& s, const StagedHead& head, uint64_t bytes) {
+  Endpoint* owner = r->owner;
+  give_staged(r, s, head, bytes);
+  wake(owner);
 }
 
 bool matches(const RingHead& head, const Request* r) {
@@ -390,7 +397,7 @@ bool Engine::empty_staging() {
     drain(e, self_->slot);
     const Envelope& m = s.envelope;
     // Another thread may have sent the next one meanwhile, and may still pack it.
-    if (s.destination.load(std::memory_order_relaxed) == e && s.unexpected && m.bytes <= cell->capacity &&
+    if (s.unexpected_at.load(std::memory_order_relaxed) == e && m.bytes <= cell->capacity &&
         is_packed(s, s.head, m.bytes)) {
       copy_staged(cell->data(), s, s.head, m.bytes);
       cell->envelope = m;
@@ -398,7 +405,7 @@ bool Engine::empty_staging() {
       cell->envelope.cell = cell;
       cell->charged = 0;
       replace_unexpected(e, &s.envelope, &cell->envelope);
-      s.unexpected = false;
+      s.unexpected_at.store(nullptr, std::memory_order_relaxed);
       moved = true;
     }
   }
@@ -458,7 +465,7 @@ bool Engine::keep(Endpoint* e, int32_t sender, uint32_t at) {
     describe(&s->envelope, sender, head);
     s->envelope.staging = s;
     s->head = staged_head(head);
-    s->unexpected = true;
+    s->unexpected_at.store(e, std::memory_order_relaxed);
     append_unexpected(e, &s->envelope);
     return true;
   }
@@ -491,8 +498,7 @@ void Engine::deliver(Request* r, int32_t sender, Ring& ring, uint32_t at) {
   } else if (is_staged(head)) {
     const uint32_t bytes = message_bytes(head);
     set_result(r, head.source_rank, head.tag, bytes);
-    give_staged(r, *endpoint(sender)->staging, staged_head(head), bytes);
-    wake(r->owner);
+    give_to(r, *endpoint(sender)->staging, staged_head(head), bytes);
   } else {
     deliver_inline(r, ring, at);
   }
@@ -770,8 +776,7 @@ void Engine::consume(Request* r, Envelope* m) {
   if (m->staging != nullptr) {
     Staging& s = *m->staging;
     set_result(r, m->source_rank, m->tag, m->bytes);
-    give_staged(r, s, s.head, m->bytes);
-    unpack_staged(policy(s.owner->slot), r, false);
+    give_to(r, s, s.head, m->bytes);
     return;
   }
   Request* send = m->sender;

@@ -183,7 +183,9 @@ struct Staging {
   layout::Footprint source;
   std::atomic<Endpoint*> destination;
   std::atomic<uint32_t> received;
-  bool unexpected;  // with `envelope` and `head`; under its endpoint's lock
+  // Where `envelope` is unexpected, with `head`; nullptr: nowhere. An endpoint is put in and taken out under
+  // its own lock only, so whoever holds that and finds it here may count on it.
+  std::atomic<Endpoint*> unexpected_at;
   StagedHead head;
   Envelope envelope;
   alignas(kLine) std::atomic<uint32_t> packed;         // units put in, and

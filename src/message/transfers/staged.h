@@ -29,7 +29,7 @@ bool is_packed(const Staging& s, const StagedHead& head, uint64_t bytes);
 // Into dense memory; all is packed.
 void copy_staged(char* to, const Staging& s, const StagedHead& head, uint64_t bytes);
 
-// Under the endpoint's lock: the message in this buffer is this receive's, whose result is set.
+// The message in this buffer is this receive's, whose result is set. Its owner may end it from then on.
 void give_staged(Request* receive, Staging& s, const StagedHead& head, uint64_t bytes);
 // By the receive's owner: unpacks what there is, and completes the receive and gives the buffer back after
 // the last unit. `stay`: waits a little for what is about to come. `policy`: for messages between the two. At
