@@ -411,7 +411,7 @@ int sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype type, int dest, in
   return start_replace(side(buf, count, type, dest, sendtag, Wait::at_once),
                        side(buf, count, type, source, recvtag), comm)
       .answer(by_library, [&](const Exchange& x) {
-        const bool empty = x.receive != nullptr && layout::bytes(x.receive->region) == 0;
+        const bool empty = x.receive != nullptr && count == 0;
         return replaced(finish_exchange(x, status), empty, status);
       });
 }
