@@ -61,8 +61,9 @@ void describe(Envelope* m, int32_t sender, const RingHead& head) {
   m->staging = nullptr;
 }
 
-// It is out of the queue of unexpected messages, for a receive.
-void taken(Envelope* m) {
+// Out of the queue of unexpected messages, for a receive.
+void take_unexpected(Endpoint* e, Envelope* m) {
+  remove_unexpected(e, m);
   if (m->sender != nullptr) m->sender->queued = 0;
   if (m->staging == nullptr) return;
   m->staging->unexpected_at.store(nullptr, std::memory_order_relaxed);
@@ -368,7 +369,7 @@ bool Engine::push_parcel(const Request* r) {
 // False, with nothing done: the buffer is in use.
 bool Engine::push_staged(const Request* r) {
   StagedHead staged;
-  if (!open_staged(r, &staged) && !(empty_staging() && open_staged(r, &staged))) return false;
+  if (!open_staged(r, &staged)) return false;
   const uint32_t n = static_cast<uint32_t>(layout::bytes(r->region));
   const auto always = [](Ring*) { return true; };
   push(r->queue, 1, always, [&](Ring& ring, uint32_t at) {
@@ -383,14 +384,13 @@ bool Engine::push_staged(const Request* r) {
   return true;
 }
 
-// Moves a staged message that no receive has got yet from the buffer into a cell, within the credit. False:
-// there is none.
-bool Engine::empty_staging() {
+// Moves a staged message that no receive has got yet from the buffer into a cell, within the credit.
+void Engine::empty_staging() {
   Staging& s = *self_->staging;
   Endpoint* e = s.destination.load(std::memory_order_relaxed);
-  if (e == nullptr || s.received.load(std::memory_order_relaxed) != 0 || !credit_left(e)) return false;
+  if (e == nullptr || s.received.load(std::memory_order_relaxed) != 0 || !credit_left(e)) return;
   Cell* cell = take_cell(s.envelope.bytes, ring_to(e));
-  if (cell == nullptr) return false;
+  if (cell == nullptr) return;
   bool moved = false;
   {
     Locked locked(e->lock);
@@ -409,13 +409,9 @@ bool Engine::empty_staging() {
       moved = true;
     }
   }
-  if (moved) {
-    close_staged(s);
-    return true;
-  }
+  if (moved) return close_staged(s);
   PoolGuard guard(*this);
   cells_.give(cell);
-  return false;
 }
 
 bool Engine::try_send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank,
@@ -593,7 +589,11 @@ bool Engine::start_send(Request* r, SendMode mode) {
              push_parcel(r)) {
     r->state.store(RequestState::done, std::memory_order_relaxed);
     return true;
-  } else if (may_buffer && n > kParcelBytes && r->charged == 0 && goes_staged(r, n) && push_staged(r)) {
+  }
+  const bool ahead = goes_ahead(policy(r->peer), r);  // may use the staging buffer
+  if (ahead) empty_staging();
+  if (ahead && may_buffer && n > kParcelBytes && n <= kMostStaged && r->charged == 0 &&
+      r->queue->waiting.load(std::memory_order_relaxed) != 0 && push_staged(r)) {
     r->state.store(RequestState::done, std::memory_order_relaxed);
     return true;
   }
@@ -614,7 +614,7 @@ bool Engine::start_send(Request* r, SendMode mode) {
   count(stats_.sent);
   count(stats_.sent_bytes, n);
   r->bufferable = may_buffer && mode == SendMode::standard ? Buffering::within_credit : Buffering::never;
-  match_or_queue(r, mode);
+  match_or_queue(r, mode, ahead);
   return true;
 }
 
@@ -640,18 +640,11 @@ bool Engine::is_better_straight(const Request* r) const {
          r->queue->waiting.load(std::memory_order_relaxed) != 0 && layout::is_dense(r->region, &start);
 }
 
-// A send that is waited for, of a kind that is decided to go pipelined, to a receiver that waits in a call of
-// MPI.
-bool Engine::goes_staged(const Request* r, uint64_t bytes) const {
-  return bytes <= kMostStaged && goes_ahead(policy(r->peer), r) &&
-         r->queue->waiting.load(std::memory_order_relaxed) != 0;
-}
-
 // A send whose receive is reserved does not depend on the receive's owner, who may be in a call of the MPI
 // library that depends on the sender: it is buffered, whatever its size. A synchronous send may complete,
 // too, for its receive is posted; but that receive may yet get another message, so it waits as long as nobody
 // can be held up.
-void Engine::match_or_queue(Request* r, SendMode mode) {
+void Engine::match_or_queue(Request* r, SendMode mode, bool ahead) {
   Endpoint* e = r->queue;
   const uint64_t n = layout::bytes(r->region);
   Envelope& m = r->envelope;
@@ -663,8 +656,6 @@ void Engine::match_or_queue(Request* r, SendMode mode) {
   m.cell = nullptr;
   m.staging = nullptr;
   r->synchronous = mode == SendMode::synchronous ? 1 : 0;
-  const bool ahead = goes_ahead(policy(r->peer), r);
-  if (ahead) empty_staging();
   Request* receive;
   {
     Locked locked(e->lock);
@@ -804,8 +795,7 @@ bool Engine::look_for_message(Request* r, Envelope** m) {
   }
   if (*m == nullptr) *m = find_unexpected(self_, r->context, r->peer, r->tag);
   if (*m == nullptr) return false;
-  remove_unexpected(self_, *m);
-  taken(*m);
+  take_unexpected(self_, *m);
   return false;
 }
 
@@ -863,8 +853,7 @@ void Engine::settle() {
         if ((r = take_posted(self_, m->context, m->source_slot, m->tag, m)) != nullptr) break;
       if (r == nullptr) return;
       self_->contested.store(1, std::memory_order_relaxed);  // those behind it have not been looked at
-      remove_unexpected(self_, m);
-      taken(m);
+      take_unexpected(self_, m);
     }
     consume(r, m);
   }
@@ -1036,8 +1025,7 @@ Envelope* Engine::take_message(uint32_t context, int32_t source, int32_t tag, Fo
   drain_for(source);
   Envelope* m = find_unexpected(self_, context, source, tag);
   if (m == nullptr) return nullptr;
-  remove_unexpected(self_, m);
-  taken(m);
+  take_unexpected(self_, m);
   *found = {m->source_rank, m->tag, m->bytes};
   return m;
 }

@@ -288,9 +288,8 @@ class Engine {
                    const char* data, uint32_t bytes, Beyond beyond);
   bool push_parcel(const Request* r);
   bool push_staged(const Request* r);
-  bool empty_staging();
+  void empty_staging();
   bool is_better_straight(const Request* r) const;
-  bool goes_staged(const Request* r, uint64_t bytes) const;
   void write_head(Ring& ring, uint32_t at, const Endpoint* destination, uint32_t context, int32_t tag,
                   int32_t source_rank, uint32_t bytes) const;
   void note_seen(Endpoint* e, int32_t sender, const RingHead& head);
@@ -314,7 +313,7 @@ class Engine {
   void announce(Endpoint* destination, Ring* ring);
   Cell* packed_cell(const Request* r);
   Cell* take_cell(uint64_t bytes, Ring* debtor);
-  void match_or_queue(Request* r, SendMode mode);
+  void match_or_queue(Request* r, SendMode mode, bool ahead);
   bool start_receive(Request* r, bool reserved);
   void settle();
   bool buffer_at_once(const Request* r) const;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/cpu.h"
+#include "message/shared/lines.h"
 #include "message/shared/shared.h"
 
 namespace tasuki::message {
@@ -55,11 +56,6 @@ inline void read_inline(const Ring& ring, uint32_t at, char* data, uint32_t byte
     copy_body(data + done, ring.slots[++at % kRingSlots].body, n);
     done += n;
   }
-}
-
-template <typename Fetch>
-void fetch_parcel(uint32_t bytes, Fetch fetch) {
-  for (uint32_t i = 0; i < bytes; i += kLine) fetch(i);
 }
 
 inline bool is_in_parcel(const RingHead& head) {
@@ -112,7 +108,7 @@ inline char* add_parcel(Ring& ring, uint32_t at, uint32_t begin, uint32_t bytes)
   ring.parcel_count++;
   ring.parcels_sent++;
   memcpy(ring.slots[at % kRingSlots].head.data, &begin, sizeof begin);
-  fetch_parcel(bytes, [&](uint32_t i) { fetch_to_write(ring.packed + begin + i); });
+  fetch_lines<true>(ring.packed + begin, bytes);
   return ring.packed + begin;
 }
 
@@ -120,7 +116,7 @@ inline char* add_parcel(Ring& ring, uint32_t at, uint32_t begin, uint32_t bytes)
 inline const char* parcel_at(const Ring& ring, uint32_t at, uint32_t bytes) {
   uint32_t begin;
   memcpy(&begin, ring.slots[at % kRingSlots].head.data, sizeof begin);
-  fetch_parcel(bytes, [&](uint32_t i) { __builtin_prefetch(ring.packed + begin + i); });
+  fetch_lines<false>(ring.packed + begin, bytes);
   return ring.packed + begin;
 }
 

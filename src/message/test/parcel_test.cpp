@@ -8,16 +8,6 @@ namespace {
 
 constexpr size_t kSizes[] = {kInlineBytes + 1, 1000, 4096, kParcelBytes - 1, kParcelBytes, kParcelBytes + 1};
 
-void expect_receive(Engine& e, int from, int tag, const std::vector<char>& message) {
-  std::vector<char> in(message.size());
-  Request* r = irecv(e, bytes_of(in), from, tag);
-  e.wait(r);
-  EXPECT_EQ(r->status_bytes, message.size());
-  EXPECT_EQ(r->status_tag, tag);
-  e.give_request(r);
-  EXPECT_EQ(in, message);
-}
-
 Request* send(Engine& e, const std::vector<char>& message, int to, int tag) {
   return isend(e, bytes_of(const_cast<std::vector<char>&>(message)), to, tag);
 }

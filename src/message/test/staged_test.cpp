@@ -27,17 +27,6 @@ bool is_done(const Request* r) {
   return r->state.load() == RequestState::done;
 }
 
-void expect_receive(Engine& e, int from, int tag, const std::vector<char>& message) {
-  std::vector<char> in(message.size());
-  Request* r = irecv(e, bytes_of(in), from, tag);
-  e.wait(r);
-  EXPECT_EQ(r->status_bytes, message.size());
-  EXPECT_EQ(r->status_tag, tag);
-  EXPECT_EQ(r->truncated, 0);
-  e.give_request(r);
-  EXPECT_EQ(in, message);
-}
-
 TEST(Staged, IsSentWhenItIsPacked) {
   for (const size_t size : kSizes) {
     Waiting w(2);

@@ -91,6 +91,17 @@ inline void finish(Engine& e, Request* r) {
   e.give_request(r);
 }
 
+inline void expect_receive(Engine& e, int from, int tag, const std::vector<char>& message) {
+  std::vector<char> in(message.size());
+  Request* r = irecv(e, bytes_of(in), from, tag);
+  e.wait(r);
+  EXPECT_EQ(r->status_bytes, message.size());
+  EXPECT_EQ(r->status_tag, tag);
+  EXPECT_EQ(r->truncated, 0);
+  e.give_request(r);
+  EXPECT_EQ(in, message);
+}
+
 inline std::vector<char> pattern(size_t n, unsigned seed) {
   std::vector<char> v(n);
   for (size_t i = 0; i < n; i++) v[i] = static_cast<char>((i * 2654435761u + seed * 40503u) >> 13);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/cpu.h"
+#include "message/shared/lines.h"
 #include "message/transfers/transfer.h"
-#include "message/transfers/units.h"
 #include "os/process/yielding.h"
 
 namespace tasuki::message {

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "base/cpu.h"
+#include "message/shared/lines.h"
 #include "message/transfers/key.h"
 #include "message/transfers/pipeline.h"
-#include "message/transfers/units.h"
 #include "message/transfers/ways.h"
 
 namespace tasuki::message {

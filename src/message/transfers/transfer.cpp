@@ -13,6 +13,7 @@ namespace {
 
 // A pipelined transfer needs some units to overlap its two stages.
 constexpr uint64_t kPipelineFrom = 2 << 10;
+
 TransferMode choose(const TransferPolicy& policy, const Request* send, const Request* receive,
                     uint64_t bytes) {
   switch (policy.protocol) {

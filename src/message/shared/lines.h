@@ -1,4 +1,4 @@
-// The units in which a message goes through a staging buffer.
+// Cache lines that another core has.
 #pragma once
 
 #include "base/cpu.h"
