@@ -18,6 +18,10 @@ constexpr Setting kSettings[] = {
     {"TASUKI_STATS", SettingKind::flag, "off", nullptr,
      "on: each rank prints in MPI_Finalize how many messages Tasuki moved, and how; and at its end how many "
      "mappings it changed (mmap, munmap, mremap, mprotect) and how often it forked."},
+    {"TASUKI_SPACE", SettingKind::flag, "on", nullptr,
+     "off: the ranks of a node do not share an address space; each keeps its memory for itself, as in the "
+     "plain program, and messages inside the node go through a segment that all map. The MPI library carries "
+     "out collective operations then. Programs that cannot share run so in any case."},
     {"TASUKI_KEEP", SettingKind::flag, "on", nullptr,
      "off: what a rank unmaps is always unmapped at once. on: up to 8 MiB of private memory that it unmaps "
      "stay "

@@ -15,7 +15,7 @@ namespace {
 // several.
 constexpr std::string_view kInternal[] = {
     "TASUKI_RANK",       "TASUKI_SIZE",      "TASUKI_HOME",      "TASUKI_FARMED", "TASUKI_MEM_ROOT",
-    "TASUKI_MEM_HIDDEN", "TASUKI_MEM_SIZES", "TASUKI_MEM_PARTS", "TASUKI_TEST_",  "TASUKI_BENCH_"};
+    "TASUKI_SEGMENT",    "TASUKI_MEM_HIDDEN", "TASUKI_MEM_SIZES", "TASUKI_MEM_PARTS", "TASUKI_TEST_",  "TASUKI_BENCH_"};
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 #include "message/engine.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -29,11 +31,10 @@ uint32_t patience(const Request* r) {
 }
 
 void set_result(Request* r, int32_t source_rank, int32_t tag, uint64_t bytes) {
-  const uint64_t room = layout::bytes(r->region);
   r->status_source = source_rank;
   r->status_tag = tag;
-  r->status_bytes = std::min(bytes, room);
-  r->truncated = bytes > room;
+  r->status_bytes = std::min(bytes, r->room);
+  r->truncated = bytes > r->room;
   if (r->truncated != 0) r->envelope.bytes = bytes;
 }
 
@@ -75,6 +76,36 @@ void give_to(Request* r, Staging& s, const StagedHead& head, uint64_t bytes) {
   Endpoint* owner = r->owner;
   give_staged(r, s, head, bytes);
   wake(owner);
+}
+
+// The message in this cell to the receive of another process, which unpacks it at its next look.
+void hand_over(Request* r, Cell* cell) {
+  const Envelope& m = cell->envelope;
+  set_result(r, m.source_rank, m.tag, m.bytes);
+  Transfer& t = r->transfer;
+  t.mode = TransferMode::packed;
+  t.cell = cell;
+  t.destination_here.store(0, std::memory_order_relaxed);
+  Endpoint* owner = r->owner;
+  r->state.store(RequestState::active, std::memory_order_release);
+  wake(owner);
+}
+
+// Its owner's look.
+void unpack_cell(Request* r) {
+  Transfer& t = r->transfer;
+  // Several threads may look at one request (MPI_Request_get_status).
+  if (t.destination_here.exchange(1, std::memory_order_acquire) != 0) return;
+  layout::unpack(r->region, 0, r->status_bytes, t.cell->data());
+  return_cell(t.cell);
+  complete(r);
+}
+
+void begin_receive(Request* r, Endpoint* self) {
+  r->kind = RequestKind::receive;
+  r->queue = self;
+  r->room = layout::bytes(r->region);
+  r->state.store(RequestState::pending, std::memory_order_relaxed);
 }
 
 bool matches(const RingHead& head, const Request* r) {
@@ -155,12 +186,23 @@ Endpoint* Engine::make_endpoint(Board* board, int32_t slot) {
   self_->staging = staging;
   staging->owner = self_;
   self_->streams = streams;
+  relays_.open(self_);
   self_->senders = reinterpret_cast<uint16_t*>(static_cast<char*>(memory) + size);
   return self_;
 }
 
+void Engine::set_options(const Options& options) {
+  options_ = options;
+  options_.wait.apart = options.apart;
+  if (!options.apart) return;
+  TransferPolicy& policy = options_.transfer;
+  if (policy.protocol != Protocol::eager) policy.protocol = Protocol::pipelined;
+  policy.learns = false;
+  policy.from.announce_from = UINT64_MAX;  // nobody else can copy
+}
+
 bool Engine::set_costs(const CostTable& table) {
-  if (!table.several()) return true;
+  if (!table.several() || options_.apart) return true;
   Distance* distances = static_cast<Distance*>(map_forever(board_->task_count * sizeof(Distance)));
   if (distances == nullptr) return false;
   for (uint32_t i = 0; i < board_->task_count; i++) {
@@ -450,6 +492,23 @@ std::atomic<uint64_t>* Engine::kept_of(const Cell* cell) const {
   return cell->owner == self_ && sender != self_->slot ? &self_->peer(sender).ring.kept : nullptr;
 }
 
+// A cell of this task's with the message that lies in the ring, in its slots or as a parcel; nullptr: no memory.
+Cell* Engine::to_cell(Endpoint* e, int32_t sender, uint32_t at) {
+  const Ring& ring = e->peer(sender).ring;
+  const RingHead& head = ring.slots[at % kRingSlots].head;
+  const uint32_t bytes = message_bytes(head);
+  Cell* cell = take_cell(bytes, e == self_ ? nullptr : &e->peer(sender).ring);
+  if (cell == nullptr) return nullptr;
+  cell->charged = 0;
+  if (is_in_parcel(head))
+    memcpy(cell->data(), parcel_at(ring, at, bytes), bytes);
+  else
+    read_inline(ring, at, cell->data(), bytes);
+  describe(&cell->envelope, sender, head);
+  cell->envelope.cell = cell;
+  return cell;
+}
+
 // Keeps a message that lies in the ring for a later receive. Returns false, leaving it there, if there is no
 // memory.
 bool Engine::keep(Endpoint* e, int32_t sender, uint32_t at) {
@@ -465,18 +524,10 @@ bool Engine::keep(Endpoint* e, int32_t sender, uint32_t at) {
     append_unexpected(e, &s->envelope);
     return true;
   }
-  Cell* cell = take_cell(bytes, e == self_ ? nullptr : &e->peer(sender).ring);
+  Cell* cell = to_cell(e, sender, at);
   if (cell == nullptr) return false;
-  cell->charged = 0;
-  if (is_in_parcel(head))
-    memcpy(cell->data(), parcel_at(ring, at, bytes), bytes);
-  else
-    read_inline(ring, at, cell->data(), bytes);
-  Envelope& m = cell->envelope;
-  describe(&m, sender, head);
-  m.cell = cell;
   if (auto* kept = kept_of(cell); kept != nullptr) kept->fetch_add(bytes, std::memory_order_relaxed);
-  append_unexpected(e, &m);
+  append_unexpected(e, &cell->envelope);
   return true;
 }
 
@@ -501,6 +552,31 @@ void Engine::deliver(Request* r, int32_t sender, Ring& ring, uint32_t at) {
   ring.head.store(after, std::memory_order_release);
 }
 
+// Moves the message at the head of a ring of another process on, whose receives get it in a cell: it unpacks
+// that itself. Returns false, leaving it there, if there is no memory.
+bool Engine::pass_on(Endpoint* e, int32_t sender, Ring& ring, uint32_t at) {
+  const RingHead& head = ring.slots[at % kRingSlots].head;
+  const uint32_t after = at + slots_of(head);
+  Cell* cell = nullptr;
+  if (!is_staged(head)) {
+    cell = head.bytes == kInCell ? cell_at(ring, at) : to_cell(e, sender, at);
+    if (cell == nullptr) return false;
+  }
+  Request* r = take_posted(e, head.context, sender, head.tag);
+  if (cell == nullptr && r != nullptr) {
+    deliver(r, sender, ring, at);
+    return true;
+  }
+  if (cell == nullptr)
+    keep(e, sender, at);
+  else if (r != nullptr)
+    hand_over(r, cell);
+  else
+    append_unexpected(e, &cell->envelope);
+  ring.head.store(after, std::memory_order_release);
+  return true;
+}
+
 // Moves everything in one ring to its receive or to the unexpected queue. Under the endpoint's lock. A
 // receive that comes late, which no unexpected message matches, gets the first message that is for no posted
 // one: true, and what follows it stays in the ring.
@@ -514,7 +590,9 @@ bool Engine::drain(Endpoint* e, int32_t sender, Request* late) {
     __builtin_prefetch(&ring.slots[after % kRingSlots]);
     __builtin_prefetch(&ring.slots[(after + 3) % kRingSlots]);
     note_seen(e, sender, head);
-    if (Request* r = take_posted(e, head.context, sender, head.tag); r != nullptr) {
+    if (__builtin_expect(options_.apart && e != self_, 0)) {
+      if (!pass_on(e, sender, ring, at)) break;
+    } else if (Request* r = take_posted(e, head.context, sender, head.tag); r != nullptr) {
       deliver(r, sender, ring, at);
     } else if (late != nullptr && matches(head, late) && e->contested.load(std::memory_order_relaxed) == 0) {
       deliver(late, sender, ring, at);
@@ -598,7 +676,8 @@ bool Engine::start_send(Request* r, SendMode mode) {
     return true;
   }
   if (mode == SendMode::buffered ||
-      (may_buffer && !held && (always || (n <= policy(r->peer).from.buffer_up_to && buffer_at_once(r))))) {
+      (may_buffer && !held &&
+       (always || options_.apart || (n <= policy(r->peer).from.buffer_up_to && buffer_at_once(r))))) {
     if (mode != SendMode::buffered && !credit_left(r->queue)) {
       count(stats_.without_credit);
       held = !may_exceed(r->queue, r->context, n, &r->held);
@@ -636,7 +715,7 @@ bool Engine::buffer_at_once(const Request* r) const {
 bool Engine::is_better_straight(const Request* r) const {
   constexpr uint64_t kDense = 4096;
   char* start = nullptr;
-  return layout::bytes(r->region) > kDense && !options_.wait.oversubscribed &&
+  return layout::bytes(r->region) > kDense && !options_.wait.oversubscribed && !options_.apart &&
          r->queue->waiting.load(std::memory_order_relaxed) != 0 && layout::is_dense(r->region, &start);
 }
 
@@ -665,7 +744,7 @@ void Engine::match_or_queue(Request* r, SendMode mode, bool ahead) {
     if (receive == nullptr) {
       if (find_posted(e, r->context, self_->slot, r->tag) != nullptr)
         r->bufferable = buffering_for_reserved(r);
-      if (ahead) begin_ahead(r);
+      if (ahead && !options_.apart) begin_ahead(r);
       append_unexpected(e, &m);
       r->queued = 1;
     }
@@ -677,7 +756,26 @@ void Engine::match_or_queue(Request* r, SendMode mode, bool ahead) {
   }
   count(stats_.found_receive);
   set_result(receive, m.source_rank, m.tag, n);
-  move_message(policy(r->peer), board_->jobs, receive, r, receive->status_bytes, &stats_.transfer);
+  move(receive, r, receive->status_bytes);
+}
+
+// A send and a receive have met: `first`, out of its queue, and `second`, this task's.
+void Engine::move(Request* first, Request* second, uint64_t bytes) {
+  Endpoint* other = first->owner;
+  if (!options_.apart || other == self_)
+    return move_message(policy(other->slot), board_->jobs, first, second, bytes, &stats_.transfer);
+  if (bytes == 0) {
+    complete(first);
+    complete(second);
+    return;
+  }
+  Cell* cell = take_cell(kRelayBytes + kLine, nullptr);
+  if (cell == nullptr) {
+    fprintf(stderr, "tasuki: no memory for a message of %lu bytes\n", bytes);
+    abort();  // the other side counts on it
+  }
+  count(stats_.transfer.pipelined_bytes, bytes);
+  relays_.meet(first, second, bytes, cell);
 }
 
 // The receive that a queued send depends on may be posted after it, and reserved: it takes no message as
@@ -770,9 +868,8 @@ void Engine::consume(Request* r, Envelope* m) {
     give_to(r, s, s.head, m->bytes);
     return;
   }
-  Request* send = m->sender;
   set_result(r, m->source_rank, m->tag, m->bytes);
-  move_message(policy(m->source_slot), board_->jobs, send, r, r->status_bytes, &stats_.transfer);
+  move(m->sender, r, r->status_bytes);
 }
 
 void Engine::start_receive(Request* r) {
@@ -802,9 +899,7 @@ bool Engine::look_for_message(Request* r, Envelope** m) {
 // True if the receive is posted.
 bool Engine::start_receive(Request* r, bool reserved) {
   count_call();
-  r->kind = RequestKind::receive;
-  r->queue = self_;
-  r->state.store(RequestState::pending, std::memory_order_relaxed);
+  begin_receive(r, self_);
   Envelope* m;
   {
     Locked locked(self_->lock);
@@ -874,9 +969,7 @@ bool Engine::try_receive(Request* r) {
 void Engine::receive(Request* r) {
   if (r->peer != kAnySource) {
     count_call();
-    r->kind = RequestKind::receive;
-    r->queue = self_;
-    r->state.store(RequestState::pending, std::memory_order_relaxed);
+    begin_receive(r, self_);
     const Ring& ring = self_->peer(r->peer).ring;
     const uint32_t spins = options_.wait.oversubscribed ? 1 : options_.wait.spins;
     uint32_t seen = self_->arrivals.load(std::memory_order_acquire);
@@ -901,9 +994,7 @@ void Engine::receive(Request* r) {
 }
 
 void Engine::receive_message(Request* r, Envelope* message) {
-  r->kind = RequestKind::receive;
-  r->queue = self_;
-  r->state.store(RequestState::pending, std::memory_order_relaxed);
+  begin_receive(r, self_);
   consume(r, message);
 }
 
@@ -924,10 +1015,7 @@ bool Engine::poll(Request* r, bool stay) {
     case RequestState::inactive:
       return true;
     case RequestState::active:
-      if (r->transfer.mode == TransferMode::staged)
-        unpack_staged(policy(r->transfer.staging->owner->slot), r, stay);
-      else
-        help(r, stay, &stats_.transfer);
+      carry_on(r, stay);
       break;
     case RequestState::pending:
       if (r->kind == RequestKind::receive) {
@@ -940,6 +1028,21 @@ bool Engine::poll(Request* r, bool stay) {
       break;
   }
   return r->state.load(std::memory_order_acquire) == RequestState::done;
+}
+
+// A request that has met its other side.
+void Engine::carry_on(Request* r, bool stay) {
+  switch (r->transfer.mode) {
+    case TransferMode::staged:
+      return unpack_staged(policy(r->transfer.staging->owner->slot), r, stay);
+    case TransferMode::packed:
+      return unpack_cell(r);
+    case TransferMode::relayed:
+      relays_.serve();
+      return;
+    default:
+      help(r, stay, &stats_.transfer);
+  }
 }
 
 // Its messages end in any order; those that have are gone. Of several threads that look at one group (MPI
@@ -1002,7 +1105,7 @@ void Engine::wait(Request* r) {
 void Engine::copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
                   const Part& part) {
   // A request brings memory for a job that outlives every late helper.
-  Request* r = take_request();
+  Request* r = options_.apart ? nullptr : take_request();
   if (r == nullptr) return copy_part(destination, source, bytes, part);
   copy_shared(board_->jobs, destination, source, bytes, options_.transfer.claim_bytes, r->transfer, part);
   give_request(r);

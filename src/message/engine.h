@@ -24,6 +24,7 @@
 #include "message/shared/pool.h"
 #include "message/shared/shared.h"
 #include "message/shared/wait.h"
+#include "message/transfers/relay.h"
 #include "message/transfers/transfer.h"
 
 namespace tasuki::message {
@@ -83,7 +84,8 @@ class Engine {
     uint64_t library_eager_bytes;  // and up to this size beyond it: see above
     TransferPolicy transfer;
     WaitPolicy wait;
-    bool threads;  // several threads of this task call at once
+    bool threads;        // several threads of this task call at once
+    bool apart = false;  // the tasks share a segment only: shared.h
   };
 
   // What a probe finds.
@@ -94,7 +96,8 @@ class Engine {
 
   // Makes this task's endpoint; nullptr when memory is exhausted. The caller publishes it in the board.
   Endpoint* make_endpoint(Board* board, int32_t slot);
-  void set_options(const Options& options) { options_ = options; }
+  // Tasks that are apart send packed bytes, whatever the protocol: eager, or as pipelined.
+  void set_options(const Options& options);
   // From now on each peer has the constants of its distance, by the places of its endpoint and of this one,
   // which all members have set. After set_options(). False when memory is exhausted.
   bool set_costs(const CostTable& table);
@@ -184,6 +187,7 @@ class Engine {
   // Copies a part of somebody else's message or pack, if there is one; called by tasks that have nothing to
   // do.
   void help_others() {
+    if (options_.apart) relays_.serve();
     if (__builtin_expect(board_->jobs.open.load(std::memory_order_relaxed) == 0, 1)) return;
     stats_.transfer.others_bytes +=
         message::help_others(board_->jobs, (self_->slot & 1) != 0 ? End::back : End::front);
@@ -196,7 +200,7 @@ class Engine {
   // The same for copies that are large from so many bytes on.
   void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
             uint64_t share_from) {
-    if (bytes >= share_from) return copy(destination, source, bytes);
+    if (!options_.apart && bytes >= share_from) return copy(destination, source, bytes);
     copy_part(destination, source, bytes, {});
   }
 
@@ -233,6 +237,10 @@ class Engine {
       if (i != but) wake_task(slots[i]);
   }
 
+  // Where tasks are apart: the thread that carries their large messages on while this one is elsewhere.
+  bool start_thread() { return !options_.apart || relays_.start_thread(); }
+  void stop_thread() { relays_.stop_thread(); }
+
   // Bytes of the user's buffer that buffered sends have released since the last call.
   uint64_t take_released();
   // Bytes of the cells that this task has mapped.
@@ -246,7 +254,11 @@ class Engine {
   void wait_for(Done done, const WaitPolicy& policy) {
     const Waiting waiting(*this, true);
     if (__builtin_expect(cells_.mapped() > kCredit, 0)) tidy();
-    wait_until(self_, policy, done, [this] { help_others(); });
+    const auto look = [&] {
+      if (options_.apart) relays_.serve();
+      return done();
+    };
+    wait_until(self_, policy, look, [this] { help_others(); });
   }
   // Threads of the same task may lose each other's: the count need not be exact.
   uint32_t note_call() {
@@ -294,6 +306,10 @@ class Engine {
                   int32_t source_rank, uint32_t bytes) const;
   void note_seen(Endpoint* e, int32_t sender, const RingHead& head);
   void deliver(Request* r, int32_t sender, Ring& ring, uint32_t at);
+  Cell* to_cell(Endpoint* e, int32_t sender, uint32_t at);
+  bool pass_on(Endpoint* e, int32_t sender, Ring& ring, uint32_t at);
+  void move(Request* first, Request* second, uint64_t bytes);
+  void carry_on(Request* r, bool stay);
   bool has_credit(Ring* ring);
   bool find_parcel(Ring* ring, uint32_t bytes, uint32_t* begin);
   std::atomic<uint64_t>* kept_of(const Cell* cell) const;
@@ -334,6 +350,7 @@ class Engine {
   CellPool cells_;
   const Distance* distances_ = nullptr;  // of the peers, by slot; nullptr: they do not matter
   TransferPolicy policies_[kDistances]{};
+  Relays relays_;
   SpinLock pool_lock_;  // pools and ring tails, when the program has several threads; the innermost lock
 };
 

@@ -19,6 +19,7 @@
 #include "task/examine/wrapper.h"
 #include "task/meet/host.h"
 #include "task/meet/proxy.h"
+#include "task/segment.h"
 #include "tools/command.h"
 #include "tools/tune/tune.h"
 #include "tools/words.h"
@@ -33,6 +34,7 @@ struct RunOptions {
   bool guard = false;
   std::vector<std::string> command;
   os::LimitValues descriptors = {};  // as this command was started
+  bool apart = false;                // TASUKI_SPACE=off
 };
 
 // The program as a plain process. Returns only if that fails.
@@ -58,16 +60,9 @@ int run_plain(const task::Job& job, const RunOptions& options, const std::vector
   os::end_like(status.value());
 }
 
-// A plain process still takes part in its MPI job, whose other ranks talk to its shim.
-// `speaks`: no other rank says the same.
-int fall_back(const task::Job& job, const task::Program& program, const RunOptions& options,
-              const std::string& why, bool speaks = true) {
-  const bool require = options.require || sharing_required();
-  if (speaks || require)
-    log(require ? LogLevel::error : LogLevel::warning, "%s %s%s: %s", options.command[0].c_str(), why.c_str(),
-        program.remedy.empty() ? "" : (" (" + program.remedy + ")").c_str(),
-        require ? "it cannot share the address space (--require)" : "it runs as a process of its own");
-  if (require) return 1;
+// The program as a process of its own. It still takes part in its MPI job, whose other ranks talk to its shim.
+int run_apart(const task::Job& job, const task::Program& program, const RunOptions& options,
+              os::Fd segment = {}) {
   std::vector<std::string> environment = os::environment_of_self();
   using Kind = elf::Image::Kind;
   const bool loads_libraries =
@@ -77,8 +72,25 @@ int fall_back(const task::Job& job, const task::Program& program, const RunOptio
                                         program.image.interpreter, program.path, environment);
     const std::string problem = task::add_preload(&environment, os::own_prefix() + "/lib/tasuki", abi, false);
     if (!problem.empty()) log(LogLevel::warning, "%s", problem.c_str());
+    if (segment.valid())
+      os::set_variable(&environment, task::kSegmentVariable,
+                       task::name_segment(segment, static_cast<uint32_t>(job.local_rank)).c_str());
   }
   return run_plain(job, options, environment);
+}
+
+// Says why it does not share the address space. `speaks`: no other rank says the same.
+int fall_back(const task::Job& job, const task::Program& program, const RunOptions& options,
+              const std::string& why, bool speaks = true, os::Fd segment = {}) {
+  const bool require = options.require || sharing_required();
+  if (speaks || require)
+    log(require ? LogLevel::error : LogLevel::warning, "%s %s%s: %s", options.command[0].c_str(), why.c_str(),
+        program.remedy.empty() ? "" : (" (" + program.remedy + ")").c_str(),
+        require           ? "it cannot share the address space (--require)"
+        : segment.valid() ? "it runs as a process of its own, and its messages on this node take another way"
+                          : "it runs as a process of its own");
+  if (require) return 1;
+  return run_apart(job, program, options, std::move(segment));
 }
 
 // Limits that the kernel counts per address space: one process's share cannot be told from the others'.
@@ -115,6 +127,11 @@ int run(const RunOptions& options) {
   const std::vector<std::string> environment = os::environment_of_self();
   const task::Job job = options.tasks > 0 ? task::Job() : task::read_job(environment);
   if (!setting_flag("TASUKI")) return run_plain(job, options, environment);
+  if (options.apart && (options.require || sharing_required())) {
+    log(LogLevel::error, "TASUKI_SPACE=off keeps the ranks' memory apart, and %s requires that they share it",
+        options.require ? "--require" : "TASUKI_REQUIRE or TASUKI_EVERYWHERE");
+    return 1;
+  }
   if (const size_t program = task::behind_wrapper(options.command); program != 0)
     return run_behind_wrapper(job, options, program, environment);
   use_tune_file(job.local_rank == 0);
@@ -127,17 +144,18 @@ int run(const RunOptions& options) {
         "cannot get Tasuki's libraries (LD_PRELOAD cannot name a directory with a blank or a "
         "colon, and Tasuki is in " +
         os::own_prefix() + ")";
-  if (!program.can_share()) {
-    const bool speaks = job.launcher == nullptr || task::stay_away(job, program.path + program.why_plain);
-    if (program.error != 0) return exec_failure(job.launcher, options.command[0], program.error);
-    return fall_back(job, program, options, program.why_plain, speaks);
-  }
-
   task::HostOptions host;
   host.library_dir = os::own_prefix() + "/lib/tasuki";
   host.join_timeout_ms = static_cast<int>(setting_count("TASUKI_JOIN_TIMEOUT")) * 1000;
   host.layout_seed = options.layout_seed != 0 ? options.layout_seed : setting_count("TASUKI_LAYOUT_SEED");
   host.guarded = options.guard || setting_flag("TASUKI_GUARD");
+  if (program.error != 0 || !program.can_share() || options.apart) {
+    task::Away away;
+    if (job.launcher != nullptr) away = task::stay_away(job, program.path + program.why_plain, host);
+    if (program.error != 0) return exec_failure(job.launcher, options.command[0], program.error);
+    if (program.can_share()) return run_apart(job, program, options, std::move(away.segment));
+    return fall_back(job, program, options, program.why_plain, away.first, std::move(away.segment));
+  }
   if (host.guarded && !os::have_keys()) {
     if (job.launcher == nullptr || job.local_rank == 0)
       log(LogLevel::error,
@@ -195,6 +213,7 @@ void add_run(CLI::App& app, int* exit_code) {
       return;
     }
     options.descriptors = os::limit_of_self(os::Limit::descriptors);
+    options.apart = !setting_flag("TASUKI_SPACE");
     *exit_code = run(options);
   });
 }

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <new>
 
-#include "os/memory/keys.h"
 #include "os/memory/mapping.h"
 
 namespace tasuki::message {
@@ -24,10 +23,6 @@ uint64_t room_of(const Cell* cell) {
 }
 
 }  // namespace
-
-void* map_forever(size_t bytes) {
-  return os::map_open_memory(os::page_ceil(bytes));
-}
 
 Request* RequestPool::take() {
   if (free_ == nullptr) {
@@ -75,7 +70,7 @@ bool CellPool::map(uint32_t size_class, uint64_t bytes, Endpoint* self) {
   const uint64_t capacity = large ? bytes : kSmallestCell << size_class;
   const size_t each = (sizeof(Cell) + capacity + kLine - 1) / kLine * kLine;
   const size_t size = os::page_ceil(large ? each : sizeof(Slab) + std::max(each * 4, kSlab - sizeof(Slab)));
-  char* memory = static_cast<char*>(map_forever(size));
+  char* memory = static_cast<char*>(map_shared(size));
   if (memory == nullptr) return false;
   mapped_.fetch_add(size, std::memory_order_relaxed);
   Slab* slab = nullptr;
@@ -143,14 +138,14 @@ void CellPool::trim() {
       const uint64_t bytes = sizeof(Cell) + cell->capacity;
       left -= std::min(left, bytes);
       mapped_.fetch_sub(bytes, std::memory_order_relaxed);
-      os::unmap(cell, bytes);
+      unmap_shared(cell, bytes);
     }
   }
   while (leaving != nullptr) {
     Slab* slab = leaving;
     leaving = slab->next;
     mapped_.fetch_sub(slab->bytes, std::memory_order_relaxed);
-    os::unmap(slab, slab->bytes);
+    unmap_shared(slab, slab->bytes);
   }
   trim_above_ = std::max(kMostIdle, 2 * idle_);
 }

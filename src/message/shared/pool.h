@@ -6,12 +6,10 @@
 // after a burst, when more than kMostIdle of them lies idle.
 #pragma once
 
+#include "message/shared/memory.h"
 #include "message/shared/shared.h"
 
 namespace tasuki::message {
-
-// Zeroed, page-aligned memory that lives as long as the space; nullptr when there is none.
-void* map_forever(size_t bytes);
 
 class RequestPool {
  public:

@@ -13,6 +13,10 @@
 // All of this is plain data at addresses valid in every task of the space: no virtual functions, no function
 // pointers, no std:: containers. Memory is released only by the task that obtained it.
 //
+// Tasks may also be processes of their own, whose only common memory is a segment in which all of this lies
+// (memory.h); they are *apart*. What a Region leads to, the user's buffers and layouts, is then its owner's
+// alone.
+//
 // Matching: the second side to arrive finds the first one's descriptor under the receiver's endpoint lock and
 // can move all bytes alone; the first side helps if it waits. So nobody is ever held up by a peer that
 // computes.
@@ -158,6 +162,8 @@ enum class TransferMode : uint32_t {
   direct,     // from layout to layout, in units claimed by both sides and by idle tasks
   pipelined,  // the source's side packs units into a small dense buffer, the destination's side unpacks them
   staged,     // of a receive alone: it unpacks from its sender's buffer
+  packed,     // the same from a cell
+  relayed,    // the sides share a segment: transfers/relay.h
 };
 
 // With 8 of them touched messages of 100 KB and more took 10 to 24 % longer on a Xeon.
@@ -229,6 +235,12 @@ struct Transfer : CopyJob {
   StagedHead staged;
   uint32_t unpacked;
   uint32_t learned;
+  // Packed: the message. Relayed: the buffer; `unpacked` counts this side's units; the other side, and looks in
+  // vain for what it does; the next that this process has to do with.
+  Cell* cell;
+  Endpoint* other;
+  uint32_t starved;
+  Request* next_relayed;
 };
 
 // Where jobs that are large enough to share are announced to the tasks of the space that have nothing to do.
@@ -294,6 +306,7 @@ struct Operation {
   int32_t status_tag;
   uint64_t status_bytes;
   layout::Region region;
+  uint64_t room;           // of a receive: the bytes of its region, whose layout its owner alone may look at
   Endpoint* queue;         // the receiver's endpoint, in whose queues it waits
   uint64_t posted_at;      // order among the endpoint's posted receives
   uint32_t given_in;       // the look of expected_by() that gave it to another message
@@ -371,6 +384,12 @@ struct alignas(kLine) Endpoint {
 
   // Cells that others have consumed; the owner takes them all at once.
   alignas(kLine) std::atomic<Cell*> returned;
+
+  // Requests that have met their other side and are relayed; the owner takes them all at once. Where its
+  // thread sleeps meanwhile (transfers/relay.h).
+  alignas(kLine) std::atomic<Request*> matched;
+  std::atomic<uint32_t> bell;
+  std::atomic<uint32_t> bell_sleepers;
 
   int32_t slot;
   int32_t process;     // its pid

@@ -3,7 +3,7 @@
 //
 // Sleeping without a lost wake-up and without a fence on the sender's fast path: a sleeper counts itself in
 // `sleepers`, runs a process-wide memory barrier (membarrier(2): all tasks of a space share one mm, so it
-// reaches all of them), looks once more, then sleeps. A waker publishes, then reads `sleepers` (a plain load
+// reaches all of them; tasks that are apart use the kind that reaches several processes), looks once more, then sleeps. A waker publishes, then reads `sleepers` (a plain load
 // of a line that it already shares). The barrier orders the two sides whichever comes first. A time limit on
 // every sleep keeps the MPI library progressing.
 #pragma once
@@ -22,7 +22,7 @@ inline void wake(Endpoint* e) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (__builtin_expect(e->sleepers.load(std::memory_order_relaxed) == 0, 1)) return;
   e->wakeups.fetch_add(1, std::memory_order_release);
-  os::futex_wake(&e->wakeups, INT32_MAX);
+  os::futex_wake(&e->wakeups, INT32_MAX, os::FutexScope::machine);
 }
 
 struct WaitPolicy {
@@ -31,6 +31,7 @@ struct WaitPolicy {
   void (*idle)();       // progress of the MPI library; may be nullptr
   // The longest sleep; then the MPI library gets its turn.
   int64_t sleep_nanoseconds = 500'000;
+  bool apart = false;  // the tasks have address spaces of their own
 };
 
 // Polls `done` until it is true, and not once more: it may take what it finds. `help` does a little work for
@@ -68,9 +69,9 @@ void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) 
     }
     const uint32_t seen = self->wakeups.load(std::memory_order_acquire);
     self->sleepers.fetch_add(1, std::memory_order_seq_cst);
-    os::memory_barrier_all_threads();
+    policy.apart ? os::memory_barrier_all_processes() : os::memory_barrier_all_threads();
     const bool finished = done();
-    if (!finished) os::futex_wait(&self->wakeups, seen, policy.sleep_nanoseconds);
+    if (!finished) os::futex_wait(&self->wakeups, seen, policy.sleep_nanoseconds, os::FutexScope::machine);
     self->sleepers.fetch_sub(1, std::memory_order_relaxed);
     if (finished) return;
   }

@@ -17,7 +17,7 @@ namespace tasuki::message {
 class World {
  public:
   explicit World(int tasks, Protocol protocol = Protocol::automatic, uint64_t eager = 64 << 10,
-                 uint64_t chunk = 4 << 10, bool oversubscribed = true)
+                 uint64_t chunk = 4 << 10, bool oversubscribed = true, bool apart = false)
       : memory_(std::aligned_alloc(alignof(Board), kMemory)) {
     memset(memory_, 0, kMemory);
     board_ = static_cast<Board*>(memory_);
@@ -30,6 +30,7 @@ class World {
       o.transfer = {protocol, chunk};
       o.transfer.ahead = o.transfer.learns = true;
       o.wait = {256, oversubscribed, nullptr};
+      o.apart = apart;
       engines_.back()->set_options(o);
       board_->member(i).endpoint.store(engines_.back()->make_endpoint(board_, i));
     }

@@ -44,6 +44,11 @@ Fd moved_out_of_the_way(Fd fd) {
   return moved.valid() ? std::move(moved) : std::move(fd);
 }
 
+void keep_at_exec(int fd) {
+  const int flags = fcntl(fd, F_GETFD);
+  if (flags >= 0) fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC);
+}
+
 Result<Fd> listen_abstract(std::string_view name) {
   Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return failure("socket");

@@ -43,6 +43,8 @@ Fd out_of_the_way(int fd);
 inline constexpr int kOutOfTheWay = 200;  // or above
 // That one, and the first is closed; the first where there is no other.
 Fd moved_out_of_the_way(Fd fd);
+// The program that this process executes next inherits it.
+void keep_at_exec(int fd);
 
 // A listening socket of the abstract name space: no file, gone with its last descriptor. Messages keep their
 // boundaries. EADDRINUSE when the name is taken.

@@ -38,6 +38,19 @@ void* map_memory_file(int fd, size_t bytes) {
   return p == MAP_FAILED ? nullptr : p;
 }
 
+bool map_memory_file_at(void* at, int fd, size_t bytes) {
+  // Kernels before 4.17 do not know MAP_FIXED_NOREPLACE and take the address for a wish.
+  const int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+  void* p = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+  if (p == at) return true;
+  if (p != MAP_FAILED) munmap(p, bytes);
+  return false;
+}
+
+bool punch_hole_at(void* at, size_t bytes) {
+  return madvise(at, bytes, MADV_REMOVE) == 0;
+}
+
 int write_at(int fd, const void* from, size_t bytes, uint64_t offset) {
   const char* at = static_cast<const char*>(from);
   while (bytes > 0) {

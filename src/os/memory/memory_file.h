@@ -23,6 +23,8 @@ Result<Fd> open_descriptor_of(pid_t pid, int fd);
 
 // The whole file, for reading and writing; nothing is reserved. nullptr on failure, with errno.
 void* map_memory_file(int fd, size_t bytes);
+// The same exactly at `at`: false if something is mapped there already.
+bool map_memory_file_at(void* at, int fd, size_t bytes);
 
 // Writes all of it at `offset`, without going through a mapping: where the file has no memory yet this costs
 // half (no fault, no clearing). Measured at 64 KiB: 2.1 GB/s, against .95 by a copy through a mapping; where
@@ -34,6 +36,9 @@ int read_at(int fd, void* to, size_t bytes, uint64_t offset);
 // Gives the memory (or the disk blocks) behind the range back to the system; it reads as zeros from now on.
 // Page aligned. False where the file system cannot do that.
 bool punch_hole(int fd, uint64_t offset, uint64_t bytes);
+
+// The same by the address where a memory file is mapped.
+bool punch_hole_at(void* at, size_t bytes);
 
 // Private memory becomes zeros and goes back to the system.
 bool discard(void* at, size_t length);

@@ -8,4 +8,8 @@ namespace tasuki::os {
 // use. Returns false where the kernel cannot do it (then only a bounded wait is safe).
 bool memory_barrier_all_threads();
 
+// The same for the threads of every process that has called take_part_in_barriers().
+bool memory_barrier_all_processes();
+bool take_part_in_barriers();
+
 }  // namespace tasuki::os

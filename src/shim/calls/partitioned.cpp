@@ -65,7 +65,7 @@ bool mark_one(Request* r, int partition) {
 int psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag,
                MPI_Comm comm, MPI_Request* request, Pass pass) {
   MPI_Count all = 0;
-  if (request == nullptr || !count_all(partitions, count, &all)) return by_library(pass);
+  if (g_process.apart || request == nullptr || !count_all(partitions, count, &all)) return by_library(pass);
   return g_process.targets.to(buf, all, type, dest, tag, comm)
       .answer([&] { return by_library(pass); },
               [&](const Target& t) {
@@ -78,7 +78,7 @@ int psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype ty
 int precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag,
                MPI_Comm comm, MPI_Request* request, Pass pass) {
   MPI_Count all = 0;
-  if (request == nullptr || !count_all(partitions, count, &all)) return by_library(pass);
+  if (g_process.apart || request == nullptr || !count_all(partitions, count, &all)) return by_library(pass);
   if (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) return by_library(pass);  // not valid here
   return g_process.targets.from(buf, all, type, source, tag, comm)
       .answer([&] { return by_library(pass); },

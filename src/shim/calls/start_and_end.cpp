@@ -18,17 +18,20 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "generated/pmpi.h"
+#include "message/shared/memory.h"
 #include "message/transfers/spare.h"
 #include "os/clock.h"
 #include "os/memory/keys.h"
 #include "os/memory/mapping.h"
 #include "os/process/cpu.h"
+#include "os/process/membarrier.h"
 #include "shim/calls/outside.h"
 #include "shim/entry/library.h"
 #include "shim/habits.h"
 #include "shim/hosts/presence.h"
 #include "shim/objects/requests.h"
 #include "shim/objects/status.h"
+#include "task/segment.h"
 #include "task/space.h"
 
 namespace tasuki::shim {
@@ -78,8 +81,8 @@ Board* shared_board(task::Space* space) {
   std::atomic<void*>& root = space->roots[task::kRootMpi];
   void* existing = root.load(std::memory_order_acquire);
   if (existing != nullptr) return static_cast<Board*>(existing);
-  const size_t size = os::page_ceil(sizeof(Board) + space->task_count * sizeof(Board::Member));
-  void* memory = os::map_open_memory(size);
+  const size_t size = sizeof(Board) + space->task_count * sizeof(Board::Member);
+  void* memory = message::map_shared(size);
   if (memory == nullptr) return nullptr;
   Board* board = static_cast<Board*>(memory);
   board->magic = kBoardMagic;
@@ -89,24 +92,40 @@ Board* shared_board(task::Space* space) {
   board->left = chosen_left();
   board->next_context.store(kFirstContext, std::memory_order_relaxed);
   if (root.compare_exchange_strong(existing, board, std::memory_order_acq_rel)) return board;
-  os::unmap(memory, size);
+  message::unmap_shared(memory, size);
   return static_cast<Board*>(existing);
+}
+
+// The slot of a process that shares a segment with others of its node; nullptr: it does not.
+task::TaskSlot* seat() {
+  const task::Seat seat = task::take_seat();
+  if (seat.slot == nullptr) return nullptr;
+  message::use_slice(seat.slice, seat.slice_bytes);
+  os::take_part_in_barriers();
+  return seat.slot;
 }
 
 // Before MPI_Init. Returns the slot if this process takes part.
 task::TaskSlot* enroll() {
-  task::TaskSlot* slot = setting_flag("TASUKI") ? task::self() : nullptr;
-  if (slot == nullptr) return nullptr;
-  os::g_guarded = slot->key != 0;
+  if (!setting_flag("TASUKI")) return nullptr;
+  Process& p = g_process;
+  task::TaskSlot* slot = task::self();
+  if (slot != nullptr) {
+    os::g_guarded = slot->key != 0;
+  } else {
+    slot = seat();
+    if (slot == nullptr) return nullptr;
+    p.apart = true;
+  }
   Board* board = shared_board(slot->space);
   if (board == nullptr || board->magic != kBoardMagic ||
       board->family != static_cast<uint32_t>(detail::kFamily))
     return nullptr;
   if (board->member(static_cast<int32_t>(slot->index)).endpoint.load() != nullptr)
     return nullptr;  // initialised before
-  Endpoint* e = g_process.engine.make_endpoint(board, static_cast<int32_t>(slot->index));
+  Endpoint* e = p.engine.make_endpoint(board, static_cast<int32_t>(slot->index));
   if (e == nullptr) return nullptr;
-  g_process.board = board;
+  p.board = board;
   board->member(e->slot).endpoint.store(e, std::memory_order_release);
   return slot;
 }
@@ -172,7 +191,21 @@ int teardown(MPI_Comm, int, void*, void*) {
   p.spans.close();
   p.types.close();
   p.comms.close();
+  p.engine.stop_thread();
   return MPI_SUCCESS;
+}
+
+// More ranks than cores? The processes of a segment have all said on which they run.
+bool crowded(const task::TaskSlot* slot) {
+  task::Space& space = *slot->space;
+  uint32_t cores = space.core_count;
+  if (g_process.apart) {
+    os::CpuSet any{};
+    for_each_member(g_process.board,
+                    [&](Endpoint* e) { any.add_all(space.tasks()[static_cast<uint32_t>(e->slot)].cores); });
+    cores = static_cast<uint32_t>(os::count_cores(any));
+  }
+  return space.job_task_count > cores || space.task_count > cores;
 }
 
 Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
@@ -184,13 +217,13 @@ Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
   o.transfer.costs = g_process.board->costs.at[0];
   o.transfer.from = thresholds(o.transfer.costs);
   o.wait.spins = static_cast<uint32_t>(setting_count("TASUKI_SPIN"));
-  o.wait.oversubscribed = slot->space->job_task_count > slot->space->core_count ||
-                          slot->space->task_count > slot->space->core_count;
+  o.wait.oversubscribed = crowded(slot);
   // Where ranks outnumber cores, the times are the scheduler's.
   o.transfer.ahead = !o.wait.oversubscribed;
   o.transfer.learns = setting_flag("TASUKI_LEARN") && !o.wait.oversubscribed;
   o.wait.idle = &library_progress;
   o.threads = threads;
+  o.apart = g_process.apart;
   return o;
 }
 
@@ -244,8 +277,7 @@ void activate(const task::TaskSlot* slot) {
   self->ready.store(1, std::memory_order_release);
   freeze_members(p.board);
   if (p.board->member(self->slot).member == 0 || !members_belong_together(p.board, p.world_size)) {
-    log(LogLevel::info,
-        "rank %d: no shared address space with the other ranks; messages go through the MPI library",
+    log(LogLevel::info, "rank %d: no memory shared with the other ranks; messages go through the MPI library",
         p.world_rank);
     return;
   }
@@ -264,8 +296,8 @@ void activate(const task::TaskSlot* slot) {
   p.requests.open(p.world_rank, p.threads);
   p.attached.set_threads(p.threads);
   p.engine.set_options(engine_options(slot, p.threads));
-  if (!p.engine.set_costs(p.board->costs) || !p.requests.open_sent()) {
-    fprintf(stderr, "tasuki: rank %d: no memory for its requests\n", p.world_rank);
+  if (!p.engine.set_costs(p.board->costs) || !p.requests.open_sent() || !p.engine.start_thread()) {
+    fprintf(stderr, "tasuki: rank %d: no memory for its requests, or no thread\n", p.world_rank);
     abort();  // the other ranks count on this one
   }
   int* upper_bound = nullptr;
@@ -286,7 +318,7 @@ void activate(const task::TaskSlot* slot) {
 #if defined(OPEN_MPI)
   for_each_member(p.board, [&](Endpoint* e) { mix = mix && e->several_threads == 0; });
 #endif
-  p.own_collectives = true;
+  p.own_collectives = !p.apart;
   for_each_member(p.board,
                   [&](Endpoint* e) { p.own_collectives = p.own_collectives && e->collectives != 0; });
   p.comms.open(p.board, slots, p.world_size, p.threads, mix);
@@ -296,7 +328,7 @@ void activate(const task::TaskSlot* slot) {
   pmpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &teardown, &keyval, nullptr);
   pmpi().Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
   pmpi().Comm_free_keyval(&keyval);
-  start_helpers(slot);
+  if (!p.apart) start_helpers(slot);
   g_on = true;
 }
 
@@ -349,11 +381,11 @@ int init(Pass pass) {
   const int rc = pass();
   if (rc != MPI_SUCCESS) return rc;
   if (slot != nullptr) activate(slot);
-  look_outside(slot, g_process.board);
   Process& p = g_process;
+  look_outside(p.apart ? nullptr : slot, p.board);
   Board* board = g_on ? p.board : nullptr;
   const int* slots = g_on ? p.comms.world_slots() : nullptr;
-  if (presence.everyone_takes_part(g_on && formats_agree(), board, slots))
+  if (presence.everyone_takes_part(g_on && !p.apart && formats_agree(), board, slots))
     p.spans.open(board, slots, p.threads, p.own_collectives, p.engine.options().wait.oversubscribed);
   return rc;
 }

@@ -39,6 +39,7 @@ struct Process {
   WindowTable windows{engine, comms};
   Board* board = nullptr;
   int world_rank = 0, world_size = 0;
+  bool apart = false;    // the ranks of this node share a segment, not an address space
   bool threads = false;  // MPI_THREAD_MULTIPLE
   bool statistics = false;
   bool own_collectives = false;  // beside broadcasts and barriers; the same for all tasks of the space

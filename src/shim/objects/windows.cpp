@@ -60,7 +60,7 @@ bool WindowTable::fill(WindowInfo* w, const CommInfo* c, const Memory& memory) {
 
 void WindowTable::adopt(MPI_Win win, MPI_Comm comm, const Memory& memory) {
   const CommInfo* c = comms_.find(comm);
-  if (c == nullptr || c->inter) return;
+  if (c == nullptr || c->inter || engine_.options().apart) return;
   void* place = malloc(sizeof(WindowInfo));
   if (place == nullptr) abort_without_memory("a window", c->peer_count);
   WindowInfo* w = new (place) WindowInfo(engine_);

@@ -26,6 +26,7 @@
 #include "os/process/process.h"
 #include "task/examine/preload.h"
 #include "task/meet/protocol.h"
+#include "task/segment.h"
 #include "task/start/start.h"
 #include "task/start/turns.h"
 
@@ -96,6 +97,17 @@ std::string wrong_launcher(const TaskRequest& r, MpiAbi abi) {
          ": each of its processes will be alone in its MPI_COMM_WORLD; start it with " + own + "'s mpirun";
 }
 
+// To a rank that stays away: whether it is the first with its reason, and the segment of such ranks, if it can
+// share one.
+void answer_absent(int socket, bool first, bool shares, int local_size, os::Fd* segment) {
+  if (shares && local_size > 1 && !segment->valid())
+    if (Result<os::Fd> made = make_segment(static_cast<uint32_t>(local_size)); made.ok())
+      *segment = std::move(made.value());
+  const Message answer = make_message(Say::absent, first ? 1 : 0);
+  const int fd = segment->get();
+  (void)os::send_message(socket, &answer, sizeof answer, &fd, shares && segment->valid() ? 1 : 0);
+}
+
 // Collects the ranks of the job: until all have come, have said that they stay away, the time is over, or the
 // launcher has ended, which starts no more.
 std::vector<Member> gather(const os::Fd& listener, const os::Fd& starter, int local_size, int timeout_ms) {
@@ -104,6 +116,7 @@ std::vector<Member> gather(const os::Fd& listener, const os::Fd& starter, int lo
   std::vector<Member> members;
   std::vector<os::Fd> silent;  // connected, no hello yet
   std::set<uint64_t> reasons;  // of those that stay away
+  os::Fd segment;              // for these
   int away = 0;
   while (static_cast<int>(members.size()) + away < local_size) {
     if (deadline.over()) break;
@@ -126,10 +139,9 @@ std::vector<Member> gather(const os::Fd& listener, const os::Fd& starter, int lo
       os::Fd fd = std::move(silent[i]);
       silent.erase(silent.begin() + static_cast<std::ptrdiff_t>(i));
       if (!receive(fd.get(), &hello) || hello.say != Say::hello) {
-        if (hello.say == Say::absent) {
-          const Message answer = make_message(Say::absent, reasons.insert(hello.reason).second ? 1 : 0);
-          (void)os::send_message(fd.get(), &answer, sizeof answer);
-        }
+        if (hello.say == Say::absent)
+          answer_absent(fd.get(), reasons.insert(hello.reason).second, home == hello.namespaces, local_size,
+                        &segment);
         away++;
       } else if (home != hello.namespaces) {
         send_text(fd.get(), Say::refused, "lives in other namespaces than the first rank of this node");

@@ -7,13 +7,13 @@
 
 namespace tasuki::task {
 
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
 
 enum class Say : uint32_t {
   // proxy to host
   hello = 1,  // a struct Hello: this rank wants to join
   absent,     // the same: this rank runs as a plain process, do not wait for it; answered by `absent`, number
-              // 1: the first with this reason
+              // 1: the first with this reason, with the descriptor of the node's shared segment (segment.h)
   signal,     // signal: to be delivered to the task
   // host to proxy
   send_request,  // now send the request

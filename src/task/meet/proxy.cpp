@@ -54,8 +54,8 @@ Result<os::Fd> join(const Job& job, const HostOptions& options) {
   }
 }
 
-bool receive(int socket, Message* m) {
-  Result<size_t> n = os::receive_message(socket, m, sizeof *m);
+bool receive(int socket, Message* m, std::vector<os::Fd>* fds = nullptr) {
+  Result<size_t> n = os::receive_message(socket, m, sizeof *m, fds);
   return n.ok() && n.value() == sizeof *m && m->version == kProtocolVersion;
 }
 
@@ -146,17 +146,23 @@ Status run_as_proxy(const Job& job, TaskRequest request, const HostOptions& opti
                        "cannot join the other ranks of this node: no address space has taken it");
 }
 
-bool stay_away(const Job& job, const std::string& why) {
-  Result<os::Fd> connection = join(job, HostOptions{{}, 1000});
-  if (!connection.ok()) return true;
+Away stay_away(const Job& job, const std::string& why, const HostOptions& options) {
+  Away away;
+  Result<os::Fd> connection = join(job, options);
+  if (!connection.ok()) return away;
   Hello hello = introduce(job, Say::absent);
   hello.reason = std::hash<std::string>()(why);
   const int socket = connection.value().get();
   const timeval timeout = {2, 0};
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   Message answer;
-  if (!os::send_message(socket, &hello, sizeof hello).ok() || !receive(socket, &answer)) return true;
-  return answer.say != Say::absent || answer.number != 0;
+  std::vector<os::Fd> fds;
+  if (!os::send_message(socket, &hello, sizeof hello).ok() || !receive(socket, &answer, &fds) ||
+      answer.say != Say::absent)
+    return away;
+  away.first = answer.number != 0;
+  if (!fds.empty()) away.segment = os::moved_out_of_the_way(std::move(fds[0]));
+  return away;
 }
 
 }  // namespace tasuki::task

@@ -12,8 +12,11 @@ namespace tasuki::task {
 // program must run as a plain process.
 Status run_as_proxy(const Job& job, TaskRequest request, const HostOptions& options);
 
-// Tells the ranks of this node not to wait for this one. False if another one has stayed away for the same
-// reason: the user is told once.
-bool stay_away(const Job& job, const std::string& why);
+struct Away {
+  bool first = true;  // no other one has stayed away for the same reason: the user is told once
+  os::Fd segment;     // shared by those that stay away (segment.h); invalid: there is none
+};
+// Tells the ranks of this node not to wait for this one.
+Away stay_away(const Job& job, const std::string& why, const HostOptions& options);
 
 }  // namespace tasuki::task
