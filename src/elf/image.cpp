@@ -61,11 +61,13 @@ bool names_sanitizer(std::string_view needed) {
   return false;
 }
 
+using namespace std::string_view_literals;
+constexpr std::string_view kAddressSanitizer = "\0__asan_init\0"sv;
+
 // Static sanitizer runtimes export their entry points.
 bool exports_sanitizer(std::string_view strings) {
-  using namespace std::string_view_literals;
   for (const std::string_view name :
-       {"\0__asan_init\0"sv, "\0__tsan_init\0"sv, "\0__msan_init\0"sv, "\0__hwasan_init\0"sv})
+       {kAddressSanitizer, "\0__tsan_init\0"sv, "\0__msan_init\0"sv, "\0__hwasan_init\0"sv})
     if (strings.find(name) != std::string_view::npos) return true;
   return false;
 }
@@ -80,9 +82,12 @@ Status read_needed(const ByteSource& file, Image* image) {
       return corrupt("a library's name lies outside the string table");
     image->needed.emplace_back(name);
     image->sanitizer |= names_sanitizer(name);
+    image->address_sanitizer |= name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan");
   }
   const std::vector<char>& strings = dynamic.value().strings;
-  image->sanitizer |= exports_sanitizer({strings.data(), strings.size()});
+  const std::string_view exported(strings.data(), strings.size());
+  image->sanitizer |= exports_sanitizer(exported);
+  image->address_sanitizer |= exported.find(kAddressSanitizer) != std::string_view::npos;
   return {};
 }
 

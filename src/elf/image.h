@@ -42,7 +42,8 @@ struct Image {
   bool position_independent = false;  // ET_DYN
   std::string interpreter;            // path in PT_INTERP, empty if none
   std::vector<std::string> needed;    // DT_NEEDED
-  bool sanitizer = false;             // built with a sanitizer whose shadow memory has a fixed address
+  bool sanitizer = false;             // built with a sanitizer whose shadow memory has a fixed address,
+  bool address_sanitizer = false;     //   AddressSanitizer
   uint64_t entry = 0;
   uint64_t program_headers = 0;  // address of the program header table
   uint16_t program_header_count = 0;

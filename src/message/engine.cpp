@@ -1,8 +1,6 @@
 #include "message/engine.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -445,7 +443,6 @@ void Engine::empty_staging() {
       cell->envelope = m;
       cell->envelope.staging = nullptr;
       cell->envelope.cell = cell;
-      cell->charged = 0;
       replace_unexpected(e, &s.envelope, &cell->envelope);
       s.unexpected_at.store(nullptr, std::memory_order_relaxed);
       moved = true;
@@ -499,7 +496,6 @@ Cell* Engine::to_cell(Endpoint* e, int32_t sender, uint32_t at) {
   const uint32_t bytes = message_bytes(head);
   Cell* cell = take_cell(bytes, e == self_ ? nullptr : &e->peer(sender).ring);
   if (cell == nullptr) return nullptr;
-  cell->charged = 0;
   if (is_in_parcel(head))
     memcpy(cell->data(), parcel_at(ring, at, bytes), bytes);
   else
@@ -552,6 +548,15 @@ void Engine::deliver(Request* r, int32_t sender, Ring& ring, uint32_t at) {
   ring.head.store(after, std::memory_order_release);
 }
 
+// A cell of this task's to a receive that is posted: that was the receiver's wish, and counts against no credit.
+void Engine::give_away(Request* r, Cell* cell) {
+  {
+    PoolGuard guard(*this);
+    CellPool::forgive(cell);
+  }
+  hand_over(r, cell);
+}
+
 // Moves the message at the head of a ring of another process on, whose receives get it in a cell: it unpacks
 // that itself. Returns false, leaving it there, if there is no memory.
 bool Engine::pass_on(Endpoint* e, int32_t sender, Ring& ring, uint32_t at) {
@@ -570,7 +575,7 @@ bool Engine::pass_on(Endpoint* e, int32_t sender, Ring& ring, uint32_t at) {
   if (cell == nullptr)
     keep(e, sender, at);
   else if (r != nullptr)
-    hand_over(r, cell);
+    give_away(r, cell);
   else
     append_unexpected(e, &cell->envelope);
   ring.head.store(after, std::memory_order_release);
@@ -769,10 +774,11 @@ void Engine::move(Request* first, Request* second, uint64_t bytes) {
     complete(second);
     return;
   }
-  Cell* cell = take_cell(kRelayBytes + kLine, nullptr);
-  if (cell == nullptr) {
-    fprintf(stderr, "tasuki: no memory for a message of %lu bytes\n", bytes);
-    abort();  // the other side counts on it
+  Cell* cell = take_cell(relay_room(bytes), nullptr);
+  while (cell == nullptr) {  // those that are under way have it
+    relays_.serve();
+    os::cpu_yield();
+    cell = take_cell(relay_room(bytes), nullptr);
   }
   count(stats_.transfer.pipelined_bytes, bytes);
   relays_.meet(first, second, bytes, cell);
@@ -1100,6 +1106,17 @@ bool Engine::is_late(Request* r) const {
 void Engine::wait(Request* r) {
   if (r->state.load(std::memory_order_acquire) == RequestState::done) return;
   wait_for([this, r] { return poll(r, true); });
+}
+
+void Engine::end(Request* r) {
+  if (r->kind == RequestKind::receive && cancel(r)) return;
+  if (r->kind == RequestKind::send) {
+    r->synchronous = 0;
+    r->bufferable = Buffering::soon;
+  }
+  WaitPolicy policy = options_.wait;
+  policy.idle = nullptr;
+  wait_for([this, r] { return poll(r, true); }, policy);
 }
 
 void Engine::copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,

@@ -204,6 +204,10 @@ class Engine {
     copy_part(destination, source, bytes, {});
   }
 
+  // Before this task ends: waits until the request needs this task no more, without progress of the MPI
+  // library. A send without a receive is packed, whatever its size, a receive without a message is cancelled.
+  void end(Request* r);
+
   // Looks for an unexpected message. kAnySource and kAnyTag match all.
   bool probe(uint32_t context, int32_t source, int32_t tag, Found* found);
   // Takes it out of the queues (MPI_Mprobe); nullptr if there is none.
@@ -237,8 +241,9 @@ class Engine {
       if (i != but) wake_task(slots[i]);
   }
 
-  // Where tasks are apart: the thread that carries their large messages on while this one is elsewhere.
-  bool start_thread() { return !options_.apart || relays_.start_thread(); }
+  // Where tasks are apart: the thread that carries their large messages on while the program is elsewhere.
+  // Before the endpoint is published; false: the system gives none.
+  bool start_thread() { return relays_.start_thread(); }
   void stop_thread() { relays_.stop_thread(); }
 
   // Bytes of the user's buffer that buffered sends have released since the last call.
@@ -307,6 +312,7 @@ class Engine {
   void note_seen(Endpoint* e, int32_t sender, const RingHead& head);
   void deliver(Request* r, int32_t sender, Ring& ring, uint32_t at);
   Cell* to_cell(Endpoint* e, int32_t sender, uint32_t at);
+  void give_away(Request* r, Cell* cell);
   bool pass_on(Endpoint* e, int32_t sender, Ring& ring, uint32_t at);
   void move(Request* first, Request* second, uint64_t bytes);
   void carry_on(Request* r, bool stay);

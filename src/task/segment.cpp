@@ -8,6 +8,7 @@
 
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"
+#include "os/process/process.h"
 #include "os/process/self.h"
 
 namespace tasuki::task {
@@ -46,6 +47,11 @@ uint64_t slice_at(const Place& place, uint64_t ranks) {
 }
 uint64_t bytes_at(const Place& place, uint64_t ranks) {
   return head_bytes(ranks) + ranks * slice_at(place, ranks);
+}
+
+// The kernel would count all of it against the limit, and the program have less for itself.
+bool addresses_are_limited() {
+  return os::limit_of_self(os::Limit::address_space).soft != os::kUnlimited;
 }
 
 // Maps it where the first process has; or as the first.
@@ -103,7 +109,7 @@ Seat take_seat() {
   const os::Fd file(number);
   Space space{};
   if (head.version != kSpaceVersion || os::read_at(number, &space, sizeof space, space_offset()) != 0 ||
-      index >= space.task_count)
+      index >= space.task_count || addresses_are_limited())
     return {};
   const uint64_t ranks = space.task_count;
   void* seen = os::map_memory_file(file.get(), head_bytes(ranks));
@@ -111,13 +117,18 @@ Seat take_seat() {
   const Place* place = map_at_its_place(static_cast<SegmentHead*>(seen), file.get(), ranks);
   os::unmap(seen, head_bytes(ranks));
   if (place == nullptr) return {};
-  os::keep_out_of_core_files(reinterpret_cast<void*>(place->base), bytes_at(*place, ranks));
   Space* shared = space_in(reinterpret_cast<SegmentHead*>(place->base));
   TaskSlot* slot = &shared->tasks()[index];
+  int32_t nobody = 0;
+  if (!slot->pid.compare_exchange_strong(nobody,
+                                         os::pid_of_self())) {  // a launcher that counts in its own way
+    os::unmap(reinterpret_cast<void*>(place->base), bytes_at(*place, ranks));
+    return {};
+  }
+  os::keep_out_of_core_files(reinterpret_cast<void*>(place->base), bytes_at(*place, ranks));
   slot->space = shared;
   slot->index = index;
   os::current_cpu_set(&slot->cores);
-  slot->pid.store(os::pid_of_self(), std::memory_order_release);
   const uint64_t slice = slice_at(*place, ranks);
   return {slot, reinterpret_cast<char*>(place->base + head_bytes(ranks) + index * slice), slice};
 }

@@ -4,7 +4,7 @@
 //   callbacks  attribute callbacks of MPI_COMM_SELF that exchange messages inside MPI_Finalize
 #include "check.h"
 
-enum { n = 300000, messages = 12 };
+enum { n = 3000000, messages = 12 };
 
 static unsigned char data[messages][n], in[n];
 

@@ -60,6 +60,14 @@ int run_plain(const task::Job& job, const RunOptions& options, const std::vector
   os::end_like(status.value());
 }
 
+// A shared AddressSanitizer that is not the first library refuses to run. It need not be before the shim, which
+// has none of the functions that it replaces. What the user says goes.
+void allow_preload(std::vector<std::string>* environment) {
+  const char* users = os::variable(*environment, "ASAN_OPTIONS");
+  const std::string value = "verify_asan_link_order=0" + (users != nullptr ? ":" + std::string(users) : "");
+  os::set_variable(environment, "ASAN_OPTIONS", value);
+}
+
 // The program as a process of its own. It still takes part in its MPI job, whose other ranks talk to its shim.
 int run_apart(const task::Job& job, const task::Program& program, const RunOptions& options,
               os::Fd segment = {}) {
@@ -67,11 +75,14 @@ int run_apart(const task::Job& job, const task::Program& program, const RunOptio
   using Kind = elf::Image::Kind;
   const bool loads_libraries =
       program.image.kind == Kind::dynamic_program || program.image.kind == Kind::fixed_address;
-  if (loads_libraries && !program.image.sanitizer && task::can_preload(program.image.interpreter)) {
+  // What ThreadSanitizer does not see, two threads that Tasuki orders, it would report.
+  const bool sanitizer = program.image.sanitizer && !program.image.address_sanitizer;
+  if (loads_libraries && !sanitizer && task::can_preload(program.image.interpreter)) {
     const MpiAbi abi = task::decide_abi(task::mpi_abi_of(program.image.needed), job.abi,
                                         program.image.interpreter, program.path, environment);
     const std::string problem = task::add_preload(&environment, os::own_prefix() + "/lib/tasuki", abi, false);
     if (!problem.empty()) log(LogLevel::warning, "%s", problem.c_str());
+    if (program.image.address_sanitizer) allow_preload(&environment);
     if (segment.valid())
       os::set_variable(&environment, task::kSegmentVariable,
                        task::name_segment(segment, static_cast<uint32_t>(job.local_rank)).c_str());

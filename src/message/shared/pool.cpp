@@ -59,6 +59,7 @@ Cell* CellPool::take(uint64_t bytes, Endpoint* self, Ring* debtor) {
   *at = cell->next;
   idle_ -= room_of(cell);
   if (cell->slab != nullptr) cell->slab->used++;
+  cell->charged = 0;
   cell->debtor = debtor;
   if (debtor != nullptr) debtor->outstanding += room_of(cell);
   return cell;
@@ -94,11 +95,16 @@ bool CellPool::map(uint32_t size_class, uint64_t bytes, Endpoint* self) {
 
 void CellPool::give(Cell* cell) {
   const uint64_t room = room_of(cell);
-  if (cell->debtor != nullptr) cell->debtor->outstanding -= room;
+  forgive(cell);
   if (cell->slab != nullptr) cell->slab->used--;
   idle_ += room;
   cell->next = free_[cell->size_class];
   free_[cell->size_class] = cell;
+}
+
+void CellPool::forgive(Cell* cell) {
+  if (cell->debtor != nullptr) cell->debtor->outstanding -= room_of(cell);
+  cell->debtor = nullptr;
 }
 
 void CellPool::collect(Endpoint* self) {

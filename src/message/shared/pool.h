@@ -35,6 +35,8 @@ class CellPool {
   Cell* take(uint64_t bytes, Endpoint* self, Ring* debtor);
   // Called by the owner.
   void give(Cell* cell);
+  // It counts against nobody's credit any more.
+  static void forgive(Cell* cell);
   // Takes back what others returned.
   void collect(Endpoint* self);
   // Bytes charged to the user's attached buffer, the present one, that came back since the last call.

@@ -15,7 +15,7 @@
 namespace tasuki::message {
 namespace {
 
-constexpr size_t kLarge = 3 * kRelayBytes + 777;  // more than a relay holds at once
+constexpr size_t kLarge = 3 * kRelayUnits * kRelayUnitBytes + 777;  // more than a relay holds at once
 
 struct Apart : World {
   explicit Apart(int tasks, uint64_t eager = 64 << 10, bool oversubscribed = true)

@@ -8,6 +8,7 @@
 #include "message/shared/pool.h"
 #include "message/shared/wait.h"
 #include "message/transfers/transfer.h"
+#include "os/clock.h"
 #include "os/process/futex.h"
 #include "os/process/signals.h"
 
@@ -18,9 +19,8 @@ namespace {
 struct Relay {
   alignas(kLine) std::atomic<uint32_t> packed;    // units put in
   alignas(kLine) std::atomic<uint32_t> unpacked;  // units taken out
-  alignas(kLine) char data[kRelayUnits][kRelayUnitBytes];
+  alignas(kLine) char data[1];  // units, of the message's size, as many as there are or kRelayUnits
 };
-static_assert(sizeof(Relay) == kRelayBytes);
 
 Relay& relay_of(const Transfer& t) {
   return *reinterpret_cast<Relay*>((reinterpret_cast<uintptr_t>(t.cell->data()) + kLine - 1) / kLine * kLine);
@@ -30,6 +30,14 @@ Relay& relay_of(const Transfer& t) {
 uint64_t unit_bytes_for(uint64_t bytes) {
   constexpr uint64_t kUnits = 8, kSmallest = 2 << 10;
   return std::clamp(bytes / kUnits / kLine * kLine, kSmallest, kRelayUnitBytes);
+}
+
+uint32_t units_of(uint64_t bytes) {
+  return static_cast<uint32_t>((bytes - 1) / unit_bytes_for(bytes) + 1);
+}
+
+char* slot_of(Relay& relay, const Transfer& t, uint32_t unit) {
+  return relay.data + unit % kRelayUnits * t.unit_bytes;
 }
 
 uint64_t bytes_of(const Transfer& t, uint32_t unit) {
@@ -52,9 +60,9 @@ void ring(Endpoint* other) {
   os::futex_wake(&other->bell, 1, os::FutexScope::machine);
 }
 
-// Looks in vain after which the other side's thread is told: some us, longer than its program takes from one
-// call to the next.
-constexpr uint32_t kStarved = 256;
+// ns in vain after which the other side's thread is told: longer than its program takes from one call to the
+// next.
+constexpr int64_t kStarved = 20'000;
 
 enum class Progress { none, some, all };
 
@@ -65,10 +73,11 @@ Progress pack(Request* send) {
   const uint32_t before = t.unpacked;
   uint32_t taken = relay.unpacked.load(std::memory_order_acquire);
   uint32_t packed = before;
-  while (packed != t.units) {
+  const uint32_t end = std::min(t.units, before + kRelayUnits);  // then others get their turn
+  while (packed != end) {
     if (packed - taken == kRelayUnits) taken = relay.unpacked.load(std::memory_order_acquire);
     if (packed - taken == kRelayUnits) break;
-    char* const slot = relay.data[packed % kRelayUnits];
+    char* const slot = slot_of(relay, t, packed);
     const uint64_t n = bytes_of(t, packed);
     fetch_lines<true>(slot, n);
     layout::pack(slot, send->region, packed * t.unit_bytes, n);
@@ -83,11 +92,12 @@ Progress unpack(Request* receive) {
   Relay& relay = relay_of(t);
   const uint32_t before = t.unpacked;
   uint32_t unpacked = before;
-  for (uint32_t packed = relay.packed.load(std::memory_order_acquire); unpacked != packed;) {
+  for (uint32_t packed = relay.packed.load(std::memory_order_acquire);
+       unpacked != packed && unpacked - before < kRelayUnits;) {
     const uint32_t next = unpacked + 1;
-    if (next != packed) fetch_lines<false>(relay.data[next % kRelayUnits], t.unit_bytes);
+    if (next != packed) fetch_lines<false>(slot_of(relay, t, next), t.unit_bytes);
     layout::unpack(receive->region, unpacked * t.unit_bytes, bytes_of(t, unpacked),
-                   relay.data[unpacked % kRelayUnits]);
+                   slot_of(relay, t, unpacked));
     relay.unpacked.store(unpacked = next, std::memory_order_release);
     if (unpacked == packed) packed = relay.packed.load(std::memory_order_acquire);
   }
@@ -101,6 +111,10 @@ Progress unpack(Request* receive) {
 
 }  // namespace
 
+uint64_t relay_room(uint64_t bytes) {
+  return sizeof(Relay) + kLine + std::min(units_of(bytes), kRelayUnits) * unit_bytes_for(bytes);
+}
+
 void Relays::meet(Request* first, Request* second, uint64_t bytes, Cell* cell) {
   const uint64_t unit_bytes = unit_bytes_for(bytes);
   for (Request* r : {first, second}) {
@@ -109,16 +123,17 @@ void Relays::meet(Request* first, Request* second, uint64_t bytes, Cell* cell) {
     t.cell = cell;
     t.bytes = bytes;
     t.unit_bytes = unit_bytes;
-    t.units = static_cast<uint32_t>((bytes - 1) / unit_bytes + 1);
-    t.unpacked = t.starved = 0;
+    t.units = units_of(bytes);
+    t.unpacked = 0;
+    t.starved_since = 0;
     t.other = r == first ? second->owner : first->owner;
   }
   Relay& relay = relay_of(first->transfer);
   relay.packed.store(0, std::memory_order_relaxed);
   relay.unpacked.store(0, std::memory_order_relaxed);
   Endpoint* other = first->owner;
-  second->state.store(RequestState::active, std::memory_order_relaxed);
-  first->state.store(RequestState::active, std::memory_order_relaxed);
+  second->state.store(RequestState::active, std::memory_order_release);
+  first->state.store(RequestState::active, std::memory_order_release);
   push(first);  // from here on it is its owner's
   push(second);
   wake(other);
@@ -140,12 +155,16 @@ bool Relays::serve_all() {
     Request* const r = *at;
     Endpoint* const other = r->transfer.other;
     const Progress progress = r->kind == RequestKind::send ? pack(r) : unpack(r);
-    if (progress == Progress::none) {
-      if (++r->transfer.starved % kStarved == 0) ring(other);
-    } else {
+    int64_t& since = r->transfer.starved_since;
+    if (progress != Progress::none) {
       any = true;
-      r->transfer.starved = 0;
+      since = 0;
       wake(other);
+    } else if (const int64_t now = os::monotonic_ns(); since == 0) {
+      since = now;
+    } else if (now - since > kStarved) {
+      since = now;
+      ring(other);
     }
     if (progress == Progress::all) {
       *at = r->transfer.next_relayed;
@@ -165,7 +184,9 @@ bool Relays::start_thread() {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStack);
   const os::SignalsBlocked blocked;
-  has_thread_ = pthread_create(&thread_, &attributes, &Relays::body, this) == 0;
+  // A program with many thread-local variables needs more.
+  has_thread_ = pthread_create(&thread_, &attributes, &Relays::body, this) == 0 ||
+                pthread_create(&thread_, nullptr, &Relays::body, this) == 0;
   pthread_attr_destroy(&attributes);
   return has_thread_;
 }
@@ -185,7 +206,7 @@ void* Relays::body(void* self) {
 }
 
 void Relays::run() {
-  constexpr uint32_t kPolls = 2'000;        // before it sleeps
+  constexpr uint32_t kPolls = 500;          // before it sleeps
   constexpr int64_t kUnderWay = 1'000'000;  // ns: the program may leave its wait
   uint32_t polls = 0;
   while (!ending_.load(std::memory_order_relaxed)) {

@@ -15,10 +15,11 @@
 
 namespace tasuki::message {
 
-// The buffer of a relayed message: so many bytes of a cell of either side's.
+// The most that is in the buffer of a relayed message, which is a cell of either side's.
 inline constexpr uint32_t kRelayUnits = 32;
 inline constexpr uint64_t kRelayUnitBytes = 8 << 10;
-inline constexpr uint64_t kRelayBytes = 2 * kLine + kRelayUnits * kRelayUnitBytes;
+// The bytes of that cell.
+uint64_t relay_room(uint64_t bytes);
 
 class Relays {
  public:
@@ -33,7 +34,7 @@ class Relays {
 
   // A send and a receive have met, under the receiver's lock or after it: `second` is this process's,
   // `first`, out of its queue, another's. `bytes`: not 0, of the message, as far as the receive has room.
-  // `cell`: of kRelayBytes. Whoever ends it completes its own request, the receiver gives the cell back.
+  // `cell`: of relay_room(). Whoever ends it completes its own request, the receiver gives the cell back.
   void meet(Request* first, Request* second, uint64_t bytes, Cell* cell);
 
   // Packs and unpacks what can be, of all that are under way. False: nothing.

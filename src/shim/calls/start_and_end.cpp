@@ -110,12 +110,13 @@ task::TaskSlot* enroll() {
   if (!setting_flag("TASUKI")) return nullptr;
   Process& p = g_process;
   task::TaskSlot* slot = task::self();
+  bool apart = false;
   if (slot != nullptr) {
     os::g_guarded = slot->key != 0;
   } else {
     slot = seat();
     if (slot == nullptr) return nullptr;
-    p.apart = true;
+    apart = true;
   }
   Board* board = shared_board(slot->space);
   if (board == nullptr || board->magic != kBoardMagic ||
@@ -124,7 +125,8 @@ task::TaskSlot* enroll() {
   if (board->member(static_cast<int32_t>(slot->index)).endpoint.load() != nullptr)
     return nullptr;  // initialised before
   Endpoint* e = p.engine.make_endpoint(board, static_cast<int32_t>(slot->index));
-  if (e == nullptr) return nullptr;
+  if (e == nullptr || (apart && !p.engine.start_thread())) return nullptr;
+  p.apart = apart;
   p.board = board;
   board->member(e->slot).endpoint.store(e, std::memory_order_release);
   return slot;
@@ -195,17 +197,18 @@ int teardown(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-// More ranks than cores? The processes of a segment have all said on which they run.
+// More ranks than cores? The processes of a segment have all said on which they run, those in a space of the
+// same node have not.
 bool crowded(const task::TaskSlot* slot) {
   task::Space& space = *slot->space;
-  uint32_t cores = space.core_count;
-  if (g_process.apart) {
-    os::CpuSet any{};
-    for_each_member(g_process.board,
-                    [&](Endpoint* e) { any.add_all(space.tasks()[static_cast<uint32_t>(e->slot)].cores); });
-    cores = static_cast<uint32_t>(os::count_cores(any));
-  }
-  return space.job_task_count > cores || space.task_count > cores;
+  if (!g_process.apart) return space.job_task_count > space.core_count || space.task_count > space.core_count;
+  os::CpuSet any{};
+  int members = 0;
+  for_each_member(g_process.board, [&](Endpoint* e) {
+    any.add_all(space.tasks()[static_cast<uint32_t>(e->slot)].cores);
+    members++;
+  });
+  return members > os::count_cores(any) || static_cast<int>(space.job_task_count) > os::online_cores();
 }
 
 Engine::Options engine_options(const task::TaskSlot* slot, bool threads) {
@@ -296,8 +299,8 @@ void activate(const task::TaskSlot* slot) {
   p.requests.open(p.world_rank, p.threads);
   p.attached.set_threads(p.threads);
   p.engine.set_options(engine_options(slot, p.threads));
-  if (!p.engine.set_costs(p.board->costs) || !p.requests.open_sent() || !p.engine.start_thread()) {
-    fprintf(stderr, "tasuki: rank %d: no memory for its requests, or no thread\n", p.world_rank);
+  if (!p.engine.set_costs(p.board->costs) || !p.requests.open_sent()) {
+    fprintf(stderr, "tasuki: rank %d: no memory for its requests\n", p.world_rank);
     abort();  // the other ranks count on this one
   }
   int* upper_bound = nullptr;

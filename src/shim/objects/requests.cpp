@@ -460,6 +460,14 @@ void Requests::reap_detached() {
 }
 
 void Requests::close() {
+  // Nobody else can end what is under way there.
+  if (engine_.options().apart)
+    detached_.for_each([this](Request* r) {
+      for (Request* part : {r, r->part[0], r->part[1]})
+        if (part != nullptr && (part->kind == RequestKind::send || part->kind == RequestKind::receive) &&
+            !is_inactive(part))
+          engine_.end(part);
+    });
   reap_detached();
   detached_.for_each([](Request* r) {
     if (mine(r).library == 0) return;
