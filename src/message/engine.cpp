@@ -489,7 +489,8 @@ std::atomic<uint64_t>* Engine::kept_of(const Cell* cell) const {
   return cell->owner == self_ && sender != self_->slot ? &self_->peer(sender).ring.kept : nullptr;
 }
 
-// A cell of this task's with the message that lies in the ring, in its slots or as a parcel; nullptr: no memory.
+// A cell of this task's with the message that lies in the ring, in its slots or as a parcel; nullptr: no
+// memory.
 Cell* Engine::to_cell(Endpoint* e, int32_t sender, uint32_t at) {
   const Ring& ring = e->peer(sender).ring;
   const RingHead& head = ring.slots[at % kRingSlots].head;
@@ -548,7 +549,8 @@ void Engine::deliver(Request* r, int32_t sender, Ring& ring, uint32_t at) {
   ring.head.store(after, std::memory_order_release);
 }
 
-// A cell of this task's to a receive that is posted: that was the receiver's wish, and counts against no credit.
+// A cell of this task's to a receive that is posted: that was the receiver's wish, and counts against no
+// credit.
 void Engine::give_away(Request* r, Cell* cell) {
   {
     PoolGuard guard(*this);

@@ -60,15 +60,16 @@ int run_plain(const task::Job& job, const RunOptions& options, const std::vector
   os::end_like(status.value());
 }
 
-// A shared AddressSanitizer that is not the first library refuses to run. It need not be before the shim, which
-// has none of the functions that it replaces. What the user says goes.
+// A shared AddressSanitizer that is not the first library refuses to run. It need not be before the shim,
+// which has none of the functions that it replaces. What the user says goes.
 void allow_preload(std::vector<std::string>* environment) {
   const char* users = os::variable(*environment, "ASAN_OPTIONS");
   const std::string value = "verify_asan_link_order=0" + (users != nullptr ? ":" + std::string(users) : "");
   os::set_variable(environment, "ASAN_OPTIONS", value);
 }
 
-// The program as a process of its own. It still takes part in its MPI job, whose other ranks talk to its shim.
+// The program as a process of its own. It still takes part in its MPI job, whose other ranks talk to its
+// shim.
 int run_apart(const task::Job& job, const task::Program& program, const RunOptions& options,
               os::Fd segment = {}) {
   std::vector<std::string> environment = os::environment_of_self();

@@ -235,8 +235,8 @@ struct Transfer : CopyJob {
   StagedHead staged;
   uint32_t unpacked;
   uint32_t learned;
-  // Packed: the message. Relayed: the buffer; `unpacked` counts this side's units; the other side, and since when
-  // it has done nothing; the next that this process has to do with.
+  // Packed: the message. Relayed: the buffer, of which `unpacked` counts this side's units; the other side,
+  // and since when it has done nothing; the next one that this process has to do with.
   Cell* cell;
   Endpoint* other;
   int64_t starved_since;  // ns; 0: it is not

@@ -3,9 +3,9 @@
 //
 // Sleeping without a lost wake-up and without a fence on the sender's fast path: a sleeper counts itself in
 // `sleepers`, runs a process-wide memory barrier (membarrier(2): all tasks of a space share one mm, so it
-// reaches all of them; tasks that are apart use the kind that reaches several processes), looks once more, then sleeps. A waker publishes, then reads `sleepers` (a plain load
-// of a line that it already shares). The barrier orders the two sides whichever comes first. A time limit on
-// every sleep keeps the MPI library progressing.
+// reaches all of them; there is another kind for tasks that are apart), looks once more, then sleeps. A waker
+// publishes, then reads `sleepers` (a plain load of a line that it already shares). The barrier orders the
+// two sides whichever comes first. A time limit on every sleep keeps the MPI library progressing.
 #pragma once
 
 #include "base/cpu.h"

@@ -123,8 +123,8 @@ int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm c
   CommInfo* c = g_process.comms.find(comm);
   if ((c == nullptr || c->mixed) && g_process.spans.on())
     return span_bcast(buffer, count, type, root, comm, pass);
-  if (g_process.apart || c == nullptr || c->mixed || c->inter || c->peer_count < 2 || root < 0 || root >= c->peer_count ||
-      count <= 0 || buffer == MPI_IN_PLACE)
+  if (g_process.apart || c == nullptr || c->mixed || c->inter || c->peer_count < 2 || root < 0 ||
+      root >= c->peer_count || count <= 0 || buffer == MPI_IN_PLACE)
     return pass();
   return g_process.targets.to(buffer, count, type, root, 0, comm).answer(pass, [&](const Target& t) {
     if (t.type->size == 0) return pass();

@@ -97,8 +97,8 @@ std::string wrong_launcher(const TaskRequest& r, MpiAbi abi) {
          ": each of its processes will be alone in its MPI_COMM_WORLD; start it with " + own + "'s mpirun";
 }
 
-// To a rank that stays away: whether it is the first with its reason, and the segment of such ranks, if it can
-// share one.
+// To a rank that stays away: whether it is the first with its reason; and the segment of such ranks, if it
+// can share one.
 void answer_absent(int socket, bool first, bool shares, int local_size, os::Fd* segment) {
   if (shares && local_size > 1 && !segment->valid())
     if (Result<os::Fd> made = make_segment(static_cast<uint32_t>(local_size)); made.ok())

@@ -59,16 +59,16 @@ __attribute__((destructor)) void print() {
   if (!maps && !copies) return;
   if (!g_wanted && slot->space->told.exchange(1) != 0) return;
   if (maps)
-    tasuki::log(
-        tasuki::LogLevel::warning,
-        "rank %d maps and unmaps often: each call may take 0.1 ms longer than in an address space of "
-        "its own, a tenth of the time at 1000 a second; keep memory instead of unmapping it (`tasuki bench "
-        "space` measures the cost)",
-        rank);
+    tasuki::log(tasuki::LogLevel::warning,
+                "rank %d maps and unmaps often: each call may take 0.1 ms longer than in an address space of "
+                "its own, a tenth of the time at 1000 a second; keep memory instead of unmapping it, or set "
+                "TASUKI_SPACE=off (`tasuki bench space` measures the cost)",
+                rank);
   if (copies)
     tasuki::log(tasuki::LogLevel::warning,
                 "rank %d forks often: each fork copies the page tables of all ranks of the address space; "
-                "posix_spawn does not (`tasuki bench space` measures the cost)",
+                "posix_spawn does not, nor do ranks with TASUKI_SPACE=off (`tasuki bench space` measures the "
+                "cost)",
                 rank);
 }
 
