@@ -39,6 +39,9 @@ copy_sources() { # TO
   shorten "$1" 'std::atomic_signal_fence(std::memory_order_seq_cst)' message/shared/wait.h 'model_fence()'
   shorten "$1" 'kArity = 16' message/collectives/barrier.cpp 'kArity = 2'
   shorten "$1" 'kPartnerPolls = 400' message/transfers/pipeline.cpp 'kPartnerPolls = 1'
+  shorten "$1" 'kRelayUnits = 32' message/transfers/relay.h 'kRelayUnits = 1'
+  shorten "$1" 'kSmallest = 2 << 10;' message/transfers/relay.cpp 'kSmallest = 1 << 10;'
+  shorten "$1" 'kPolls = 500;' message/transfers/relay.cpp 'kPolls = 1;'
   shorten "$1" "kPolls = 20'000" message/transfers/helpers.cpp 'kPolls = 1'
   shorten "$1" 'polls % 64 == 0' message/transfers/job.cpp 'polls % 1 == 0'
 }
@@ -50,12 +53,20 @@ flags_of() { # MODEL VARIANT
   said "$1" Variant | awk -v v="$2" '$1 == v { $1 = ""; print }'
 }
 
+# A folder stands for all sources in it.
+sources_of() { # SOURCES MODEL
+  local part
+  for part in $(said "$2" Sources); do
+    if [ -d "$1/$part" ]; then (cd "$1" && ls "$part"/*.cpp); else echo "$part"; fi
+  done
+}
+
 # The program of a model, from the sources in $1.
 build() { # SOURCES MODEL VARIANT OUT [FLAG]
   local parts=() flags dir file n=0
   read -r -a flags <<<"$(flags_of "$2" "$3") ${5:-}"
   for dir in $(said "$2" Instead); do flags+=("-Itest/models/instead/$dir"); done
-  for file in "test/models/$2.cpp" $(said "$2" Sources); do
+  for file in "test/models/$2.cpp" $(sources_of "$1" "$2"); do
     [ -f "$file" ] || file=$1/$file
     n=$((n + 1))
     "$clang" -std=c++20 -O0 -Xclang -disable-O0-optnone -w -fno-exceptions -fno-rtti -fno-builtin -fno-threadsafe-statics \

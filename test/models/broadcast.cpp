@@ -43,12 +43,12 @@ void receive() {
 }  // namespace
 
 namespace tasuki::message {
-void* map_forever(size_t) {
+void* map_shared(size_t) {
   CHECK(g_made < 2);
   return &g_structures[g_made++];
 }
 }  // namespace tasuki::message
-int os::futex_wake(const std::atomic<uint32_t>*, int) {
+int os::futex_wake(const std::atomic<uint32_t>*, int, FutexScope) {
   return 0;
 }
 

@@ -1,6 +1,6 @@
 // Messages in cells (MPI_Bsend): the receiver reads them where their sender packed them, and gives the cells
 // back from its own thread; nothing that the sender has of them is lost.
-// Sources: message/engine.cpp message/shared/pool.cpp message/shared/queues.cpp message/transfers/job.cpp message/transfers/pipeline.cpp message/transfers/staged.cpp message/transfers/transfer.cpp
+// Sources: message/engine message/shared/pool.cpp message/shared/queues.cpp message/transfers/job.cpp message/transfers/pipeline.cpp message/transfers/staged.cpp message/transfers/transfer.cpp
 // Instead: lock
 #define MODEL_STRIDE (16 << 10)
 #include "rings_world.h"

@@ -1,6 +1,6 @@
 // Small messages in the slots of a ring, around its end: each arrives once, whole, in order, also where its
 // sender must move it on.
-// Sources: message/engine.cpp message/shared/pool.cpp message/shared/queues.cpp message/transfers/job.cpp message/transfers/pipeline.cpp message/transfers/staged.cpp message/transfers/transfer.cpp
+// Sources: message/engine message/shared/pool.cpp message/shared/queues.cpp message/transfers/job.cpp message/transfers/pipeline.cpp message/transfers/staged.cpp message/transfers/transfer.cpp
 // Instead: lock
 // Variant: around -DMODEL_BYTES=52 -DMODEL_POSITION=14
 // Variant: full -DMODEL_BYTES=520 -DMODEL_POSITION=0

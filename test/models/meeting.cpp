@@ -56,7 +56,7 @@ void take_part() {
 }  // namespace
 
 namespace tasuki::message {
-void* map_forever(size_t) {
+void* map_shared(size_t) {
   return g_posts;
 }
 }  // namespace tasuki::message

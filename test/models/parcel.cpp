@@ -1,6 +1,6 @@
 // A message in the buffer of a ring, a reply, and a second one in the same place: the sender writes there
 // again when the reply says that the first has been read, not before.
-// Sources: message/engine.cpp message/shared/pool.cpp message/shared/queues.cpp message/transfers/job.cpp message/transfers/pipeline.cpp message/transfers/staged.cpp message/transfers/transfer.cpp
+// Sources: message/engine message/shared/pool.cpp message/shared/queues.cpp message/transfers/job.cpp message/transfers/pipeline.cpp message/transfers/staged.cpp message/transfers/transfer.cpp
 // Instead: lock
 // Headers: message/shared/ring.h
 #define MODEL_STRIDE 256

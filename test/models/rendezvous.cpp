@@ -1,6 +1,6 @@
 // Messages that wait for their receive: the side that comes second copies, the first helps when it waits, and
 // so does a third task. Each unit is copied once, and whoever sees that a message is done sees its bytes.
-// Sources: message/engine.cpp message/shared/pool.cpp message/shared/queues.cpp message/transfers/job.cpp message/transfers/pipeline.cpp message/transfers/staged.cpp message/transfers/transfer.cpp
+// Sources: message/engine message/shared/pool.cpp message/shared/queues.cpp message/transfers/job.cpp message/transfers/pipeline.cpp message/transfers/staged.cpp message/transfers/transfer.cpp
 // Instead: lock
 // Variant: direct -DMODEL_PROTOCOL=direct
 // Variant: helped -DMODEL_PROTOCOL=direct -DMODEL_HELPER

@@ -20,7 +20,7 @@ inline int g_sleeps;
 }  // namespace tasuki::model
 
 // The kernel looks at the word under the lock of the queue, which whoever wakes takes, too.
-bool tasuki::os::futex_wait(const std::atomic<uint32_t>* word, uint32_t expected, int64_t) {
+bool tasuki::os::futex_wait(const std::atomic<uint32_t>* word, uint32_t expected, int64_t, FutexScope) {
   using namespace tasuki::model;
   __VERIFIER_mutex_lock(&g_queue);
   if (word->load(std::memory_order_relaxed) != expected) {
@@ -36,7 +36,7 @@ bool tasuki::os::futex_wait(const std::atomic<uint32_t>* word, uint32_t expected
   return true;
 }
 
-int tasuki::os::futex_wake(const std::atomic<uint32_t>* word, int) {
+int tasuki::os::futex_wake(const std::atomic<uint32_t>* word, int, FutexScope) {
   using namespace tasuki::model;
   __VERIFIER_mutex_lock(&g_queue);
   for (int i = 0; i < g_sleeps; i++)
@@ -51,4 +51,7 @@ int tasuki::os::futex_wake(const std::atomic<uint32_t>* word, int) {
 bool tasuki::os::memory_barrier_all_threads() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return true;
+}
+bool tasuki::os::memory_barrier_all_processes() {
+  return memory_barrier_all_threads();
 }
