@@ -121,9 +121,11 @@ void examine_price(const task::Program& program, Report* report) {
   for (const char* name : {"fork", "mprotect", "madvise", "mremap"})
     if (task::calls_function(program, name)) calls += (calls.empty() ? "" : ", ") + std::string(name);
   if (calls.empty()) return;
-  report->push_back({kSection, "mappings", Verdict::note,
-                     "it calls " + calls + ": each call costs more the more ranks share an address space",
-                     "TASUKI_STATS=1 counts them, tasuki bench space measures what they cost here"});
+  report->push_back(
+      {kSection, "mappings", Verdict::note,
+       "it calls " + calls + ": each call costs more the more ranks share an address space",
+       "TASUKI_STATS=1 counts them, tasuki bench space measures what they cost here; ranks with "
+       "TASUKI_SPACE=off share none"});
 }
 
 }  // namespace
@@ -155,9 +157,12 @@ void examine_program(const std::string& name, Report* report) {
     if (!real.empty()) return examine_program(real, report);
   }
   if (!program.can_share()) {
-    report->push_back({kSection, program.path, Verdict::problem,
-                       program.why_plain + ": it runs as a plain process, with plain MPI",
-                       remedy_for(program)});
+    report->push_back(
+        {kSection, program.path, Verdict::problem,
+         program.why_plain + ": it runs as a process of its own" +
+             (task::can_take_shim(program) ? ", and its messages inside a node go through a segment"
+                                           : ", with plain MPI"),
+         remedy_for(program)});
     return;
   }
   report->push_back(

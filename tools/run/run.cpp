@@ -73,12 +73,7 @@ void allow_preload(std::vector<std::string>* environment) {
 int run_apart(const task::Job& job, const task::Program& program, const RunOptions& options,
               os::Fd segment = {}) {
   std::vector<std::string> environment = os::environment_of_self();
-  using Kind = elf::Image::Kind;
-  const bool loads_libraries =
-      program.image.kind == Kind::dynamic_program || program.image.kind == Kind::fixed_address;
-  // What ThreadSanitizer does not see, two threads that Tasuki orders, it would report.
-  const bool sanitizer = program.image.sanitizer && !program.image.address_sanitizer;
-  if (loads_libraries && !sanitizer && task::can_preload(program.image.interpreter)) {
+  if (task::can_take_shim(program)) {
     const MpiAbi abi = task::decide_abi(task::mpi_abi_of(program.image.needed), job.abi,
                                         program.image.interpreter, program.path, environment);
     const std::string problem = task::add_preload(&environment, os::own_prefix() + "/lib/tasuki", abi, false);
@@ -86,7 +81,7 @@ int run_apart(const task::Job& job, const task::Program& program, const RunOptio
     if (program.image.address_sanitizer) allow_preload(&environment);
     if (segment.valid())
       os::set_variable(&environment, task::kSegmentVariable,
-                       task::name_segment(segment, static_cast<uint32_t>(job.local_rank)).c_str());
+                       task::name_segment(segment, static_cast<uint32_t>(job.local_rank)));
   }
   return run_plain(job, options, environment);
 }

@@ -210,6 +210,13 @@ bool can_preload(const std::string& loader) {
   return glibc_of(loader, {fd.get(), nullptr, static_cast<uint64_t>(st.st_size)}) >= kOldestGlibc;
 }
 
+bool can_take_shim(const Program& program) {
+  using Kind = elf::Image::Kind;
+  const elf::Image& image = program.image;
+  return (image.kind == Kind::dynamic_program || image.kind == Kind::fixed_address) &&
+         (!image.sanitizer || image.address_sanitizer) && can_preload(image.interpreter);
+}
+
 Program find_program(const std::vector<std::string>& argv, const char* path_list) {
   Program p;
   p.argv = argv;

@@ -37,6 +37,10 @@ bool calls_function(const Program& program, std::string_view name);
 // Whether this loader's C library takes what Tasuki preloads: a glibc not older than Tasuki's own.
 bool can_preload(const std::string& loader);
 
+// Whether a program that runs as a process of its own takes the shim. Not those of ThreadSanitizer and the
+// like: they would report what Tasuki orders without their knowledge.
+bool can_take_shim(const Program& program);
+
 // Which MPI a list of library names means: the sonames of Open MPI, the MPICH family and the standard ABI.
 MpiAbi mpi_abi_of(const std::vector<std::string>& libraries);
 
