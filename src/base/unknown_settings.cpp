@@ -14,7 +14,7 @@ namespace {
 // What parts of Tasuki tell each other, or its tests tell them; a name that ends in _ is the beginning of
 // several.
 constexpr std::string_view kInternal[] = {"TASUKI_RANK",       "TASUKI_SIZE",      "TASUKI_HOME",
-                                          "TASUKI_FARMED",     "TASUKI_MEM_ROOT",  "TASUKI_SEGMENT",
+                                          "TASUKI_FARMED",     "TASUKI_MEM_ROOT",  "TASUKI_SEAT",
                                           "TASUKI_MEM_HIDDEN", "TASUKI_MEM_SIZES", "TASUKI_MEM_PARTS",
                                           "TASUKI_TEST_",      "TASUKI_BENCH_"};
 

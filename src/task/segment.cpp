@@ -98,7 +98,7 @@ std::string name_segment(const os::Fd& segment, uint32_t index) {
 }
 
 Seat take_seat() {
-  const char* text = getenv(kSegmentVariable);
+  const char* text = getenv(kSeatVariable);
   int pid = 0, number = -1;
   unsigned index = 0;
   if (text == nullptr || sscanf(text, "%d %d %u", &pid, &number, &index) != 3 || pid != os::pid_of_self())

@@ -25,7 +25,7 @@ Result<os::Fd> make_segment(uint32_t ranks);
 // By a proxy: tells the program that this process is about to execute of the segment behind the descriptor,
 // which it inherits. `index`: the rank among those of its node. What the program starts itself knows by its
 // pid that it is not meant.
-inline constexpr const char* kSegmentVariable = "TASUKI_SEGMENT";
+inline constexpr const char* kSeatVariable = "TASUKI_SEAT";
 std::string name_segment(const os::Fd& segment, uint32_t index);
 
 struct Seat {

@@ -80,7 +80,7 @@ int run_apart(const task::Job& job, const task::Program& program, const RunOptio
     if (!problem.empty()) log(LogLevel::warning, "%s", problem.c_str());
     if (program.image.address_sanitizer) allow_preload(&environment);
     if (segment.valid())
-      os::set_variable(&environment, task::kSegmentVariable,
+      os::set_variable(&environment, task::kSeatVariable,
                        task::name_segment(segment, static_cast<uint32_t>(job.local_rank)));
   }
   return run_plain(job, options, environment);

@@ -20,7 +20,7 @@ namespace {
 bool in_child(const os::Fd& segment, uint32_t index, const std::function<bool()>& body) {
   const pid_t pid = fork();
   if (pid == 0) {
-    setenv(kSegmentVariable, name_segment(segment, index).c_str(), 1);
+    setenv(kSeatVariable, name_segment(segment, index).c_str(), 1);
     _exit(body() ? 0 : 1);
   }
   int status = 0;
