@@ -204,9 +204,9 @@ class Engine {
     copy_part(destination, source, bytes, {});
   }
 
-  // Before this task ends: waits until the request needs this task no more, without progress of the MPI
-  // library. A send without a receive is packed, whatever its size, a receive without a message is cancelled.
-  void end(Request* r);
+  // Of a send, before this task ends: waits until it needs this task no more, without progress of the MPI
+  // library. Without a receive it is packed, whatever its size.
+  void end_send(Request* r);
 
   // Looks for an unexpected message. kAnySource and kAnyTag match all.
   bool probe(uint32_t context, int32_t source, int32_t tag, Found* found);

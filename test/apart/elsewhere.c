@@ -107,19 +107,32 @@ int main(int argc, char** argv) {
         else
           meet_all();
       }
-  // The freed send is still the program's buffer's: nothing changes it before the end.
-  STEP("a freed send, MPI_Finalize");
-  if (peer < ranks && rank < peer) {
+  // Nobody asks for these any more; their other sides come late. The sender's buffer stays as it is to the end.
+  STEP("freed requests, MPI_Finalize");
+  if (peer < ranks) {
     MPI_Request r;
+    static int early[most], late[most];
+    // Plain MPICH 4.0 does not carry on a receive in MPI_Finalize: the sender stays in its call.
+    const int receives = argc > 1 && strcmp(argv[1], "receives") == 0;
     write_all(most, 1, 5);
-    MPI_Isend(out, most, MPI_INT, peer, 2, MPI_COMM_WORLD, &r);
-    MPI_Request_free(&r);
-  } else if (peer < ranks) {
-    usleep(100000);
-    MPI_Recv(in, most, MPI_INT, peer, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    check_all(most, 1, 5);
+    memcpy(late, out, sizeof late);
+    if (rank < peer) {
+      MPI_Isend(out, most, MPI_INT, peer, 2, MPI_COMM_WORLD, &r);
+      MPI_Request_free(&r);
+      usleep(200000);
+      if (receives) MPI_Send(late, most, MPI_INT, peer, 3, MPI_COMM_WORLD);
+    } else {
+      if (receives) {
+        MPI_Irecv(early, most, MPI_INT, peer, 3, MPI_COMM_WORLD, &r);
+        MPI_Request_free(&r);
+      }
+      usleep(100000);
+      MPI_Recv(in, most, MPI_INT, peer, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      check_all(most, 1, 5);
+    }
   }
   MPI_Type_free(&pairs);
-  end();
+  MPI_Finalize();
+  if (rank == 0) printf("passed\n");
   return 0;
 }

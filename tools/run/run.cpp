@@ -90,6 +90,9 @@ int run_apart(const task::Job& job, const task::Program& program, const RunOptio
 int fall_back(const task::Job& job, const task::Program& program, const RunOptions& options,
               const std::string& why, bool speaks = true, os::Fd segment = {}) {
   const bool require = options.require || sharing_required();
+  // The program would not take it.
+  if (!task::can_take_shim(program) || os::limit_of_self(os::Limit::address_space).soft != os::kUnlimited)
+    segment.reset();
   if (speaks || require)
     log(require ? LogLevel::error : LogLevel::warning, "%s %s%s: %s", options.command[0].c_str(), why.c_str(),
         program.remedy.empty() ? "" : (" (" + program.remedy + ")").c_str(),

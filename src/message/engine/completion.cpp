@@ -129,12 +129,9 @@ void Engine::wait(Request* r) {
   wait_for([this, r] { return poll(r, true); });
 }
 
-void Engine::end(Request* r) {
-  if (r->kind == RequestKind::receive && cancel(r)) return;
-  if (r->kind == RequestKind::send) {
-    r->synchronous = 0;
-    r->bufferable = Buffering::soon;
-  }
+void Engine::end_send(Request* r) {
+  r->synchronous = 0;
+  r->bufferable = Buffering::soon;
   WaitPolicy policy = options_.wait;
   policy.idle = nullptr;
   wait_for([this, r] { return poll(r, true); }, policy);

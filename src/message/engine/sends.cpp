@@ -159,8 +159,9 @@ void Engine::move(Request* first, Request* second, uint64_t bytes) {
     return;
   }
   Cell* cell = take_cell(relay_room(bytes), nullptr);
-  while (cell == nullptr) {  // those that are under way have it
+  while (cell == nullptr) {  // others have all memory, and give it back when they get on
     relays_.serve();
+    progress();
     os::cpu_yield();
     cell = take_cell(relay_room(bytes), nullptr);
   }

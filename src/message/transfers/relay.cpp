@@ -179,15 +179,8 @@ bool Relays::serve_all() {
 }
 
 bool Relays::start_thread() {
-  constexpr size_t kStack = 128 << 10;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStack);
   const os::SignalsBlocked blocked;
-  // A program with many thread-local variables needs more.
-  has_thread_ = pthread_create(&thread_, &attributes, &Relays::body, this) == 0 ||
-                pthread_create(&thread_, nullptr, &Relays::body, this) == 0;
-  pthread_attr_destroy(&attributes);
+  has_thread_ = pthread_create(&thread_, nullptr, &Relays::body, this) == 0;
   return has_thread_;
 }
 

@@ -41,8 +41,9 @@ void* map_memory_file(int fd, size_t bytes) {
 bool map_memory_file_at(void* at, int fd, size_t bytes) {
   // Kernels before 4.17 do not know MAP_FIXED_NOREPLACE and take the address for a wish.
   const int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-  void* p = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
-  if (p == at) return true;
+  // Without access at first: of a process that locks what it maps (mlockall) the kernel would populate it.
+  void* p = mmap(at, bytes, PROT_NONE, flags, fd, 0);
+  if (p == at && munlock(p, bytes) == 0 && mprotect(p, bytes, PROT_READ | PROT_WRITE) == 0) return true;
   if (p != MAP_FAILED) munmap(p, bytes);
   return false;
 }

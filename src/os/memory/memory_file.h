@@ -23,7 +23,7 @@ Result<Fd> open_descriptor_of(pid_t pid, int fd);
 
 // The whole file, for reading and writing; nothing is reserved. nullptr on failure, with errno.
 void* map_memory_file(int fd, size_t bytes);
-// The same exactly at `at`: false if something is mapped there already.
+// The same exactly at `at`, not locked (mlockall): false if something is mapped there already.
 bool map_memory_file_at(void* at, int fd, size_t bytes);
 
 // Writes all of it at `offset`, without going through a mapping: where the file has no memory yet this costs

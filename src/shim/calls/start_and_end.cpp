@@ -193,7 +193,6 @@ int teardown(MPI_Comm, int, void*, void*) {
   p.spans.close();
   p.types.close();
   p.comms.close();
-  p.engine.stop_thread();
   return MPI_SUCCESS;
 }
 
@@ -395,7 +394,10 @@ int init(Pass pass) {
 
 int finalize(Pass pass) {
   if (g_on && g_process.statistics) print_statistics();
-  return pass();
+  const int rc = pass();
+  // Until here it has carried on what others send to receives that were freed.
+  g_process.engine.stop_thread();
+  return rc;
 }
 
 int comm_new(MPI_Comm* newcomm, Pass pass) {

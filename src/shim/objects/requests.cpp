@@ -460,14 +460,17 @@ void Requests::reap_detached() {
 }
 
 void Requests::close() {
-  // Nobody else can end what is under way there.
-  if (engine_.options().apart)
+  // Nobody else packs what is left to send. Receives stay posted: the engine's thread carries on what meets
+  // them.
+  if (engine_.options().apart) {
+    engine_.progress();
     detached_.for_each([this](Request* r) {
-      for (Request* part : {r, r->part[0], r->part[1]})
-        if (part != nullptr && (part->kind == RequestKind::send || part->kind == RequestKind::receive) &&
+      for (Request* part : {r, r->part[1]})
+        if (part != nullptr && part->kind == RequestKind::send && mine(part).twin == Twin::none &&
             !is_inactive(part))
-          engine_.end(part);
+          engine_.end_send(part);
     });
+  }
   reap_detached();
   detached_.for_each([](Request* r) {
     if (mine(r).library == 0) return;

@@ -148,20 +148,22 @@ Status run_as_proxy(const Job& job, TaskRequest request, const HostOptions& opti
 
 Away stay_away(const Job& job, const std::string& why, const HostOptions& options) {
   Away away;
-  Result<os::Fd> connection = join(job, options);
-  if (!connection.ok()) return away;
-  Hello hello = introduce(job, Say::absent);
-  hello.reason = std::hash<std::string>()(why);
-  const int socket = connection.value().get();
-  const timeval timeout = {2, 0};
-  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  Message answer;
-  std::vector<os::Fd> fds;
-  if (!os::send_message(socket, &hello, sizeof hello).ok() || !receive(socket, &answer, &fds) ||
-      answer.say != Say::absent)
-    return away;
-  away.first = answer.number != 0;
-  if (!fds.empty()) away.segment = os::moved_out_of_the_way(std::move(fds[0]));
+  // As above: a connection that closes unanswered belongs to a host that waits for nobody any more.
+  for (int attempt = 0; attempt < 5; attempt++) {
+    Result<os::Fd> connection = join(job, options);
+    if (!connection.ok()) break;
+    Hello hello = introduce(job, Say::absent);
+    hello.reason = std::hash<std::string>()(why);
+    const int socket = connection.value().get();
+    const timeval timeout = {2, 0};
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    Message answer;
+    std::vector<os::Fd> fds;
+    if (!os::send_message(socket, &hello, sizeof hello).ok() || !receive(socket, &answer, &fds)) continue;
+    away.first = answer.say != Say::absent || answer.number != 0;
+    if (!fds.empty()) away.segment = os::moved_out_of_the_way(std::move(fds[0]));
+    break;
+  }
   return away;
 }
 

@@ -51,7 +51,7 @@ TEST(Segment, LiesAtOneAddressInAllProcesses) {
 }
 
 TEST(Segment, GoesWhereThereIsRoomForTheFirst) {
-  const os::Fd segment = segment_for(2);
+  const os::Fd segment = segment_for(3);
   EXPECT_TRUE(in_child(segment, 0, [] {
     // The first place is taken in this process: it goes to the next.
     if (os::reserve(os::page_size(), reinterpret_cast<void*>(0x3000'0000'0000)) == nullptr) return false;
@@ -59,7 +59,7 @@ TEST(Segment, GoesWhereThereIsRoomForTheFirst) {
   }));
   EXPECT_TRUE(in_child(segment, 1, [] { return take_seat().slot != nullptr; }));
   // One in which the place that was chosen is taken stays away.
-  EXPECT_TRUE(in_child(segment, 1, [] {
+  EXPECT_TRUE(in_child(segment, 2, [] {
     return os::reserve(os::page_size(), reinterpret_cast<void*>(0x2000'0000'0000)) != nullptr &&
            take_seat().slot == nullptr;
   }));
@@ -83,6 +83,23 @@ TEST(Segment, LeavesAFileAloneThatHasItsNumber) {
     if (dup2(other, segment.get()) < 0) return false;
     return take_seat().slot == nullptr && fcntl(segment.get(), F_GETFD) >= 0;
   }));
+}
+
+TEST(Segment, IsNotLockedWithAllOtherMemory) {
+  const os::Fd segment = segment_for(2);
+  EXPECT_TRUE(in_child(segment, 0, [] {
+    if (mlockall(MCL_FUTURE) != 0) return true;  // it may not
+    const Seat seat = take_seat();
+    unsigned char there = 1;
+    return seat.slot == nullptr || (mincore(seat.slice, os::page_size(), &there) == 0 && (there & 1) == 0);
+  }));
+}
+
+TEST(Segment, HasOneProcessInEachSeat) {
+  const os::Fd segment = segment_for(2);
+  EXPECT_TRUE(in_child(segment, 1, [] { return take_seat().slot != nullptr; }));
+  EXPECT_TRUE(in_child(segment, 1, [] { return take_seat().slot == nullptr; }));
+  EXPECT_TRUE(in_child(segment, 0, [] { return take_seat().slot != nullptr; }));
 }
 
 TEST(Segment, StaysAwayWithoutRoom) {
