@@ -184,8 +184,8 @@ class Engine {
     policy.sleep_nanoseconds = 50'000;
     wait_for(done, policy);
   }
-  // Copies a part of somebody else's message or pack, if there is one; called by tasks that have nothing to
-  // do.
+  // Copies a part of somebody else's message or pack, if there is one, or what is under way of tasks that are
+  // apart; called by tasks that have nothing to do.
   void help_others() {
     if (options_.apart) relays_.serve();
     if (__builtin_expect(board_->jobs.open.load(std::memory_order_relaxed) == 0, 1)) return;
@@ -200,7 +200,7 @@ class Engine {
   // The same for copies that are large from so many bytes on.
   void copy(const layout::Region& destination, const layout::Region& source, uint64_t bytes,
             uint64_t share_from) {
-    if (!options_.apart && bytes >= share_from) return copy(destination, source, bytes);
+    if (bytes >= share_from) return copy(destination, source, bytes);
     copy_part(destination, source, bytes, {});
   }
 
@@ -254,7 +254,6 @@ class Engine {
   uint32_t next_attachment();
 
  private:
-  class PoolGuard;
   template <typename Done>
   void wait_for(Done done, const WaitPolicy& policy) {
     const Waiting waiting(*this, true);

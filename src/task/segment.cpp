@@ -49,11 +49,6 @@ uint64_t bytes_at(const Place& place, uint64_t ranks) {
   return head_bytes(ranks) + ranks * slice_at(place, ranks);
 }
 
-// The kernel would count all of it against the limit, and the program have less for itself.
-bool addresses_are_limited() {
-  return os::limit_of_self(os::Limit::address_space).soft != os::kUnlimited;
-}
-
 // Maps it where the first process has; or as the first.
 const Place* map_at_its_place(SegmentHead* seen, int file, uint64_t ranks) {
   const auto map = [&](const Place& place) {
@@ -97,6 +92,10 @@ std::string name_segment(const os::Fd& segment, uint32_t index) {
          std::to_string(index);
 }
 
+bool has_room_for_segment() {
+  return os::limit_of_self(os::Limit::address_space).soft == os::kUnlimited;
+}
+
 Seat take_seat() {
   const char* text = getenv(kSeatVariable);
   int pid = 0, number = -1;
@@ -109,7 +108,7 @@ Seat take_seat() {
   const os::Fd file(number);
   Space space{};
   if (head.version != kSpaceVersion || os::read_at(number, &space, sizeof space, space_offset()) != 0 ||
-      index >= space.task_count || addresses_are_limited())
+      index >= space.task_count || !has_room_for_segment())
     return {};
   const uint64_t ranks = space.task_count;
   void* seen = os::map_memory_file(file.get(), head_bytes(ranks));

@@ -28,6 +28,10 @@ Result<os::Fd> make_segment(uint32_t ranks);
 inline constexpr const char* kSeatVariable = "TASUKI_SEAT";
 std::string name_segment(const os::Fd& segment, uint32_t index);
 
+// Whether this process, and what it executes, can map one: the kernel would count all of it against a limit
+// of addresses (ulimit -v), and the program have less for itself.
+bool has_room_for_segment();
+
 struct Seat {
   TaskSlot* slot;  // nullptr: there is no segment, or it does not fit into this process
   char* slice;     // this process's memory: zeros, of which only what is written takes any

@@ -2,7 +2,7 @@
 // Sources: message/shared/spin_lock.cpp
 // Checker: --unroll=3
 // Headers: message/shared/spin_lock.h
-#include "message/shared/spin_lock.h"
+#include "message/shared/locked.h"
 
 #include "model.h"
 

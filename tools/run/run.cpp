@@ -34,7 +34,6 @@ struct RunOptions {
   bool guard = false;
   std::vector<std::string> command;
   os::LimitValues descriptors = {};  // as this command was started
-  bool apart = false;                // TASUKI_SPACE=off
 };
 
 // The program as a plain process. Returns only if that fails.
@@ -91,8 +90,7 @@ int fall_back(const task::Job& job, const task::Program& program, const RunOptio
               const std::string& why, bool speaks = true, os::Fd segment = {}) {
   const bool require = options.require || sharing_required();
   // The program would not take it.
-  if (!task::can_take_shim(program) || os::limit_of_self(os::Limit::address_space).soft != os::kUnlimited)
-    segment.reset();
+  if (!task::can_take_shim(program) || !task::has_room_for_segment()) segment.reset();
   if (speaks || require)
     log(require ? LogLevel::error : LogLevel::warning, "%s %s%s: %s", options.command[0].c_str(), why.c_str(),
         program.remedy.empty() ? "" : (" (" + program.remedy + ")").c_str(),
@@ -137,7 +135,8 @@ int run(const RunOptions& options) {
   const std::vector<std::string> environment = os::environment_of_self();
   const task::Job job = options.tasks > 0 ? task::Job() : task::read_job(environment);
   if (!setting_flag("TASUKI")) return run_plain(job, options, environment);
-  if (options.apart && (options.require || sharing_required())) {
+  const bool apart = !setting_flag("TASUKI_SPACE");
+  if (apart && (options.require || sharing_required())) {
     log(LogLevel::error, "TASUKI_SPACE=off keeps the ranks' memory apart, and %s requires that they share it",
         options.require ? "--require" : "TASUKI_REQUIRE or TASUKI_EVERYWHERE");
     return 1;
@@ -159,7 +158,7 @@ int run(const RunOptions& options) {
   host.join_timeout_ms = static_cast<int>(setting_count("TASUKI_JOIN_TIMEOUT")) * 1000;
   host.layout_seed = options.layout_seed != 0 ? options.layout_seed : setting_count("TASUKI_LAYOUT_SEED");
   host.guarded = options.guard || setting_flag("TASUKI_GUARD");
-  if (program.error != 0 || !program.can_share() || options.apart) {
+  if (program.error != 0 || !program.can_share() || apart) {
     task::Away away;
     if (job.launcher != nullptr) away = task::stay_away(job, program.path + program.why_plain, host);
     if (program.error != 0) return exec_failure(job.launcher, options.command[0], program.error);
@@ -223,7 +222,6 @@ void add_run(CLI::App& app, int* exit_code) {
       return;
     }
     options.descriptors = os::limit_of_self(os::Limit::descriptors);
-    options.apart = !setting_flag("TASUKI_SPACE");
     *exit_code = run(options);
   });
 }

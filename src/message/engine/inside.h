@@ -1,4 +1,4 @@
-// What the files of the engine share (engine.h): its lock, and how a message gets to a receive.
+// What the files of the engine share (engine.h): how a message gets to a receive.
 #pragma once
 
 #include <algorithm>
@@ -8,22 +8,6 @@
 #include "os/memory/keys.h"
 
 namespace tasuki::message {
-
-// The pools' and the rings' lock, where several threads call.
-class Engine::PoolGuard {
- public:
-  explicit PoolGuard(Engine& e) : lock_(e.options_.threads ? &e.pool_lock_ : nullptr) {
-    if (lock_ != nullptr) lock_->lock();
-  }
-  ~PoolGuard() {
-    if (lock_ != nullptr) lock_->unlock();
-  }
-  PoolGuard(const PoolGuard&) = delete;
-  PoolGuard& operator=(const PoolGuard&) = delete;
-
- private:
-  SpinLock* lock_;
-};
 
 // A receive that has got its message, but for the bytes.
 inline void set_result(Request* r, int32_t source_rank, int32_t tag, uint64_t bytes) {

@@ -87,7 +87,7 @@ bool Engine::set_costs(const CostTable& table) {
 Request* Engine::take_request() {
   Request* r;
   {
-    PoolGuard guard(*this);
+    const LockIf guard(options_.threads, pool_lock_);
     r = requests_.take();
   }
   if (r != nullptr) r->owner = self_;
@@ -96,30 +96,30 @@ Request* Engine::take_request() {
 
 void Engine::give_request(Request* r) {
   r->reset();
-  PoolGuard guard(*this);
+  const LockIf guard(options_.threads, pool_lock_);
   requests_.give(r);
 }
 
 Cell* Engine::take_cell(uint64_t bytes, Ring* debtor) {
-  PoolGuard guard(*this);
+  const LockIf guard(options_.threads, pool_lock_);
   return cells_.take(bytes, self_, debtor);
 }
 
 // Takes back cells that have come home, so that their memory can leave after a burst.
 void Engine::tidy() {
   if (self_->returned.load(std::memory_order_relaxed) == nullptr) return;
-  PoolGuard guard(*this);
+  const LockIf guard(options_.threads, pool_lock_);
   cells_.collect(self_);
 }
 
 uint64_t Engine::take_released() {
-  PoolGuard guard(*this);
+  const LockIf guard(options_.threads, pool_lock_);
   cells_.collect(self_);
   return cells_.take_released();
 }
 
 uint32_t Engine::next_attachment() {
-  PoolGuard guard(*this);
+  const LockIf guard(options_.threads, pool_lock_);
   return cells_.next_attachment();
 }
 

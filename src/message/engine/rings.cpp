@@ -80,7 +80,7 @@ bool Engine::has_credit(Ring* ring) {
 }
 
 bool Engine::credit_left(Endpoint* destination) {
-  PoolGuard guard(*this);
+  const LockIf guard(options_.threads, pool_lock_);
   return has_credit(ring_to(destination));
 }
 
@@ -116,7 +116,7 @@ void Engine::write_head(Ring& ring, uint32_t at, const Endpoint* destination, ui
 void Engine::note_seen(Endpoint* e, int32_t sender, const RingHead& head) {
   if (e != self_) return;
   Ring* ring = ring_to(endpoint(sender));
-  PoolGuard guard(*this);
+  const LockIf guard(options_.threads, pool_lock_);
   note_head(*ring, head.seen);
 }
 
@@ -128,7 +128,7 @@ bool Engine::push(Endpoint* destination, uint32_t slots, May may, Fill fill) {
   if (__builtin_expect(ring->announced.load(std::memory_order_acquire) == 0, 0)) announce(destination, ring);
   for (;;) {
     {
-      PoolGuard guard(*this);
+      const LockIf guard(options_.threads, pool_lock_);
       if (!may(ring)) return false;
       const uint32_t tail = ring->tail;
       if (tail + slots - ring->seen_head > kRingSlots) look_at_head(*ring);
@@ -234,7 +234,7 @@ void Engine::empty_staging() {
     }
   }
   if (moved) return close_staged(s);
-  PoolGuard guard(*this);
+  const LockIf guard(options_.threads, pool_lock_);
   cells_.give(cell);
 }
 
@@ -338,7 +338,7 @@ void Engine::deliver(Request* r, int32_t sender, Ring& ring, uint32_t at) {
 // credit.
 void Engine::give_away(Request* r, Cell* cell) {
   {
-    PoolGuard guard(*this);
+    const LockIf guard(options_.threads, pool_lock_);
     CellPool::forgive(cell);
   }
   hand_over(r, cell);

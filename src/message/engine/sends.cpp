@@ -5,6 +5,7 @@
 #include "os/process/cpu.h"
 
 namespace tasuki::message {
+
 Cell* Engine::packed_cell(const Request* r) {
   const uint64_t n = layout::bytes(r->region);
   Cell* cell = take_cell(n, r->charged == 0 ? ring_to(r->queue) : nullptr);
@@ -231,7 +232,7 @@ bool Engine::buffer_queued_send(Request* r) {
   r->polls = 0;
   if (!moved) {
     if (r->bufferable != Buffering::late) r->bufferable = Buffering::never;
-    PoolGuard guard(*this);
+    const LockIf guard(options_.threads, pool_lock_);
     cells_.give(cell);
     return false;
   }

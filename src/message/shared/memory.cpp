@@ -1,6 +1,6 @@
 #include "message/shared/memory.h"
 
-#include "message/shared/spin_lock.h"
+#include "message/shared/locked.h"
 #include "os/memory/keys.h"
 #include "os/memory/mapping.h"
 #include "os/memory/memory_file.h"

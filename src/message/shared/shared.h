@@ -30,7 +30,7 @@
 #include "layout/layout.h"
 #include "message/cost/distance.h"
 #include "message/cost/left.h"
-#include "message/shared/spin_lock.h"
+#include "message/shared/locked.h"
 #include "task/space.h"
 
 namespace tasuki::message {

@@ -20,15 +20,4 @@ class SpinLock {
   std::atomic<uint32_t> waiters_{0};
 };
 
-class Locked {
- public:
-  explicit Locked(SpinLock& lock) : lock_(&lock) { lock_->lock(); }
-  ~Locked() { lock_->unlock(); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  SpinLock* lock_;
-};
-
 }  // namespace tasuki::message

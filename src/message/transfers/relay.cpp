@@ -22,8 +22,10 @@ struct Relay {
   alignas(kLine) char data[1];  // units, of the message's size, as many as there are or kRelayUnits
 };
 
+static_assert(sizeof(Cell) % alignof(Relay) == 0);  // behind which it lies
+
 Relay& relay_of(const Transfer& t) {
-  return *reinterpret_cast<Relay*>((reinterpret_cast<uintptr_t>(t.cell->data()) + kLine - 1) / kLine * kLine);
+  return *reinterpret_cast<Relay*>(t.cell->data());
 }
 
 // Short messages are cut finer, so that unpacking begins early.
@@ -112,7 +114,7 @@ Progress unpack(Request* receive) {
 }  // namespace
 
 uint64_t relay_room(uint64_t bytes) {
-  return sizeof(Relay) + kLine + std::min(units_of(bytes), kRelayUnits) * unit_bytes_for(bytes);
+  return sizeof(Relay) + std::min(units_of(bytes), kRelayUnits) * unit_bytes_for(bytes);
 }
 
 void Relays::meet(Request* first, Request* second, uint64_t bytes, Cell* cell) {

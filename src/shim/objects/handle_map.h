@@ -28,22 +28,6 @@ Handle handle_of(uintptr_t key) {
     return static_cast<Handle>(static_cast<uint32_t>(key));
 }
 
-// Holds a lock that is needed only where several threads of the process call at once.
-class LockIf {
- public:
-  LockIf(bool needed, SpinLock& lock) : lock_(needed ? &lock : nullptr) {
-    if (lock_ != nullptr) lock_->lock();
-  }
-  ~LockIf() {
-    if (lock_ != nullptr) lock_->unlock();
-  }
-  LockIf(const LockIf&) = delete;
-  LockIf& operator=(const LockIf&) = delete;
-
- private:
-  SpinLock* lock_;
-};
-
 template <typename Value>
 class HandleMap {
  public:

@@ -17,15 +17,4 @@ class SpinLock {
   int word_ = 0;
 };
 
-class Locked {
- public:
-  explicit Locked(SpinLock& lock) : lock_(&lock) { lock_->lock(); }
-  ~Locked() { lock_->unlock(); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  SpinLock* lock_;
-};
-
 }  // namespace tasuki::message
