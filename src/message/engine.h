@@ -129,9 +129,10 @@ class Engine {
   // Sends up to kInlineBytes dense bytes, without a request: at once, or when there is credit.
   void send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
                    uint32_t bytes);
-  // The same if it can be sent at once; false, with nothing done, if there is no credit.
-  bool try_send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
-                       uint32_t bytes);
+  // The same of up to kSmallBytes, if they can be sent at once; false, with nothing done, if there is no
+  // credit, or no room.
+  bool try_send_small(int32_t slot, uint32_t context, int32_t tag, int32_t source_rank, const char* data,
+                      uint32_t bytes);
 
   // Starts a receive: region, context, tag and peer are set. It may be done on return.
   void start_receive(Request* r);
@@ -297,15 +298,23 @@ class Engine {
     return policies_[static_cast<size_t>(distances_[peer])];
   }
   Ring* ring_to(Endpoint* destination) const { return &destination->peer(self_->slot).ring; }
+  template <typename HasRoom>
+  bool makes_room(const Endpoint* receiver, Ring& ring, HasRoom has_room);
+  [[gnu::noinline]] bool takes_parcels(Endpoint* receiver);
+  [[gnu::noinline]] void clear_ring(Endpoint* receiver, Ring& ring, uint32_t tail, uint32_t slots);
   enum class Beyond : bool { no, yes };  // the credit
   template <typename May, typename Fill>
   bool push(Endpoint* destination, uint32_t slots, May may, Fill fill);
   bool push_inline(Endpoint* destination, uint32_t context, int32_t tag, int32_t source_rank,
                    const char* data, uint32_t bytes, Beyond beyond);
+  template <typename Pack>
+  bool push_parcel(Endpoint* destination, uint32_t context, int32_t tag, int32_t source_rank, uint32_t bytes,
+                   uint32_t room, Pack pack);
   bool push_parcel(const Request* r);
   bool push_staged(const Request* r);
   void empty_staging();
-  bool is_better_straight(const Request* r) const;
+  bool is_better_straight(const Request* r);
+  bool follows_another(const Request* r);
   void write_head(Ring& ring, uint32_t at, const Endpoint* destination, uint32_t context, int32_t tag,
                   int32_t source_rank, uint32_t bytes) const;
   void note_seen(Endpoint* e, int32_t sender, const RingHead& head);
@@ -316,7 +325,7 @@ class Engine {
   void move(Request* first, Request* second, uint64_t bytes);
   void carry_on(Request* r, bool stay);
   bool has_credit(Ring* ring);
-  bool find_parcel(Ring* ring, uint32_t bytes, uint32_t* begin);
+  bool find_parcel(Ring* ring, uint32_t bytes, uint32_t room, uint32_t* begin);
   std::atomic<uint64_t>* kept_of(const Cell* cell) const;
   bool credit_left(Endpoint* destination);
   bool is_late(Request* r) const;
@@ -339,7 +348,7 @@ class Engine {
   void settle();
   bool buffer_at_once(const Request* r) const;
   bool buffer_queued_send(Request* r);
-  bool drain(Endpoint* e, int32_t sender, Request* late = nullptr);
+  bool drain(Endpoint* e, int32_t sender, Request* late = nullptr, uint32_t slots = UINT32_MAX);
   void drain_for(int32_t source);
   bool keep(Endpoint* e, int32_t sender, uint32_t at);
   bool look_for_message(Request* r, Envelope** m);
@@ -356,6 +365,8 @@ class Engine {
   const Distance* distances_ = nullptr;  // of the peers, by slot; nullptr: they do not matter
   TransferPolicy policies_[kDistances]{};
   Relays relays_;
+  static constexpr int32_t kNobody = -1;
+  std::atomic<int32_t> streams_to_{kNobody};  // the slot of the last longer send, since then no receive
   SpinLock pool_lock_;  // pools and ring tails, when the program has several threads; the innermost lock
 };
 

@@ -32,8 +32,8 @@ bool Parts::give(int to, const layout::Region& piece) {
   if (me_.slots[to] == kElsewhere) return outside_->give(to, piece);
   char* start = nullptr;
   const uint64_t n = layout::bytes(piece);
-  if (n <= kInlineBytes && layout::is_dense(piece, &start) &&
-      engine_.try_send_inline(me_.slots[to], context_, tag_, me_.rank, start, static_cast<uint32_t>(n)))
+  if (n <= kSmallBytes && layout::is_dense(piece, &start) &&
+      engine_.try_send_small(me_.slots[to], context_, tag_, me_.rank, start, static_cast<uint32_t>(n)))
     return true;
   Request* r = begin(piece, to);
   if (r == nullptr) return false;
@@ -70,6 +70,16 @@ bool Parts::rest(Request** request) {
   r->kind = RequestKind::group;
   rest_in(r);
   *request = r;
+  return true;
+}
+
+bool Parts::wait(bool* truncated) {
+  Request* r = nullptr;
+  if (!rest(&r)) return false;
+  if (r == nullptr) return true;
+  engine_.wait(r);
+  *truncated = *truncated || r->truncated != 0;
+  engine_.give_request(r);
   return true;
 }
 

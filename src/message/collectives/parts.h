@@ -48,7 +48,9 @@ class Parts {
   // What is not done yet, as one request, the caller's; nullptr: nothing. It is truncated if a piece was
   // longer than its place. False: no memory.
   bool rest(Request** request);
-  // The same as a request that is there: a group that has no messages.
+  // Waits for what is not done yet.
+  bool wait(bool* truncated);
+  // As rest(), as a request that is there: a group that has no messages.
   void rest_in(Request* group);
 
  private:

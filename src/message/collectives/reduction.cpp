@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "message/collectives/parts.h"
 #include "os/memory/keys.h"
 
 namespace tasuki::message {
@@ -296,25 +297,50 @@ void scan_vectors(const Vectors* vectors, int ranks, Scan kind, const Range& ran
   scan_range([=](int rank) { return vectors[rank]; }, ranks, kind, range, c);
 }
 
+namespace {
+
+// Up to so many bytes vectors go from rank to rank, in messages of which the ring holds some: a rank waits for
+// nobody behind it.
+constexpr uint64_t kPassedOn = kParcelBytes;
+
+bool scan_in_turn(const Meeting& m, Scan kind, const Vectors& mine, uint64_t elements, const Combination& c) {
+  const Member& me = m.member();
+  const uint64_t bytes = elements * c.size;
+  const bool first = me.rank == 0, last = me.rank + 1 == me.count, inclusive = kind == Scan::inclusive;
+  Aside aside(bytes);
+  if (aside.memory() == nullptr) return false;
+  // What those before this rank have comes to `before`; together with its own part it is in `all`.
+  char* const before = inclusive ? aside.memory() : mine.receive;
+  char* const all = inclusive ? mine.receive : aside.memory();
+  const bool needed = inclusive || !last;
+  if (needed && all != mine.send) memcpy(all, mine.send, bytes);
+  if (!first) {
+    Told told;
+    if (!hear(m.engine(), me, me.rank - 1, {before, bytes, layout::byte_layout()}, &told)) return false;
+    if (needed) c.combine(c.context, before, all, elements);
+  }
+  if (last) return true;
+  Parts parts(m.engine(), me, collective(me.context), kPieceData);
+  bool truncated = false;
+  return parts.give(me.rank + 1, {all, bytes, layout::byte_layout()}) && parts.wait(&truncated);
+}
+
+}  // namespace
+
 bool scan(Meeting& m, Scan kind, const char* send, char* receive, uint64_t elements, const Combination& c) {
   const uint64_t bytes = elements * c.size;
   const Vectors mine{send, receive};
+  if (bytes <= kPassedOn) return scan_in_turn(m, kind, mine, elements, c);
   if (!m.open()) return false;
-  const bool shown = show(m, mine, bytes);
+  m.show(&mine);
   m.meet();
-  if (!shown) {  // this task's result alone
-    const int ranks = m.rank() + (kind == Scan::inclusive ? 1 : 0);
-    if (ranks != 0) fold_range(Rows(m), ranks, c, {0, elements}, receive);
-    end(m, shown);
-    return true;
-  }
   const int slices = slices_for(m, bytes);
   if (m.rank() < slices) {
     const os::WritesAllowed allowed;
     scan_range([&](int rank) { return *m.shown_by<Vectors>(rank); }, m.count(), kind,
                slice_of(m.rank(), slices, elements, c), c);
   }
-  end(m, shown);
+  m.leave();
   return true;
 }
 

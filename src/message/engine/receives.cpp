@@ -71,6 +71,7 @@ bool Engine::look_for_message(Request* r, Envelope** m) {
 // True if the receive is posted.
 bool Engine::start_receive(Request* r, bool reserved) {
   count_call();
+  streams_to_.store(kNobody, std::memory_order_relaxed);
   begin_receive(r, self_);
   Envelope* m;
   {
@@ -141,6 +142,7 @@ bool Engine::try_receive(Request* r) {
 void Engine::receive(Request* r) {
   if (r->peer != kAnySource) {
     count_call();
+    streams_to_.store(kNobody, std::memory_order_relaxed);
     begin_receive(r, self_);
     const Ring& ring = self_->peer(r->peer).ring;
     const uint32_t spins = options_.wait.oversubscribed ? 1 : options_.wait.spins;

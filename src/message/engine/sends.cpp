@@ -36,6 +36,11 @@ bool Engine::start_send(Request* r, SendMode mode) {
   const bool always = options_.transfer.protocol == Protocol::eager;
   const bool may_buffer = mode != SendMode::synchronous && (options_.eager_bytes >= n || always);
   bool held = false;
+  if (may_buffer && n > kLeastParcel && n <= kParcelBytes && r->charged == 0 &&
+      (always || !is_better_straight(r)) && push_parcel(r)) {
+    r->state.store(RequestState::done, std::memory_order_relaxed);
+    return true;
+  }
   if (may_buffer && n <= kInlineBytes && r->charged == 0) {
     char packed[kInlineBytes];
     if (!layout::is_dense(r->region, &start)) layout::pack(start = packed, r->region, 0, n);
@@ -53,10 +58,6 @@ bool Engine::start_send(Request* r, SendMode mode) {
       return true;
     }
     held = true;
-  } else if (may_buffer && n <= kParcelBytes && r->charged == 0 && (always || !is_better_straight(r)) &&
-             push_parcel(r)) {
-    r->state.store(RequestState::done, std::memory_order_relaxed);
-    return true;
   }
   const bool ahead = goes_ahead(policy(r->peer), r);  // may use the staging buffer
   if (ahead) empty_staging();
@@ -102,11 +103,21 @@ bool Engine::buffer_at_once(const Request* r) const {
 
 // A dense message of some size to a receiver that waits in a call of MPI: a second copy costs more than the
 // way to the receiver and back. 8000 B: 0.4 us straight, 1.2 through the parcel; 4 KiB, touched: 0.65, 0.58.
-bool Engine::is_better_straight(const Request* r) const {
-  constexpr uint64_t kDense = 4096;
+// One after the other, 8 KiB each, take 1.6 us straight and 0.9 through parcels.
+bool Engine::is_better_straight(const Request* r) {
   char* start = nullptr;
-  return layout::bytes(r->region) > kDense && !options_.wait.oversubscribed && !options_.apart &&
-         r->queue->waiting.load(std::memory_order_relaxed) != 0 && layout::is_dense(r->region, &start);
+  if (layout::bytes(r->region) <= kSmallBytes || options_.wait.oversubscribed || options_.apart) return false;
+  return !follows_another(r) && r->queue->waiting.load(std::memory_order_relaxed) != 0 &&
+         layout::is_dense(r->region, &start);
+}
+
+// A blocking send to a task to which the one before went, with no receive in between: nobody waits for the way
+// back.
+bool Engine::follows_another(const Request* r) {
+  if (r->waits == 0) return false;
+  const bool again = streams_to_.load(std::memory_order_relaxed) == r->peer;
+  streams_to_.store(r->peer, std::memory_order_relaxed);
+  return again;
 }
 
 // A send whose receive is reserved does not depend on the receive's owner, who may be in a call of the MPI

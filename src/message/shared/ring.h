@@ -88,8 +88,8 @@ inline void look_at_head(Ring& ring) {
 }
 
 // By the sender: where a parcel of so many bytes has room, from the front on if there is no other, else
-// behind the newest one, around the end of the buffer. False: nowhere.
-inline bool find_place(const Ring& ring, uint32_t bytes, uint32_t* begin) {
+// behind the newest one, around the end of the first `room` bytes. False: nowhere.
+inline bool find_place(const Ring& ring, uint32_t bytes, uint32_t room, uint32_t* begin) {
   *begin = 0;
   if (ring.parcel_count == 0) return true;
   if (ring.parcel_count == kParcels) return false;
@@ -97,7 +97,7 @@ inline bool find_place(const Ring& ring, uint32_t bytes, uint32_t* begin) {
   const uint32_t end = ring.parcels[(ring.oldest_parcel + ring.parcel_count - 1) % kParcels].end;
   *begin = (end + kLine - 1) / kLine * kLine;
   if (end <= used) return *begin + bytes <= used;
-  if (*begin + bytes <= kParcelRoom) return true;
+  if (*begin + bytes <= room) return true;
   *begin = 0;
   return bytes <= used;
 }

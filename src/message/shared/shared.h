@@ -83,11 +83,15 @@ inline constexpr uint32_t kHeadBytes = 40;   // of a message in its first slot
 inline constexpr uint32_t kBodyBytes = 60;   // in each further slot
 inline constexpr uint32_t kInlineSlots = 8;  // the most that one message takes after its first
 inline constexpr uint32_t kInlineBytes = kHeadBytes + kInlineSlots * kBodyBytes;
+// Up to here slots are faster than a parcel.
+inline constexpr uint32_t kLeastParcel = kHeadBytes + kBodyBytes;
 // The longest parcel. From there on the way to the receiver and back that a rendezvous takes is less than
 // what a second copy costs.
 inline constexpr uint32_t kParcelBytes = 8 << 10;
-inline constexpr uint32_t kParcels = 16;  // the most of a ring at a time, and their bytes
-inline constexpr uint32_t kParcelRoom = 2 * kParcelBytes;
+// Up to here it is always sent so, whether the receiver waits or not.
+inline constexpr uint32_t kSmallBytes = 4 << 10;
+inline constexpr uint32_t kParcels = 64;  // the most of a ring at a time, and their bytes
+inline constexpr uint32_t kParcelRoom = 8 * kParcelBytes;
 // RingHead::bytes of a message that is not in slots: `data` holds the address of a cell with the message, or
 // the message is a parcel, whose place `data` holds, or staged, and the other bits are its length.
 inline constexpr uint32_t kInCell = 1u << 31;
@@ -142,6 +146,8 @@ struct Ring {
   // Bytes of the sender's cells that hold messages to this receiver: what its credit is counted against
   // (engine.h).
   uint64_t outstanding;
+  uint64_t outstanding_before;  // when the ring was full before
+  std::atomic<uint32_t> calls;  // of the receiver, when the sender last waited for room in vain
   Parcel parcels[kParcels];
   // Receiver's line; moved under the receiver's endpoint lock (by the receiver, or by the sender that finds
   // it full).

@@ -45,24 +45,18 @@ int replaced(int code, [[maybe_unused]] bool empty, MPI_Status* status) {
   return code;
 }
 
-bool goes_inline(const Target& t, MPI_Count count, SendMode mode) {
+// Dense bytes that need no request, if they can be sent at once.
+bool is_small(const Target& t, MPI_Count count, SendMode mode) {
+  const uint64_t bytes = static_cast<uint64_t>(count) * t.type->size;
   return (mode == SendMode::standard || mode == SendMode::ready) && t.type->dense &&
-         static_cast<uint64_t>(count) * t.type->size <= kInlineBytes &&
-         g_process.engine.options().eager_bytes >= kInlineBytes;
+         bytes <= message::kSmallBytes && bytes <= g_process.engine.options().eager_bytes;
 }
 
-// Of a message that goes inline.
-const char* inline_data(const Target& t, const void* buf) {
-  return static_cast<const char*>(buf) + t.type->offset;
-}
-uint32_t inline_bytes(const Target& t, MPI_Count count) {
-  return static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size);
-}
-
-// False, with nothing done: there is no credit.
-bool try_inline(const Target& t, const void* buf, MPI_Count count, int tag) {
-  return g_process.engine.try_send_inline(t.slot, t.comm->context, tag, t.comm->rank, inline_data(t, buf),
-                                          inline_bytes(t, count));
+// False, with nothing done: they cannot.
+bool try_small(const Target& t, const void* buf, MPI_Count count, int tag) {
+  return g_process.engine.try_send_small(
+      t.slot, t.comm->context, tag, t.comm->rank, static_cast<const char*>(buf) + t.type->offset,
+      static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size));
 }
 
 // The receive and the send of one combined call; either may be nullptr (MPI_PROC_NULL).
@@ -197,12 +191,12 @@ Resolved<Rest> send_small_first(const Side& out, const Side& in, MPI_Comm comm) 
   const auto exchange = [&](const Target& t, const Target& f) -> Resolved<Rest> {
     Request* r = g_process.requests.make_receive(f, in.buf, in.count, in.tag, Hold::no);
     if (r == nullptr) return Unresolved::failed(no_memory(f));
-    if (try_inline(t, out.buf, out.count, out.tag)) return Rest{r, f.type};
+    if (try_small(t, out.buf, out.count, out.tag)) return Rest{r, f.type};
     g_process.requests.discard(r);
     return Unresolved::pass();
   };
   const auto look_at_receive = [&](const Target& t) -> Resolved<Rest> {
-    if (!goes_inline(t, out.count, SendMode::standard)) return Unresolved::pass();
+    if (!is_small(t, out.count, SendMode::standard)) return Unresolved::pass();
     return g_process.targets.from(in.buf, in.count, in.type, in.peer, in.tag, comm)
         .and_then([&](const Target& f) { return exchange(t, f); });
   };
@@ -317,11 +311,7 @@ int send(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
   };
   return g_process.targets.to(buf, count, type, dest, tag, comm)
       .answer(by_library, [&](const Target& t) -> int {
-        if (goes_inline(t, count, mode)) {
-          g_process.engine.send_inline(t.slot, t.comm->context, tag, t.comm->rank, inline_data(t, buf),
-                                       inline_bytes(t, count));
-          return MPI_SUCCESS;
-        }
+        if (is_small(t, count, mode) && try_small(t, buf, count, tag)) return MPI_SUCCESS;
         Request* r = g_process.requests.make_send(t, buf, count, tag);
         if (r == nullptr) return no_memory(t);
         r->waits = 1;
@@ -355,7 +345,7 @@ int isend(const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag
   };
   return g_process.targets.to(buf, count, type, dest, tag, comm)
       .answer(by_library, [&](const Target& t) -> int {
-        if (goes_inline(t, count, mode) && try_inline(t, buf, count, tag)) {
+        if (is_small(t, count, mode) && try_small(t, buf, count, tag)) {
           *request = g_process.requests.handle_of_sent();
           return MPI_SUCCESS;
         }
