@@ -3,15 +3,15 @@
 # pml ucx), MPICH 5 and Intel MPI. The last ones are installed from Python packages as for `ctest -R wheels.`; what cannot be installed is
 # named and left out.
 #
-#   scripts/bench-peers.sh BUILD [typed | collectives | rma] [more arguments of that `tasuki bench`]
+#   scripts/bench-peers.sh BUILD [typed | messages | collectives | rma] [more arguments of that `tasuki bench`]
 #   e.g. scripts/bench-peers.sh build --buffers touched --json peers.json       typed: the patterns of applications
 set -eu
-build=${1:?usage: bench-peers.sh BUILD [typed | collectives | rma] [more arguments of that tasuki bench]}
+build=${1:?usage: bench-peers.sh BUILD [typed | messages | collectives | rma] [more arguments of that tasuki bench]}
 shift
 what=typed patterns=--peers measure=ddt
 case ${1-} in
   typed) shift ;;
-  collectives | rma)
+  messages | collectives | rma)
     what=$1 patterns='' measure=sweep
     shift
     ;;

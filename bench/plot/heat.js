@@ -41,7 +41,7 @@ function heatMap(f, rows, top) {
   return figure;
 }
 function heatSection(m) {
-  const names = {pack: "MPI_Pack and MPI_Unpack", typed: "Typed ping-pong", bcast: "MPI_Bcast", rma: "One-sided communication"};
+  const names = {pack: "MPI_Pack and MPI_Unpack", typed: "Typed ping-pong", messages: "Contiguous messages", bcast: "MPI_Bcast", rma: "One-sided communication"};
   const s = section(`${names[m.benchmark] || m.benchmark}: ${m.versions.mpi}`, "");
   const ratios = m.rows.filter(r => r.ratio), worse = ratios.filter(r => r.ratio < .95).length;
   s.append(tiles([...means(m, "plain MPI", ratios),

@@ -47,6 +47,10 @@ Head head_of(const std::vector<json>& measurements) {
         "Speed-up of the latency by size of a block and number of blocks. The programs ran in turns on the "
         "same "
         "cores; every received byte was checked before and after the times were taken."}},
+      {"messages",
+       {"Contiguous messages: the best plain MPI and Tasuki",
+        "Speed-up by size, of one message and one back, and of 64 one after the other. The programs ran in "
+        "turns on the same cores; every received byte was checked before and after the times were taken."}},
       {"bcast",
        {"MPI_Bcast: plain MPI and Tasuki",
         "Speed-up by segment and message size. The programs ran in turns on the same cores; every received "

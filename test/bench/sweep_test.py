@@ -1,4 +1,4 @@
-"""Tests of `tasuki bench` pack, typed, bcast, rma and collectives from outside: sweep_test.py CASE --mpi openmpi --tasuki PATH."""
+"""Tests of `tasuki bench` pack, typed, messages, bcast, rma and collectives from outside: sweep_test.py CASE --mpi openmpi --tasuki PATH."""
 import math
 import pathlib
 import subprocess
@@ -91,6 +91,13 @@ def bcast():
     found = {(r["operation"], r["size"], r["chunk"], r["ranks"]) for r in m["rows"]}
     check(found == {(o, s, c, n) for o in ("dense", "typed") for s in (1024, 65536) for c in (16384, 65536) for n in (2, 3)},
           "other cells", found)
+
+
+def messages():
+    m, text = measured_sweep("messages", "--sizes", "8,300,64KiB", "--threads", "0", *SHORT)
+    check("64 messages by MPI_Isend, and an answer: the best plain MPI against Tasuki" in text, "no matrix", text)
+    found = {(r["operation"], r["size"]) for r in m["rows"]}
+    check(found == {(o, s) for o in ("pingpong", "send", "isend") for s in (8, 300, 65536)}, "other cells", found)
 
 
 def rma():

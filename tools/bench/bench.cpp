@@ -1,6 +1,6 @@
 // `tasuki bench`: measurements with the peers in the same run.
 //   bench ddt       typed messages inside the node, plain MPI against Tasuki
-//   bench pack, typed, bcast, rma, collectives   sweeps (sweep.cpp)
+//   bench pack, typed, messages, bcast, rma, collectives   sweeps (sweep.cpp)
 //   bench memory    programs with more data than memory (memory.cpp)
 //   bench coarray   puts and gets of coarrays, programs with coarrays (coarray.cpp)
 //   bench apps      programs whose messages have datatypes (apps.cpp)

@@ -68,7 +68,7 @@ int measure_and_report(const BenchCommon& c, const Measure& measure);
 Result<nlohmann::json> with_progress(const Measure& measure);
 
 // Subcommands of `tasuki bench`.
-void add_bench_sweeps(CLI::App* bench, int* exit_code);  // pack, typed, bcast, rma, collectives
+void add_bench_sweeps(CLI::App* bench, int* exit_code);  // pack, typed, messages, bcast, rma, collectives
 void add_bench_memory(CLI::App* bench, int* exit_code);
 void add_bench_coarray(CLI::App* bench, int* exit_code);
 void add_bench_apps(CLI::App* bench, int* exit_code);

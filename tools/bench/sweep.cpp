@@ -1,4 +1,4 @@
-// `tasuki bench pack`, `typed`, `bcast`, `rma`, `collectives`: sweeps of block size, number of blocks,
+// `tasuki bench pack`, `typed`, `messages`, `bcast`, `rma`, `collectives`: sweeps of block size, number of blocks,
 // stride, threads and segments; and, with --ddt and --peers, the applications' patterns against every MPI
 // library that is there.
 #include <algorithm>
@@ -63,7 +63,7 @@ int run_sweep(SweepCommand* c) {
   o.helpers.erase(std::unique(o.helpers.begin(), o.helpers.end()), o.helpers.end());
   if (c->patterns) return run_patterns(c, o.what == bench::Sweep::pack);
   if (Status s = prepare(c->common, "sweep", &o); !s.ok()) return fail(s);
-  if (o.what == bench::Sweep::rma || o.what == bench::Sweep::collectives)
+  if (o.what == bench::Sweep::messages || o.what == bench::Sweep::rma || o.what == bench::Sweep::collectives)
     if (Status s = add_peers(*c, o.mpi.name, "sweep", &o.peers); !s.ok()) return fail(s);
   return measure_and_report(c->common, [&o](const auto& progress) { return bench::run_sweep(o, progress); });
 }
@@ -174,6 +174,15 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
                "Measure the patterns of applications instead, beside the best of all MPI libraries");
   typed->options.where = {"node", "hosts"};
   add_where(cmd, typed, exit_code);
+
+  auto messages = add_sweep(bench, exit_code, "messages",
+                            "Contiguous messages by size, inside the node, one and one back, and 64 one "
+                            "after the other by MPI_Send "
+                            "and by MPI_Isend (the time of one): the best of all MPI libraries and Tasuki.",
+                            bench::Sweep::messages, &cmd);
+  messages->options.sizes = powers_of(4, 8, 1 << 20);
+  add_list(cmd, "--sizes", &messages->options.sizes, "Bytes (default: powers of 4 from 8 to 512 KiB)");
+  add_peer(cmd, messages.get(), "sweep");
 
   auto bcast = add_sweep(bench, exit_code, "bcast",
                          "MPI_Bcast by message size, ranks, segment size and threads, dense and typed, "

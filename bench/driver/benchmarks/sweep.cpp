@@ -39,6 +39,12 @@ std::string segment_setting(const TwoHosts* hosts) {
   return hosts == nullptr ? "TASUKI_CHUNK" : "TASUKI_SEGMENT";
 }
 
+// The times of an operation's answer: half round trips, or messages one after the other.
+double parts_of(const std::string& operation) {
+  if (operation == "pingpong") return 2;
+  return operation == "send" || operation == "isend" ? 64 : 1;
+}
+
 // The jobs of one setting (a place, a number of ranks): plain MPI first, then the variants, then peers.
 class Stage {
  public:
@@ -127,8 +133,7 @@ class Stage {
       memcpy2_us.push_back(number(answer.values[0], "memcpy2"));
       return Status();
     };
-    const Turns turns{left, options_.rounds,       0, operation == "pingpong" ? 2.0 : 1.0,
-                      1,    limits ? limits_us : 0};
+    const Turns turns{left, options_.rounds, 0, parts_of(operation), 1, limits ? limits_us : 0};
     if (Status s = c.take_turns(turns, command, after); !s.ok() || !c.failure().empty()) return s;
     return verify();
   }
@@ -195,6 +200,7 @@ class Runner {
   Status typed();
   Status bcast();
   Status bcast_at(const std::string& place, const TwoHosts* hosts);
+  Status messages();
   Status rma();
   Status collectives();
   Status collectives_at(const std::string& place, const TwoHosts* hosts);
@@ -452,6 +458,32 @@ Status Runner::bcast_at(const std::string& place, const TwoHosts* hosts) {
   return Status();
 }
 
+Status Runner::messages() {
+  const struct {
+    const char* operation;
+    const char* what;
+  } kOperations[] = {{"pingpong", "One message and one back"},
+                     {"send", "64 messages by MPI_Send, and an answer"},
+                     {"isend", "64 messages by MPI_Isend, and an answer"}};
+  plan(3 * options_.sizes.size());
+  Stage stage(options_, 2, nullptr, {{options_.helpers[0], 0}});
+  if (Status s = stage.start(); !s.ok()) return s;
+  hello_ = stage.hello.values[0];
+  for (const auto& [operation, what] : kOperations) {
+    for (const uint64_t bytes : options_.sizes) {
+      const Cell cell{bytes, 1, 1};
+      const double seconds = begin_cell(std::string(operation) + ", " + readable(bytes));
+      if (Status s = stage.measure(cell, operation, false, seconds); !s.ok()) return s;
+      json row = stage.row(cell, 0);
+      row["size"] = bytes;
+      add(std::move(row), operation, readable(bytes));
+    }
+    figure(std::string(what) + ": the best plain MPI against Tasuki", "Contiguous bytes between two ranks.",
+           {{"operation", operation}}, "ratio", {"plain_us", "tasuki_us"}, "size", "count");
+  }
+  return stage.stop(&sent_, &notes_);
+}
+
 Status Runner::rma() {
   const struct {
     const char* operation;
@@ -554,6 +586,9 @@ Result<json> Runner::run() {
     case Sweep::typed:
       status = typed();
       break;
+    case Sweep::messages:
+      status = messages();
+      break;
     case Sweep::bcast:
       status = bcast();
       break;
@@ -565,7 +600,7 @@ Result<json> Runner::run() {
       break;
   }
   if (!status.ok()) return status;
-  static constexpr const char* kNames[] = {"pack", "typed", "bcast", "rma", "collectives"};
+  static constexpr const char* kNames[] = {"pack", "typed", "messages", "bcast", "rma", "collectives"};
   std::vector<double> ratios;
   for (const json& r : rows_)
     if (r.contains("ratio") && r["operation"].get<std::string>().find("contiguous") == std::string::npos)

@@ -1,4 +1,4 @@
-// `tasuki bench pack`, `typed`, `bcast`, `rma` and `collectives`: what MPI and Tasuki do with `count` blocks
+// `tasuki bench pack`, `typed`, `messages`, `bcast`, `rma` and `collectives`: what MPI and Tasuki do with `count` blocks
 // of `block` bytes at a distance, over ranges of all of these, the contestants in turns within one run
 // (program: measure/sweep).
 //
@@ -7,11 +7,12 @@
 //
 //   pattern, bytes     what tells it from others, for `tasuki bench compare`; packed bytes
 //   operation          "pack", "unpack", "node", "hosts", "dense", "typed"; "put", "get", ... (rma);
+//                      "pingpong", "send", "isend" (messages);
 //                      "allreduce", ... (collectives, bcast)
 //   block, count, stride_ratio, helpers, ranks, chunk       where it lies in the sweep
 //   where              "node", "hosts" (collectives)
 //   plain_us, tasuki_us, ratio                              plain MPI, Tasuki, plain / Tasuki
-//   peers_us, best_peer    all MPI libraries' times, the best of which is plain_us (rma; collectives on a node)
+//   peers_us, best_peer    all MPI libraries' times, the best of which is plain_us (messages, rma; collectives on a node)
 //   single_us          Tasuki without helper threads, in the same run
 //   memcpy_us, memcpy2_us     limits: as many bytes by one thread and by two (pack)
 //   contiguous_us, contiguous_tasuki_us                     as many contiguous bytes (typed)
@@ -33,7 +34,7 @@
 
 namespace tasuki::bench {
 
-enum class Sweep { pack, typed, bcast, rma, collectives };
+enum class Sweep { pack, typed, messages, bcast, rma, collectives };
 
 struct SweepOptions {
   Sweep what = Sweep::pack;
@@ -49,11 +50,11 @@ struct SweepOptions {
   uint64_t max_bytes = 16 << 20;         // packed bytes of a row
   std::vector<std::string> where;        // typed, bcast, collectives: "node", "hosts"
   bool need_hosts = false;               // not permitted is an error, not a note
-  std::vector<uint64_t> sizes;           // bcast, rma: message bytes; collectives: of a piece or vector
+  std::vector<uint64_t> sizes;           // messages, bcast, rma: message bytes; collectives: of a piece or vector
   std::vector<int> ranks;                // bcast, collectives
   std::vector<std::string> operations;   // collectives
   std::vector<uint64_t> chunks;          // bcast: TASUKI_CHUNK; on hosts TASUKI_SEGMENT
-  std::vector<Peer> peers;               // rma, collectives: further MPI libraries
+  std::vector<Peer> peers;               // messages, rma, collectives: further MPI libraries
   double seconds = 0;                    // for everything; 0: a quarter of a second a cell
   int rounds = 5;
 };

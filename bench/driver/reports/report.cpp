@@ -97,13 +97,14 @@ Result<json> read_measurement(const std::string& path) {
   json m = json::parse(text.value(), nullptr, false);
   if (m.is_discarded()) return Status::error(EINVAL, path + ": not JSON");
   static constexpr const char* kBenchmarks[] = {
-      "ddt",     "pack-ddt",         "pack",  "typed", "bcast", "rma", "collectives", "memory",
+      "ddt",     "pack-ddt",         "pack",  "typed", "messages", "bcast", "rma", "collectives", "memory",
       "coarray", "coarray-programs", "space", "apps"};
   const std::string benchmark = m.is_object() ? m.value("benchmark", "") : "";
   if (std::find(std::begin(kBenchmarks), std::end(kBenchmarks), benchmark) == std::end(kBenchmarks))
-    return Status::error(EINVAL, path +
-                                     ": not a measurement of `tasuki bench` ddt, pack, typed, bcast, rma, "
-                                     "memory, coarray, space or apps");
+    return Status::error(EINVAL,
+                         path +
+                             ": not a measurement of `tasuki bench` ddt, pack, typed, messages, bcast, rma, "
+                             "memory, coarray, space or apps");
   if (m.value("format", 0) != 1)
     return Status::error(EINVAL, path + ": written in format " + m.value("format", json()).dump() +
                                      ", this version of tasuki reads format 1");

@@ -8,7 +8,7 @@
 
 namespace tasuki::bench {
 
-// Reads a file that `tasuki bench` ddt, pack, typed, bcast, rma, memory, coarray or space wrote with --json;
+// Reads a file that `tasuki bench` ddt, pack, typed, messages, bcast, rma, memory, coarray or space wrote with --json;
 // fails with a text that names file and reason.
 Result<nlohmann::json> read_measurement(const std::string& path);
 

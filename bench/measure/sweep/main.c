@@ -1,5 +1,5 @@
 // sweep-<mpi>: what MPI does with blocks of one size at a distance: packs, unpacks, sends, broadcasts, puts.
-// Told by its driver (`tasuki bench pack`, `typed`, `bcast`, `rma`, `collectives`), one line a command, and
+// Told by its driver (`tasuki bench pack`, `typed`, `messages`, `bcast`, `rma`, `collectives`), one line a command, and
 // answers as ddt-<mpi> does:
 //
 //   shape <block> <count> <stride>        `count` blocks of `block` bytes, `stride` bytes apart; buffers and
@@ -7,7 +7,8 @@
 //   included time <operation> <warm> <n> <blocks>  `warm` times, then `blocks` timed blocks of n times limits
 //   <us>                           rank 0 alone: memcpy of as many bytes, by one thread and by two quit
 //
-// Operations: pack, unpack (rank 0 alone), pingpong (ranks 0 and 1; half round trips), bcast (all ranks, from
+// Operations: pack, unpack (rank 0 alone), pingpong (ranks 0 and 1; half round trips), send and isend
+// (rank 0 sends kStream messages to rank 1, which answers them together; time of one), bcast (all ranks, from
 // rank 0; a barrier after each makes it the time until the last rank has all), and put, get, accumulate and
 // fetch_and_op (by rank 0 on the window of rank 1, which waits in a barrier; each with a flush); and those of
 // collectives.c, by all ranks.
@@ -22,11 +23,23 @@
 #include "measure/common/rank.h"
 #include "measure/sweep/collectives.h"
 
-enum { kTag = 7, kMaxBlocks = 100000, kMostRanks = 1024 };
+enum { kTag = 7, kMaxBlocks = 100000, kMostRanks = 1024, kStream = 64 };
 // From kOperations on: kOperations + what find_collective() says.
-enum operation { kPack, kUnpack, kPingPong, kBcast, kPut, kGet, kAccumulate, kFetchAndOp, kOperations };
-static const char* const kNames[kOperations] = {"pack", "unpack", "pingpong",   "bcast",
-                                                "put",  "get",    "accumulate", "fetch_and_op"};
+enum operation {
+  kPack,
+  kUnpack,
+  kPingPong,
+  kSend,
+  kIsend,
+  kBcast,
+  kPut,
+  kGet,
+  kAccumulate,
+  kFetchAndOp,
+  kOperations
+};
+static const char* const kNames[kOperations] = {"pack",  "unpack", "pingpong", "send",       "isend",
+                                                "bcast", "put",    "get",      "accumulate", "fetch_and_op"};
 static int is_one_sided(enum operation o) {
   return o >= kPut && o < kOperations;
 }
@@ -37,6 +50,7 @@ static char *g_dense, *g_expected;
 static size_t g_span;  // of a typed buffer, without margins
 static MPI_Datatype g_type;
 static int g_has_type;
+static char* g_places;  // typed, kStream buffers g_span and a margin apart, of rank 1; NULL: there are none
 static char* g_memory;  // typed, of the window; NULL: there is none
 static MPI_Win g_window;
 
@@ -59,6 +73,8 @@ static void drop_window(void) {
 
 static void drop_shape(void) {
   drop_window();
+  free(g_places);
+  g_places = NULL;
   drop_pieces();
   if (g_has_type) MPI_Type_free(&g_type);
   g_has_type = 0;
@@ -160,6 +176,34 @@ static int check_dense(const char* dense, char* text, size_t room) {
   return 0;
 }
 
+static char* place(int i) {
+  return g_places + kMargin + (size_t)i * (g_span + kMargin);
+}
+
+static int need_places(void) {
+  if (g_places == NULL) g_places = new_buffer(kStream * (g_span + kMargin));
+  return g_places != NULL;
+}
+
+// Messages from rank 0 to rank 1, one after the other or all at once, and an empty one back.
+static void run_stream(enum operation o) {
+  MPI_Request requests[kStream];
+  for (int i = 0; i < kStream; i++)
+    if (g_rank == 0 && o == kSend)
+      MPI_Send(g_source + kMargin, 1, g_type, 1, kTag, MPI_COMM_WORLD);
+    else if (g_rank == 0)
+      MPI_Isend(g_source + kMargin, 1, g_type, 1, kTag, MPI_COMM_WORLD, &requests[i]);
+    else if (o == kSend)
+      MPI_Recv(place(i), 1, g_type, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+      MPI_Irecv(place(i), 1, g_type, 0, kTag, MPI_COMM_WORLD, &requests[i]);
+  if (o == kIsend) MPI_Waitall(kStream, requests, MPI_STATUSES_IGNORE);
+  if (g_rank == 0)
+    MPI_Recv(NULL, 0, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  else
+    MPI_Send(NULL, 0, MPI_BYTE, 0, kTag, MPI_COMM_WORLD);
+}
+
 static void run_operation(enum operation o) {
   int position = 0;
   if (o >= kOperations) {
@@ -177,6 +221,10 @@ static void run_operation(enum operation o) {
       if (g_rank == 0) MPI_Send(g_source + kMargin, 1, g_type, 1, kTag, MPI_COMM_WORLD);
       MPI_Recv(g_target + kMargin, 1, g_type, 1 - g_rank, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       if (g_rank == 1) MPI_Send(g_target + kMargin, 1, g_type, 0, kTag, MPI_COMM_WORLD);
+      break;
+    case kSend:
+    case kIsend:
+      run_stream(o);
       break;
     case kBcast:
       MPI_Bcast((g_rank == 0 ? g_source : g_target) + kMargin, 1, g_type, 0, MPI_COMM_WORLD);
@@ -203,8 +251,24 @@ static void run_operation(enum operation o) {
   }
 }
 
+static int is_stream(enum operation o) {
+  return o == kSend || o == kIsend;
+}
+static int is_of_two(enum operation o) {
+  return o == kPingPong || is_stream(o);
+}
 static int takes_part(enum operation o) {
-  return o == kBcast || o >= kOperations || g_rank == 0 || (o == kPingPong && g_rank == 1);
+  return o == kBcast || o >= kOperations || g_rank == 0 || (is_of_two(o) && g_rank == 1);
+}
+
+static int run_and_check_stream(enum operation o, char* text, size_t room) {
+  memset(g_places, kGap, kStream * (g_span + kMargin) + 2 * kMargin);
+  MPI_Barrier(MPI_COMM_WORLD);
+  run_operation(o);
+  int right = 1;
+  for (int i = 0; g_rank == 1 && right && i < kStream; i++)
+    right = check_typed(place(i) - kMargin, text, room);
+  return right;
 }
 
 // Rank 1's memory holds what rank 0 gets or adds to; then each rank looks at what has become of its part.
@@ -249,6 +313,8 @@ static void verify(enum operation o, uint64_t seed) {
     right = verify_collective((int)o - kOperations, seed, text, sizeof text);
   } else if (is_one_sided(o)) {
     right = run_one_sided(o, text, sizeof text);
+  } else if (is_stream(o)) {
+    right = !takes_part(o) || run_and_check_stream(o, text, sizeof text);
   } else if (takes_part(o)) {
     if (o == kPingPong || o == kBcast) MPI_Barrier(MPI_COMM_WORLD);
     run_operation(o);
@@ -271,7 +337,7 @@ static void measure(enum operation o, long warm, long n, int blocks) {
     return;
   }
   double* samples = malloc((size_t)blocks * sizeof *samples);
-  const double per = o == kPingPong ? 2.0 * (double)n : (double)n;
+  const double per = (double)n * (o == kPingPong ? 2 : is_stream(o) ? kStream : 1);
   for (long i = 0; i < warm; i++, repeated(i)) run_operation(o);
   for (int b = 0; b < blocks; b++) {
     report_progress();
@@ -343,7 +409,7 @@ static void measure_limits(double seconds) {
 static int find_operation(const char* name) {
   const struct shape shape = {g_type, g_block, g_count, g_stride, g_span};
   for (int o = 0; o < kOperations; o++)
-    if (strcmp(name, kNames[o]) == 0) return o;
+    if (strcmp(name, kNames[o]) == 0) return is_stream((enum operation)o) && !need_places() ? -1 : o;
   const int collective = find_collective(name);
   return collective < 0 || !need_pieces(&shape) ? -1 : kOperations + collective;
 }

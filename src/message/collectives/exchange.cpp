@@ -156,8 +156,8 @@ bool scatter(Meeting& m, int root, const Pieces& send, const layout::Region& rec
   bool good;
   if (go_as_messages(m) || fit_into_messages(me, send)) {
     Parts parts(m.engine(), me, collective(me.context), kPieceData);
-    good = for_others(me, [&](int to) { return parts.give(to, send.of(to)); }) &&
-           parts.wait(&moved->too_long);
+    good =
+        for_others(me, [&](int to) { return parts.give(to, send.of(to)); }) && parts.wait(&moved->too_long);
   } else {
     tell_others(m.engine(), me, kPieceMeeting, nullptr, 0);
     good = meet_and_scatter(m, root, send, receive, moved);

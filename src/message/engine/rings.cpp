@@ -138,10 +138,10 @@ bool Engine::makes_room(const Endpoint* receiver, Ring& ring, HasRoom has_room) 
 
 // The ring that was filled up to `tail` has no room for `slots` more.
 void Engine::clear_ring(Endpoint* receiver, Ring& ring, uint32_t tail, uint32_t slots) {
-  constexpr uint32_t kAtOnce = kRingSlots / 4;  // not for one message only: the next one would have to wait, too
+  constexpr uint32_t kAtOnce =
+      kRingSlots / 4;  // not for one message only: the next one would have to wait, too
   count(stats_.ring_full);
-  if (makes_room(receiver, ring,
-                 [=](uint32_t head) { return tail + slots + kAtOnce - head <= kRingSlots; }))
+  if (makes_room(receiver, ring, [=](uint32_t head) { return tail + slots + kAtOnce - head <= kRingSlots; }))
     return;
   bool gets_on = false;
   {
@@ -439,7 +439,8 @@ bool Engine::drain(Endpoint* e, int32_t sender, Request* late, uint32_t slots) {
   Ring& ring = e->peer(sender).ring;
   uint32_t at = ring.head.load(std::memory_order_relaxed);
   const uint32_t begin = at;
-  while (at - begin < slots && ring.slots[at % kRingSlots].sequence.load(std::memory_order_acquire) == lap_of(at)) {
+  while (at - begin < slots &&
+         ring.slots[at % kRingSlots].sequence.load(std::memory_order_acquire) == lap_of(at)) {
     const RingHead& head = ring.slots[at % kRingSlots].head;
     const uint32_t after = at + slots_of(head);
     // A stream's next ones come meanwhile: 5 % of it.
