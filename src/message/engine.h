@@ -56,8 +56,9 @@ inline constexpr int32_t kBlocking = -2;
 constexpr int32_t of_persistent(uint32_t number) {
   return kBlocking - 1 - static_cast<int32_t>(number & (INT32_MAX >> 1));
 }
-constexpr bool is_of_pieces(uint32_t context) {
-  return context >> 30 == 3;
+// Of collective operations, of either kind.
+constexpr bool is_collective(uint32_t context) {
+  return context >> 31 != 0;
 }
 
 struct Stats {
@@ -299,7 +300,8 @@ class Engine {
   }
   Ring* ring_to(Endpoint* destination) const { return &destination->peer(self_->slot).ring; }
   template <typename HasRoom>
-  bool makes_room(const Endpoint* receiver, Ring& ring, HasRoom has_room);
+  bool makes_room(const Endpoint* receiver, const Ring& ring, std::atomic<uint32_t>& vain,
+                  uint32_t least_calls, HasRoom has_room);
   [[gnu::noinline]] bool takes_parcels(Endpoint* receiver);
   [[gnu::noinline]] void clear_ring(Endpoint* receiver, Ring& ring, uint32_t tail, uint32_t slots);
   enum class Beyond : bool { no, yes };  // the credit

@@ -17,6 +17,10 @@ StagedHead staged_head(const RingHead& head) {
   return staged;
 }
 
+bool keeps_much(const Ring& ring) {
+  return ring.kept.load(std::memory_order_relaxed) > Engine::kCredit;
+}
+
 void describe(Envelope* m, int32_t sender, const RingHead& head) {
   m->context = head.context;
   m->tag = head.tag;
@@ -88,7 +92,7 @@ bool Engine::credit_left(Endpoint* destination) {
 // again while the message is held.
 bool Engine::may_exceed(const Endpoint* destination, uint32_t context, uint64_t bytes, Held* held) const {
   constexpr int64_t kUnseenCall = 1'000'000;  // ns
-  if (bytes > options_.library_eager_bytes || is_of_pieces(context)) return false;
+  if (bytes > options_.library_eager_bytes || is_collective(context)) return false;
   if (destination->waiting.load(std::memory_order_relaxed) != 0) return true;
   const uint32_t calls = destination->calls.load(std::memory_order_relaxed);
   const int64_t now = os::monotonic_ns();
@@ -120,19 +124,21 @@ void Engine::note_seen(Endpoint* e, int32_t sender, const RingHead& head) {
   note_head(*ring, head.seen);
 }
 
-// Waits until has_room(head), for a receiver that has been in calls since this was in vain. It makes room soon,
-// and to move its messages on for it would hold it up: of 64 messages a time, one after the other, 256 B took
-// 0.40 us each, and take 0.21, 512 B 0.48 and 0.26.
+// Waits until has_room(head), for a receiver that has been in some calls since this was in vain. It makes room
+// soon, and to move its messages on for it would hold it up: of 64 messages a time, one after the other, 256 B
+// took 0.40 us each, and take 0.21, 512 B 0.48 and 0.26.
 template <typename HasRoom>
-bool Engine::makes_room(const Endpoint* receiver, Ring& ring, HasRoom has_room) {
+bool Engine::makes_room(const Endpoint* receiver, const Ring& ring, std::atomic<uint32_t>& vain,
+                        uint32_t least_calls, HasRoom has_room) {
   constexpr int kLooks = 20, kBetween = 8;  // some us; each look takes a line from the receiver
+  if (options_.wait.oversubscribed || receiver == self_) return false;
   const uint32_t calls = receiver->calls.load(std::memory_order_relaxed);
-  if (options_.wait.oversubscribed || ring.calls.load(std::memory_order_relaxed) == calls) return false;
+  if (calls - vain.load(std::memory_order_relaxed) < least_calls) return false;
   for (int i = 0; i < kLooks; i++) {
     for (int k = 0; k < kBetween; k++) cpu_relax();
     if (has_room(ring.head.load(std::memory_order_acquire))) return true;
   }
-  ring.calls.store(calls, std::memory_order_relaxed);
+  vain.store(calls, std::memory_order_relaxed);
   return false;
 }
 
@@ -141,7 +147,9 @@ void Engine::clear_ring(Endpoint* receiver, Ring& ring, uint32_t tail, uint32_t 
   constexpr uint32_t kAtOnce =
       kRingSlots / 4;  // not for one message only: the next one would have to wait, too
   count(stats_.ring_full);
-  if (makes_room(receiver, ring, [=](uint32_t head) { return tail + slots + kAtOnce - head <= kRingSlots; }))
+  const uint32_t wanted = tail + slots + kAtOnce - kRingSlots;
+  if (makes_room(receiver, ring, ring.full_at, 1,
+                 [=](uint32_t head) { return static_cast<int32_t>(head - wanted) >= 0; }))
     return;
   bool gets_on = false;
   {
@@ -207,19 +215,23 @@ bool Engine::find_parcel(Ring* ring, uint32_t bytes, uint32_t room, uint32_t* be
     if (!find_place(*ring, bytes, room, begin)) return false;
   }
   if (!has_credit(ring)) return false;
-  return ring->parcels_sent % kBetweenLooks != 0 || ring->kept.load(std::memory_order_relaxed) <= kCredit;
+  return ring->parcels_sent % kBetweenLooks != 0 || !keeps_much(*ring);
 }
 
-// By a sender that finds no place for one: waits for a quarter of those that are on their way.
+// By a sender that finds no place for one: waits for a quarter of those that are on their way. Not at each
+// message: in vain, it goes another way.
 bool Engine::takes_parcels(Endpoint* receiver) {
+  constexpr uint32_t kLeastCalls = 64;
   Ring& ring = *ring_to(receiver);
   uint32_t at;
   {
     const LockIf guard(options_.threads, pool_lock_);
-    if (ring.parcel_count == 0 || !has_credit(&ring)) return false;
+    look_at_head(ring);
+    if (ring.parcel_count == 0 || !has_credit(&ring) || keeps_much(ring)) return false;
     at = ring.parcels[(ring.oldest_parcel + ring.parcel_count / 4) % kParcels].at;
   }
-  return makes_room(receiver, ring, [=](uint32_t head) { return static_cast<int32_t>(head - at) > 0; });
+  return makes_room(receiver, ring, ring.no_place_at, kLeastCalls,
+                    [=](uint32_t head) { return static_cast<int32_t>(head - at) > 0; });
 }
 
 // pack(to) packs it. False, with nothing done: there is no room for it, or the receiver has too much to receive
@@ -235,7 +247,7 @@ bool Engine::push_parcel(Endpoint* destination, uint32_t context, int32_t tag, i
     pack(parcel);
   };
   while (!push(destination, 1, may, fill))
-    if (!takes_parcels(destination)) return false;
+    if (room != kParcelRoom || !takes_parcels(destination)) return false;
   count(stats_.sent);
   count(stats_.sent_bytes, bytes);
   count(stats_.buffered);
@@ -283,7 +295,7 @@ void Engine::empty_staging() {
     // Another thread may have sent the next one meanwhile, and may still pack it.
     if (s.unexpected_at.load(std::memory_order_relaxed) == e && m.bytes <= cell->capacity &&
         is_packed(s, s.head, m.bytes)) {
-      copy_staged(cell->data(), s, s.head, m.bytes);
+      copy_staged(cell->data(), s, m.bytes);
       cell->envelope = m;
       cell->envelope.staging = nullptr;
       cell->envelope.cell = cell;

@@ -61,8 +61,8 @@ bool Engine::start_send(Request* r, SendMode mode) {
   }
   const bool ahead = goes_ahead(policy(r->peer), r);  // may use the staging buffer
   if (ahead) empty_staging();
-  if (ahead && may_buffer && n > kParcelBytes && n <= kMostStaged && r->charged == 0 &&
-      r->queue->waiting.load(std::memory_order_relaxed) != 0 && push_staged(r)) {
+  if (ahead && (may_buffer || mode == SendMode::standard) && n > kParcelBytes && n <= kMostStaged &&
+      r->charged == 0 && r->queue->waiting.load(std::memory_order_relaxed) != 0 && push_staged(r)) {
     r->state.store(RequestState::done, std::memory_order_relaxed);
     return true;
   }

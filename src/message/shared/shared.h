@@ -147,7 +147,8 @@ struct Ring {
   // (engine.h).
   uint64_t outstanding;
   uint64_t outstanding_before;  // when the ring was full before
-  std::atomic<uint32_t> calls;  // of the receiver, when the sender last waited for room in vain
+  // How many calls the receiver had made when the sender last waited in vain for slots, or a parcel's place.
+  std::atomic<uint32_t> full_at, no_place_at;
   Parcel parcels[kParcels];
   // Receiver's line; moved under the receiver's endpoint lock (by the receiver, or by the sender that finds
   // it full).
@@ -204,7 +205,9 @@ struct Staging {
   uint32_t unit[kStagingSlots];                        //   which they are
   alignas(kLine) std::atomic<uint32_t> unpacked;       // units taken out
   alignas(kLine) std::atomic<uint32_t> hints[kHints];  // of its owner's messages: transfers/pipeline.h
-  alignas(kLine) char data[kStagingSlots][kStagingBytes];
+  // A staged message, or, at the front, the slots of a pipelined one.
+  alignas(kLine) char data[2 * kStagingSlots * kStagingBytes];
+  char* slot(uint32_t i) { return data + i * kStagingBytes; }
 };
 
 // A copy from `source` to `destination`, in units that any task of the space may claim (see job.h).

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "message/collectives/exchange.h"
@@ -195,6 +198,29 @@ TEST(Reduction, ScansNumbersFromLeftToRight) {
             scan(m, Scan::inclusive, vectors.back(), reinterpret_cast<char*>(got.data()), n, kSumsOfDoubles));
       });
       ASSERT_EQ(got, expected);
+    }
+  });
+}
+
+// Nobody waits for those behind it in a scan, but only as long as there is credit.
+TEST(Reduction, AScanIsNotAheadWithoutEnd) {
+  Members members(2);
+  std::atomic<int> ahead{0};
+  constexpr int kScans = 20'000;
+  members.run([&](int rank, auto meet) {
+    std::vector<double> mine(100, 1), got(mine.size());
+    for (int i = 0; i < kScans; i++) {
+      if (rank == 1 && i == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        EXPECT_GT(ahead.load(), 0);
+        EXPECT_LT(ahead.load(), kScans);
+      }
+      meet([&](Meeting& m) {
+        ASSERT_TRUE(scan(m, Scan::inclusive, reinterpret_cast<const char*>(mine.data()),
+                         reinterpret_cast<char*>(got.data()), mine.size(), kSumsOfDoubles));
+      });
+      if (rank == 0) ahead.store(i + 1);
+      ASSERT_EQ(got, std::vector<double>(mine.size(), rank + 1));
     }
   });
 }

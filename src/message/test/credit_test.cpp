@@ -138,13 +138,50 @@ TEST(Credit, IsExceededWhenTheReceiverMakesCalls) {
   send_before_it_receives(w, messages_of({4096}, 700), [&] { w[1].probe(kContext, 0, 9, &found); });
 }
 
+// With a core to itself a sender waits for a receiver that is in calls to make room. One that only keeps what
+// comes makes none for more, and holds nobody up.
+TEST(Credit, AReceiverThatKeepsMuchIsNotWaitedForWithoutEnd) {
+  for (const size_t size : {size_t{64}, size_t{256}, size_t{1000}, size_t{4000}, size_t{6000}}) {
+    World w(2, Protocol::automatic, 64 << 10, 4 << 10, false);
+    const auto messages = messages_of({size}, static_cast<int>(4 * Engine::kCredit / size));
+    Engine::Found found;
+    std::atomic<bool> all_sent{false};
+    std::thread receiver([&] {
+      while (!all_sent.load()) w[1].probe(kContext, 0, 9, &found);
+      receive_each(w[1], messages);
+    });
+    std::vector<Request*> held;
+    for (const std::vector<char>& m : messages) {
+      const auto bytes = static_cast<uint32_t>(m.size());
+      if (bytes > kSmallBytes || !w[0].try_send_small(1, kContext, 3, 0, m.data(), bytes))
+        held.push_back(isend(w[0], bytes_of(const_cast<std::vector<char>&>(m)), 1, 3, SendMode::standard, 1));
+    }
+    all_sent.store(true);
+    for (Request* r : held) finish(w[0], r);
+    receiver.join();
+  }
+}
+
+// Nobody else makes room for what a task sends to itself.
+TEST(Credit, WhatATaskSendsToItselfIsNotWaitedFor) {
+  World w(1, Protocol::automatic, 64 << 10, 4 << 10, false);
+  const auto messages = messages_of({4000, 300}, 400);
+  std::vector<Request*> sent;
+  for (const std::vector<char>& m : messages) {
+    if (!w[0].try_send_small(0, kContext, 3, 0, m.data(), static_cast<uint32_t>(m.size())))
+      sent.push_back(isend(w[0], bytes_of(const_cast<std::vector<char>&>(m)), 0, 3));
+  }
+  receive_each(w[0], messages);
+  for (Request* r : sent) finish(w[0], r);
+}
+
 // It may be in a call of the library that is not seen here: it runs, and nothing else is known.
 TEST(Credit, IsExceededInTimeByARunningReceiver) {
   World w(2);
   send_before_it_receives(w, messages_of({4096}, 540), cpu_relax);
 }
 
-// A blocking send of few bytes has no request: it waits for room.
+// What members of a communicator tell each other has no request: it waits for room.
 TEST(Credit, InlineSendsWaitForAReceiverThatSleeps) {
   World w(2);
   constexpr int kCount = 60'000;

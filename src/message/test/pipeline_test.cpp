@@ -2,6 +2,7 @@
 #include "message/transfers/pipeline.h"
 
 #include "message/test/world.h"
+#include "message/transfers/staged.h"
 
 namespace tasuki::message {
 namespace {
@@ -108,7 +109,7 @@ TEST(Pipeline, ASendThatWaitsLongGivesTheBufferUp) {
 // A message that may be buffered and whose receive is late is completed by packing it whole; then the buffer is
 // free.
 TEST(Pipeline, ALateReceiveFindsAMessageInACell) {
-  constexpr size_t kBytes = 300000;  // more than can be staged
+  constexpr size_t kBytes = kMostStaged + 1;
   World w(2, Protocol::pipelined, 1 << 20, 4 << 10, false);
   w[1].self()->waiting.store(1);  // in a call of MPI: messages are not put into cells at once
   std::vector<char> first = pattern(kBytes, 1), second = pattern(kBytes, 2), in(kBytes);

@@ -34,7 +34,7 @@ uint32_t mark_of(uint64_t key) {
 uint64_t unpack_units(const Transfer& t, uint32_t* unpacked, uint32_t packed) {
   Staging& s = *t.staging;
   uint64_t copied = 0;
-  const auto fetch = [&](uint32_t unit) { fetch_lines<false>(s.data[unit % kStagingSlots], t.unit_bytes); };
+  const auto fetch = [&](uint32_t unit) { fetch_lines<false>(s.slot(unit % kStagingSlots), t.unit_bytes); };
   fetch(*unpacked);
   while (*unpacked != packed) {
     if (*unpacked + 1 != packed) fetch(*unpacked + 1);
@@ -42,7 +42,7 @@ uint64_t unpack_units(const Transfer& t, uint32_t* unpacked, uint32_t packed) {
     const uint64_t from = s.unit[slot] * t.unit_bytes;
     if (from < t.bytes) {  // the receive may be shorter than what was packed ahead
       const uint64_t n = std::min(t.unit_bytes, t.bytes - from);
-      layout::unpack(t.destination, from, n, s.data[slot]);
+      layout::unpack(t.destination, from, n, s.slot(slot));
       copied += n;
     }
     s.unpacked.store(++*unpacked, std::memory_order_release);
@@ -87,8 +87,8 @@ uint64_t pack_unit(Transfer& t, uint32_t unit, uint32_t* packed) {
   // Of the source's: how many bytes the receive takes may not be known yet.
   const uint64_t n = std::min(t.unit_bytes, layout::bytes(t.source) - from);
   const uint32_t slot = *packed % kStagingSlots;
-  fetch_lines<true>(s.data[slot], n);
-  layout::pack(s.data[slot], t.source, from, n);
+  fetch_lines<true>(s.slot(slot), n);
+  layout::pack(s.slot(slot), t.source, from, n);
   s.unit[slot] = unit;
   s.packed.store(++*packed, std::memory_order_release);
   return n;

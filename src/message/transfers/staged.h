@@ -16,7 +16,7 @@
 namespace tasuki::message {
 
 // What the buffer holds.
-inline constexpr uint64_t kMostStaged = kStagingSlots * kStagingBytes;
+inline constexpr uint64_t kMostStaged = sizeof(Staging::data);
 
 // Takes the buffer of the send's owner for it. False: it is in use.
 bool open_staged(const Request* send, StagedHead* head);
@@ -27,7 +27,7 @@ void pack_staged(const Request* send, const StagedHead& head);
 // Whether all is.
 bool is_packed(const Staging& s, const StagedHead& head, uint64_t bytes);
 // Into dense memory; all is packed.
-void copy_staged(char* to, const Staging& s, const StagedHead& head, uint64_t bytes);
+void copy_staged(char* to, const Staging& s, uint64_t bytes);
 
 // The message in this buffer is this receive's, whose result is set. Its owner may end it from then on.
 void give_staged(Request* receive, Staging& s, const StagedHead& head, uint64_t bytes);
