@@ -1,6 +1,6 @@
-// `tasuki bench pack`, `typed`, `messages`, `bcast`, `rma`, `collectives`: sweeps of block size, number of blocks,
-// stride, threads and segments; and, with --ddt and --peers, the applications' patterns against every MPI
-// library that is there.
+// `tasuki bench pack`, `typed`, `messages`, `bcast`, `rma`, `collectives`: sweeps of block size, number of
+// blocks, stride, threads and segments; and, with --ddt and --peers, the applications' patterns against every
+// MPI library that is there.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>

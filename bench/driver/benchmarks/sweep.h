@@ -1,6 +1,6 @@
-// `tasuki bench pack`, `typed`, `messages`, `bcast`, `rma` and `collectives`: what MPI and Tasuki do with `count` blocks
-// of `block` bytes at a distance, over ranges of all of these, the contestants in turns within one run
-// (program: measure/sweep).
+// `tasuki bench pack`, `typed`, `messages`, `bcast`, `rma` and `collectives`: what MPI and Tasuki do with
+// `count` blocks of `block` bytes at a distance, over ranges of all of these, the contestants in turns within
+// one run (program: measure/sweep).
 //
 // The JSON has the head of run_ddt()'s (`benchmark`, `format`, `machine`, ...), `rows`, `figures`,
 // `verified`, `notes`. A row has

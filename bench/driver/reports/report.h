@@ -8,8 +8,8 @@
 
 namespace tasuki::bench {
 
-// Reads a file that `tasuki bench` ddt, pack, typed, messages, bcast, rma, memory, coarray or space wrote with --json;
-// fails with a text that names file and reason.
+// Reads a file that `tasuki bench` ddt, pack, typed, messages, bcast, rma, memory, coarray or space
+// wrote with --json; fails with a text that names file and reason.
 Result<nlohmann::json> read_measurement(const std::string& path);
 
 std::string table(const nlohmann::json& measurement);

@@ -1,14 +1,19 @@
 // sweep-<mpi>: what MPI does with blocks of one size at a distance: packs, unpacks, sends, broadcasts, puts.
-// Told by its driver (`tasuki bench pack`, `typed`, `messages`, `bcast`, `rma`, `collectives`), one line a command, and
-// answers as ddt-<mpi> does:
+// Told by its driver (`tasuki bench pack`, `typed`, `messages`, `bcast`, `rma`, `collectives`), one line a
+// command, and answers as ddt-<mpi> does:
 //
-//   shape <block> <count> <stride>        `count` blocks of `block` bytes, `stride` bytes apart; buffers and
-//   type verify <operation> <seed>             the operation once with fresh data, every byte checked, gaps
-//   included time <operation> <warm> <n> <blocks>  `warm` times, then `blocks` timed blocks of n times limits
-//   <us>                           rank 0 alone: memcpy of as many bytes, by one thread and by two quit
+//   shape <block> <count> <stride>
+//       `count` blocks of `block` bytes, `stride` bytes apart; buffers and type
+//   verify <operation> <seed>
+//       the operation once with fresh data, every byte checked, gaps included
+//   time <operation> <warm> <n> <blocks>
+//       `warm` times, then `blocks` timed blocks of n times
+//   limits <us>
+//       rank 0 alone: memcpy of as many bytes, by one thread and by two
+//   quit
 //
-// Operations: pack, unpack (rank 0 alone), pingpong (ranks 0 and 1; half round trips), send and isend
-// (rank 0 sends kStream messages to rank 1, which answers them together; time of one), bcast (all ranks, from
+// Operations: pack, unpack (rank 0 alone), pingpong (ranks 0 and 1; half round trips), send and isend (rank 0
+// sends kStream messages to rank 1, which answers them together; the time of one), bcast (all ranks, from
 // rank 0; a barrier after each makes it the time until the last rank has all), and put, get, accumulate and
 // fetch_and_op (by rank 0 on the window of rank 1, which waits in a barrier; each with a flush); and those of
 // collectives.c, by all ranks.

@@ -299,8 +299,8 @@ void scan_vectors(const Vectors* vectors, int ranks, Scan kind, const Range& ran
 
 namespace {
 
-// Up to so many bytes vectors go from rank to rank, in messages of which the ring holds some: a rank waits for
-// nobody behind it.
+// Up to so many bytes vectors go from rank to rank, in messages of which the ring holds some: a rank waits
+// for nobody behind it.
 constexpr uint64_t kPassedOn = kParcelBytes;
 
 bool scan_in_turn(const Meeting& m, Scan kind, const Vectors& mine, uint64_t elements, const Combination& c) {

@@ -124,9 +124,9 @@ void Engine::note_seen(Endpoint* e, int32_t sender, const RingHead& head) {
   note_head(*ring, head.seen);
 }
 
-// Waits until has_room(head), for a receiver that has been in some calls since this was in vain. It makes room
-// soon, and to move its messages on for it would hold it up: of 64 messages a time, one after the other, 256 B
-// took 0.40 us each, and take 0.21, 512 B 0.48 and 0.26.
+// Waits until has_room(head), for a receiver that has been in some calls since this was in vain. It makes
+// room soon, and to move its messages on for it would hold it up: of 64 messages a time, one after the other,
+// 256 B took 0.40 us each, and take 0.21, 512 B 0.48 and 0.26.
 template <typename HasRoom>
 bool Engine::makes_room(const Endpoint* receiver, const Ring& ring, std::atomic<uint32_t>& vain,
                         uint32_t least_calls, HasRoom has_room) {
@@ -234,8 +234,8 @@ bool Engine::takes_parcels(Endpoint* receiver) {
                     [=](uint32_t head) { return static_cast<int32_t>(head - at) > 0; });
 }
 
-// pack(to) packs it. False, with nothing done: there is no room for it, or the receiver has too much to receive
-// already.
+// pack(to) packs it. False, with nothing done: there is no room for it, or the receiver has too much to
+// receive already.
 template <typename Pack>
 bool Engine::push_parcel(Endpoint* destination, uint32_t context, int32_t tag, int32_t source_rank,
                          uint32_t bytes, uint32_t room, Pack pack) {

@@ -111,8 +111,8 @@ bool Engine::is_better_straight(const Request* r) {
          layout::is_dense(r->region, &start);
 }
 
-// A blocking send to a task to which the one before went, with no receive in between: nobody waits for the way
-// back.
+// A blocking send to a task to which the one before went, with no receive in between: nobody waits for the
+// way back.
 bool Engine::follows_another(const Request* r) {
   if (r->waits == 0) return false;
   const bool again = streams_to_.load(std::memory_order_relaxed) == r->peer;
