@@ -191,8 +191,8 @@ static int need_places(void) {
 }
 
 // Messages from rank 0 to rank 1, one after the other or all at once, and an empty one back. Both ranks meet
-// in a barrier before they wait for the next command: Open MPI 4.1 may owe rank 0 the end of a send until rank
-// 1 calls it again.
+// in a barrier before they wait for the next command: Open MPI 4.1 may owe rank 0 the end of a send until
+// rank 1 calls it again.
 static void run_stream(enum operation o) {
   MPI_Request requests[kStream];
   for (int i = 0; i < kStream; i++)
