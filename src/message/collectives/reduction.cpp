@@ -301,7 +301,7 @@ namespace {
 
 // Up to so many bytes vectors go from rank to rank, in messages of which the ring holds some: a rank waits
 // for nobody behind it.
-constexpr uint64_t kPassedOn = kParcelBytes;
+constexpr uint64_t kPassedOn = kSmallBytes;
 
 bool scan_in_turn(const Meeting& m, Scan kind, const Vectors& mine, uint64_t elements, const Combination& c) {
   const Member& me = m.member();
