@@ -144,8 +144,7 @@ bool Engine::makes_room(const Endpoint* receiver, const Ring& ring, std::atomic<
 
 // The ring that was filled up to `tail` has no room for `slots` more.
 void Engine::clear_ring(Endpoint* receiver, Ring& ring, uint32_t tail, uint32_t slots) {
-  constexpr uint32_t kAtOnce =
-      kRingSlots / 4;  // not for one message only: the next one would have to wait, too
+  constexpr uint32_t kAtOnce = kRingSlots / 4;  // for one message only, the next would have to wait, too
   count(stats_.ring_full);
   const uint32_t wanted = tail + slots + kAtOnce - kRingSlots;
   if (makes_room(receiver, ring, ring.full_at, 1,

@@ -13,8 +13,8 @@ constexpr size_t kSizes[] = {kParcelBytes + 1, 12345, 65536, 65537, 200000, kMos
 // Everybody is in a call of MPI as far as others see.
 class Waiting : public World {
  public:
-  explicit Waiting(int tasks, Protocol protocol = Protocol::pipelined)
-      : World(tasks, protocol, 2 * kMostStaged, 4 << 10, false) {
+  explicit Waiting(int tasks, Protocol protocol = Protocol::pipelined, uint64_t eager = 2 * kMostStaged)
+      : World(tasks, protocol, eager, 4 << 10, false) {
     for (int i = 0; i < tasks; i++) (*this)[i].self()->waiting.store(1);
   }
 };
@@ -35,6 +35,26 @@ TEST(Staged, IsSentWhenItIsPacked) {
     EXPECT_EQ(is_done(s), size <= kMostStaged) << size;
     std::thread receiver([&] { expect_receive(w[1], 0, 5, message); });
     finish(w[0], s);
+    receiver.join();
+  }
+}
+
+// Whatever may be buffered: the buffer is there for it.
+TEST(Staged, StandardSendsNeedNotBeEager) {
+  for (const size_t size : {size_t{20000}, size_t{200000}, kMostStaged}) {
+    Waiting w(2, Protocol::pipelined, 0);
+    const std::vector<char> message = pattern(size, 1);
+    std::vector<char> other = message;
+    Request* s = send(w[0], message, 1, 5);
+    EXPECT_TRUE(is_done(s)) << size;
+    Request* synchronous = isend(w[0], bytes_of(other), 1, 6, SendMode::synchronous, 1);
+    EXPECT_FALSE(is_done(synchronous)) << size;
+    std::thread receiver([&] {
+      expect_receive(w[1], 0, 5, message);
+      expect_receive(w[1], 0, 6, message);
+    });
+    finish(w[0], s);
+    finish(w[0], synchronous);
     receiver.join();
   }
 }
