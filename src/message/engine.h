@@ -339,7 +339,8 @@ class Engine {
   static Buffering buffering_for_reserved(const Request* r) {
     return r->synchronous != 0 ? Buffering::late : Buffering::soon;
   }
-  bool may_exceed(const Endpoint* destination, uint32_t context, uint64_t bytes, Held* held) const;
+  bool may_exceed(const Endpoint* destination, uint64_t bytes, Held* held) const;
+  bool may_exceed(const Request* r, Held* held) const;
   void tidy();
   void send_cell(const Request* r, Cell* cell);
   void announce(Endpoint* destination, Ring* ring);

@@ -318,7 +318,7 @@ bool scan_in_turn(const Meeting& m, Scan kind, const Vectors& mine, uint64_t ele
     Told told;
     if (!hear(m.engine(), me, me.rank - 1, {before, bytes, layout::byte_layout()}, &told)) return false;
     // Not what is left of another operation.
-    if (told.kind != kPieceData || told.bytes != bytes) return false;
+    if (told.kind != kPieceData || told.bytes != bytes || told.too_long) return false;
     if (needed) c.combine(c.context, before, all, elements);
   }
   if (last) return true;

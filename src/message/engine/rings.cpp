@@ -90,9 +90,9 @@ bool Engine::credit_left(Endpoint* destination) {
 
 // May a message of this size be kept for its receiver although there is no credit? To be asked again and
 // again while the message is held.
-bool Engine::may_exceed(const Endpoint* destination, uint32_t context, uint64_t bytes, Held* held) const {
+bool Engine::may_exceed(const Endpoint* destination, uint64_t bytes, Held* held) const {
   constexpr int64_t kUnseenCall = 1'000'000;  // ns
-  if (bytes > options_.library_eager_bytes || is_collective(context)) return false;
+  if (bytes > options_.library_eager_bytes) return false;
   if (destination->waiting.load(std::memory_order_relaxed) != 0) return true;
   const uint32_t calls = destination->calls.load(std::memory_order_relaxed);
   const int64_t now = os::monotonic_ns();
@@ -104,6 +104,12 @@ bool Engine::may_exceed(const Endpoint* destination, uint32_t context, uint64_t 
   if (now - held->since < kUnseenCall) return false;
   held->since = now;
   return os::runs(destination->process);
+}
+
+// The same for a message that has a request, whose receive finds it without being sent: a piece of a collective
+// operation may wait so.
+bool Engine::may_exceed(const Request* r, Held* held) const {
+  return !is_collective(r->context) && may_exceed(r->queue, layout::bytes(r->region), held);
 }
 
 void Engine::write_head(Ring& ring, uint32_t at, const Endpoint* destination, uint32_t context, int32_t tag,
@@ -325,7 +331,7 @@ void Engine::send_inline(int32_t slot, uint32_t context, int32_t tag, int32_t so
   count(stats_.without_credit);
   Held held{};
   wait_for([&] {
-    const Beyond beyond = may_exceed(e, context, bytes, &held) ? Beyond::yes : Beyond::no;
+    const Beyond beyond = may_exceed(e, bytes, &held) ? Beyond::yes : Beyond::no;
     return push_inline(e, context, tag, source_rank, data, bytes, beyond);
   });
 }

@@ -51,7 +51,7 @@ bool Engine::start_send(Request* r, SendMode mode) {
     bool sent = pushed(Beyond::no);
     if (!sent) {
       count(stats_.without_credit);
-      sent = may_exceed(r->queue, r->context, n, &r->held) && pushed(Beyond::yes);
+      sent = may_exceed(r, &r->held) && pushed(Beyond::yes);
     }
     if (sent) {
       r->state.store(RequestState::done, std::memory_order_relaxed);
@@ -61,8 +61,10 @@ bool Engine::start_send(Request* r, SendMode mode) {
   }
   const bool ahead = goes_ahead(policy(r->peer), r);  // may use the staging buffer
   if (ahead) empty_staging();
-  if (ahead && (may_buffer || mode == SendMode::standard) && n > kParcelBytes && n <= kMostStaged &&
-      r->charged == 0 && r->queue->waiting.load(std::memory_order_relaxed) != 0 && push_staged(r)) {
+  // The buffer is there for it, however long, but for who sets 0 to find sends that count on one.
+  const bool stages = may_buffer || (mode == SendMode::standard && options_.eager_bytes != 0);
+  if (ahead && stages && n > kParcelBytes && n <= kMostStaged && r->charged == 0 &&
+      r->queue->waiting.load(std::memory_order_relaxed) != 0 && push_staged(r)) {
     r->state.store(RequestState::done, std::memory_order_relaxed);
     return true;
   }
@@ -71,7 +73,7 @@ bool Engine::start_send(Request* r, SendMode mode) {
        (always || options_.apart || (n <= policy(r->peer).from.buffer_up_to && buffer_at_once(r))))) {
     if (mode != SendMode::buffered && !credit_left(r->queue)) {
       count(stats_.without_credit);
-      held = !may_exceed(r->queue, r->context, n, &r->held);
+      held = !may_exceed(r, &r->held);
     }
     Cell* cell = held ? nullptr : packed_cell(r);
     if (cell != nullptr) {
@@ -219,8 +221,7 @@ bool Engine::is_expected(const Request* r) {
 // The message keeps its place in the order. Returns false if it has been matched meanwhile, or there is no
 // memory.
 bool Engine::buffer_queued_send(Request* r) {
-  if (r->bufferable == Buffering::within_credit && !credit_left(r->queue) &&
-      !may_exceed(r->queue, r->context, layout::bytes(r->region), &r->held))
+  if (r->bufferable == Buffering::within_credit && !credit_left(r->queue) && !may_exceed(r, &r->held))
     return false;
   if (r->bufferable == Buffering::late && !is_expected(r)) {
     r->polls = 0;

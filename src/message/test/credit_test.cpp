@@ -205,6 +205,28 @@ TEST(Credit, InlineSendsWaitForAReceiverThatSleeps) {
   receiver.join();
 }
 
+// Point-to-point messages that nobody has received have all credit; the receiver takes them after what the
+// members of the communicator tell each other, which has no request that it could find.
+TEST(Credit, DoesNotKeepWhatMembersTellEachOther) {
+  for (const bool oversubscribed : {true, false}) {
+    World w(2, Protocol::automatic, 64 << 10, 4 << 10, oversubscribed);
+    const auto messages = messages_of({3000, 8}, 4000);
+    const auto sent = flood(w[0], messages, 1);
+    ASSERT_GT(w[0].stats().without_credit, 0u);
+    const int slots[] = {0, 1};
+    std::thread receiver([&] {
+      char in[8] = {};
+      Told told;
+      ASSERT_TRUE(hear(w[1], {kContext, 1, 2, slots}, 0, {in, sizeof in, layout::byte_layout()}, &told));
+      EXPECT_EQ(told.bytes, sizeof in);
+      receive_each(w[1], messages);
+    });
+    tell_others(w[0], {kContext, 0, 2, slots}, 0, "address", 8);
+    for (Request* r : sent) finish(w[0], r);
+    receiver.join();
+  }
+}
+
 TEST(Credit, MemoryOfABurstGoesBackToTheSystem) {
   World w(9);
   const auto messages = messages_of({2000, 30'000}, 2 * 130);

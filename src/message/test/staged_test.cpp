@@ -39,23 +39,25 @@ TEST(Staged, IsSentWhenItIsPacked) {
   }
 }
 
-// Whatever may be buffered: the buffer is there for it.
+// The buffer is there for it, unless nothing is to be buffered.
 TEST(Staged, StandardSendsNeedNotBeEager) {
   for (const size_t size : {size_t{20000}, size_t{200000}, kMostStaged}) {
-    Waiting w(2, Protocol::pipelined, 0);
-    const std::vector<char> message = pattern(size, 1);
-    std::vector<char> other = message;
-    Request* s = send(w[0], message, 1, 5);
-    EXPECT_TRUE(is_done(s)) << size;
-    Request* synchronous = isend(w[0], bytes_of(other), 1, 6, SendMode::synchronous, 1);
-    EXPECT_FALSE(is_done(synchronous)) << size;
-    std::thread receiver([&] {
-      expect_receive(w[1], 0, 5, message);
-      expect_receive(w[1], 0, 6, message);
-    });
-    finish(w[0], s);
-    finish(w[0], synchronous);
-    receiver.join();
+    for (const uint64_t eager : {0, 4096}) {
+      Waiting w(2, Protocol::pipelined, eager);
+      const std::vector<char> message = pattern(size, 1);
+      std::vector<char> other = message;
+      Request* s = send(w[0], message, 1, 5);
+      EXPECT_EQ(is_done(s), eager != 0) << size;
+      Request* synchronous = isend(w[0], bytes_of(other), 1, 6, SendMode::synchronous, 1);
+      EXPECT_FALSE(is_done(synchronous)) << size;
+      std::thread receiver([&] {
+        expect_receive(w[1], 0, 5, message);
+        expect_receive(w[1], 0, 6, message);
+      });
+      finish(w[0], s);
+      finish(w[0], synchronous);
+      receiver.join();
+    }
   }
 }
 
