@@ -42,8 +42,7 @@ constexpr Setting kSettings[] = {
     {"TASUKI_EAGER", SettingKind::bytes, "64KiB", nullptr,
      "A standard-mode send of at most this size completes without waiting for its receive, as long as the "
      "messages that one rank has waiting for another do not exceed 2 MiB. A larger typed one may, too, if "
-     "its "
-     "receiver waits; with 0 none does."},
+     "its receiver waits; with 0 none does."},
     {"TASUKI_CHUNK", SettingKind::bytes, "64KiB", nullptr,
      "How much of a message a rank claims and copies at a time; the peer and helper threads claim the other "
      "parts."},

@@ -177,8 +177,8 @@ void add_bench_sweeps(CLI::App* bench, int* exit_code) {
 
   auto messages = add_sweep(bench, exit_code, "messages",
                             "Contiguous messages by size, inside the node, one and one back, and 64 one "
-                            "after the other by MPI_Send "
-                            "and by MPI_Isend (the time of one): the best of all MPI libraries and Tasuki.",
+                            "after the other by MPI_Send and by MPI_Isend (the time of one): the best of all "
+                            "MPI libraries and Tasuki.",
                             bench::Sweep::messages, &cmd);
   messages->options.sizes = powers_of(4, 8, 1 << 20);
   add_list(cmd, "--sizes", &messages->options.sizes, "Bytes (default: powers of 4 from 8 to 512 KiB)");

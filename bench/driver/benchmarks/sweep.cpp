@@ -41,8 +41,9 @@ std::string segment_setting(const TwoHosts* hosts) {
 
 // The times of an operation's answer: half round trips, or messages one after the other.
 double parts_of(const std::string& operation) {
+  constexpr double kStream = 64;  // as in measure/sweep/main.c
   if (operation == "pingpong") return 2;
-  return operation == "send" || operation == "isend" ? 64 : 1;
+  return operation == "send" || operation == "isend" ? kStream : 1;
 }
 
 // The jobs of one setting (a place, a number of ranks): plain MPI first, then the variants, then peers.

@@ -1,7 +1,5 @@
 #include "message/collectives/meeting.h"
 
-#include "base/cpu.h"
-
 namespace tasuki::message {
 
 bool all_have_read(const Barrier& b) {
@@ -82,7 +80,6 @@ bool Meeting::anybody_shows() const {
 
 void Meeting::leave_at_once() {
   own().read.store(sequence_, std::memory_order_release);
-  fetch_to_write(&own().turn[phase_ ^ 1].sequence);
 }
 
 void Meeting::leave() {

@@ -98,23 +98,6 @@ void combine_range(const Rows& rows, const Combination& c, const Range& r, char*
   }
 }
 
-// What the first `ranks` have together, from left to right.
-void fold_range(const Rows& rows, int ranks, const Combination& c, const Range& r, char* to) {
-  alignas(kLine) char piece[2][kReductionPiece];
-  for (uint64_t at = r.begin; at < r.end;) {
-    const uint64_t n = std::min(elements_in_piece(c), r.end - at), bytes = n * c.size;
-    char *before = piece[0], *next = piece[1];
-    memcpy(before, rows.of(0, at * c.size), bytes);
-    for (int i = 1; i < ranks; i++) {
-      memcpy(next, rows.of(i, at * c.size), bytes);
-      c.combine(c.context, before, next, n);
-      std::swap(before, next);
-    }
-    memcpy(to + (at - r.begin) * c.size, before, bytes);
-    at += n;
-  }
-}
-
 // The part of the vectors that a task combines.
 Range slice_of(int index, int slices, uint64_t elements, const Combination& c) {
   uint64_t each = (elements + static_cast<uint64_t>(slices) - 1) / static_cast<uint64_t>(slices);
@@ -172,7 +155,19 @@ void combine_vectors(const char* const* vectors, int ranks, const Range& range, 
 }
 
 void fold_vectors(const char* const* vectors, int ranks, const Range& range, char* to, const Combination& c) {
-  fold_range(Rows(vectors, ranks), ranks, c, range, to);
+  alignas(kLine) char piece[2][kReductionPiece];
+  for (uint64_t at = range.begin; at < range.end;) {
+    const uint64_t n = std::min(elements_in_piece(c), range.end - at), bytes = n * c.size;
+    char *before = piece[0], *next = piece[1];
+    memcpy(before, vectors[0] + at * c.size, bytes);
+    for (int i = 1; i < ranks; i++) {
+      memcpy(next, vectors[i] + at * c.size, bytes);
+      c.combine(c.context, before, next, n);
+      std::swap(before, next);
+    }
+    memcpy(to + (at - range.begin) * c.size, before, bytes);
+    at += n;
+  }
 }
 
 bool reduce_for_all(Meeting& m, const char* send, char* receive, uint64_t elements, const Combination& c) {
