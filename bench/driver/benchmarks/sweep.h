@@ -50,12 +50,12 @@ struct SweepOptions {
   uint64_t max_bytes = 16 << 20;         // packed bytes of a row
   std::vector<std::string> where;        // typed, bcast, collectives: "node", "hosts"
   bool need_hosts = false;               // not permitted is an error, not a note
-  std::vector<uint64_t> sizes;           // messages, bcast, rma: message bytes; collectives: of a piece or vector
-  std::vector<int> ranks;                // bcast, collectives
-  std::vector<std::string> operations;   // collectives
-  std::vector<uint64_t> chunks;          // bcast: TASUKI_CHUNK; on hosts TASUKI_SEGMENT
-  std::vector<Peer> peers;               // messages, rma, collectives: further MPI libraries
-  double seconds = 0;                    // for everything; 0: a quarter of a second a cell
+  std::vector<uint64_t> sizes;  // messages, bcast, rma: message bytes; collectives: of a piece or vector
+  std::vector<int> ranks;       // bcast, collectives
+  std::vector<std::string> operations;  // collectives
+  std::vector<uint64_t> chunks;         // bcast: TASUKI_CHUNK; on hosts TASUKI_SEGMENT
+  std::vector<Peer> peers;              // messages, rma, collectives: further MPI libraries
+  double seconds = 0;                   // for everything; 0: a quarter of a second a cell
   int rounds = 5;
 };
 

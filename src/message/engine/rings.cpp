@@ -106,8 +106,8 @@ bool Engine::may_exceed(const Endpoint* destination, uint64_t bytes, Held* held)
   return os::runs(destination->process);
 }
 
-// The same for a message that has a request, whose receive finds it without being sent: a piece of a collective
-// operation may wait so.
+// The same for a message that has a request, whose receive finds it without being sent: a piece of a
+// collective operation may wait so.
 bool Engine::may_exceed(const Request* r, Held* held) const {
   return !is_collective(r->context) && may_exceed(r->queue, layout::bytes(r->region), held);
 }

@@ -54,9 +54,9 @@ bool is_small(const Target& t, MPI_Count count, SendMode mode) {
 
 // False, with nothing done: they cannot.
 bool try_small(const Target& t, const void* buf, MPI_Count count, int tag) {
-  return g_process.engine.try_send_small(
-      t.slot, t.comm->context, tag, t.comm->rank, static_cast<const char*>(buf) + t.type->offset,
-      static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size));
+  return g_process.engine.try_send_small(t.slot, t.comm->context, tag, t.comm->rank,
+                                         static_cast<const char*>(buf) + t.type->offset,
+                                         static_cast<uint32_t>(static_cast<uint64_t>(count) * t.type->size));
 }
 
 // The receive and the send of one combined call; either may be nullptr (MPI_PROC_NULL).
