@@ -67,8 +67,9 @@ constexpr Setting kSettings[] = {
      "The CUDA driver library for coarrays in device memory; auto: libcuda.so.1, if OpenACC's regions run on "
      "a device; off: device memory is host memory."},
     {"TASUKI_SPIN", SettingKind::count, "2000", nullptr,
-     "How often a waiting rank polls before it gives its core to another process; used if there are more "
-     "ranks than cores."},
+     "How often a waiting rank polls before it begins to offer its core to other processes, now and then. "
+     "Ranks "
+     "that outnumber the cores offer it at once."},
     {"TASUKI_COLLECTIVES", SettingKind::flag, "on", nullptr,
      "off: the MPI library carries out all collective operations but MPI_Bcast and MPI_Barrier, on every "
      "rank of the node."},

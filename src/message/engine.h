@@ -352,6 +352,8 @@ class Engine {
   bool buffer_at_once(const Request* r) const;
   bool buffer_queued_send(Request* r);
   bool drain(Endpoint* e, int32_t sender, Request* late = nullptr, uint32_t slots = UINT32_MAX);
+  uint32_t ring_tail(Endpoint* receiver);
+  bool drain_up_to(Endpoint* receiver, uint32_t tail);
   void drain_for(int32_t source);
   bool keep(Endpoint* e, int32_t sender, uint32_t at);
   bool look_for_message(Request* r, Envelope** m);

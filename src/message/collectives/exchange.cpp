@@ -84,12 +84,6 @@ void get(const Meeting& m, int from, int index, bool several, const layout::Regi
     Inside::take(m.of(from), index, several, to, moved);
 }
 
-// Where ranks outnumber cores nobody meets: each task has to run but once. 4 ranks on 2 cores: MPI_Alltoall
-// of 1 KiB 4.0 us, 5.8 with a meeting; 8 ranks: MPI_Scatter of 16 KiB 4.9 and 34.
-bool go_as_messages(const Meeting& m) {
-  return m.engine().options().wait.oversubscribed && m.count() <= kMostByMessages;
-}
-
 // begin(Parts&) begins the messages.
 template <typename Begin>
 bool by_messages(const Meeting& m, Parts::Ends ends, Moved* moved, Begin begin) {

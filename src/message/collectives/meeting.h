@@ -26,8 +26,8 @@ struct alignas(kLine) Post {
 };
 static_assert(sizeof(Post) == 32 * kLine);
 
-// One task's.
-struct Posts {
+// One task's. Processors fetch lines in pairs: none of the counts is in one with a post of the next task's.
+struct alignas(2 * kLine) Posts {
   Post turn[2];
   // All ever growing: operations that it has entered, those whose posts it has read, and how often it has
   // waited for all inside operations. Not in a line of its posts, which the others poll meanwhile: so

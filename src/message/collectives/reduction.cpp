@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "message/collectives/nonblocking.h"
 #include "message/collectives/parts.h"
 #include "os/memory/keys.h"
 
@@ -202,9 +203,42 @@ bool reduce_for_all(Meeting& m, const char* send, char* receive, uint64_t elemen
   return true;
 }
 
+namespace {
+
+// Up to so many bytes vectors are messages, of which the ring or a parcel holds some: whoever sends one waits
+// for nobody.
+constexpr uint64_t kPassedOn = kSmallBytes;
+
+// Every vector goes to the root, which combines them. Where ranks outnumber cores: 4 ranks on 2 cores take
+// 3.3 us for 8 B and 4.8 for 4 KiB, Open MPI's 4.7 and 12 to 15.
+bool gather_and_reduce(const Meeting& m, int root, const char* send, char* receive, uint64_t elements,
+                       const Combination& c) {
+  const uint64_t bytes = elements * c.size;
+  const bool at_root = m.rank() == root;
+  m.engine().count_call();
+  Aside rows(at_root ? bytes * static_cast<uint64_t>(m.count()) : 0);
+  if (rows.memory() == nullptr) return false;
+  const char* vectors[kMostByMessages];
+  layout::Region places[kMostByMessages];
+  for (int i = 0; at_root && i < m.count(); i++) {
+    char* const row = rows.memory() + bytes * static_cast<uint64_t>(i);
+    vectors[i] = i == root ? send : row;
+    places[i] = {row, bytes, layout::byte_layout()};
+  }
+  const layout::Region mine{const_cast<char*>(send), bytes, layout::byte_layout()};
+  Parts parts(m.engine(), m.member(), of_pieces(m.member().context), kBlocking);
+  bool too_long = false;
+  if (!begin_gather(parts, root, mine, {places, 1}, false) || !parts.wait(&too_long)) return false;
+  if (at_root) combine_vectors(vectors, m.count(), {0, elements}, receive, c, send == receive);
+  return true;
+}
+
+}  // namespace
+
 bool reduce_for_root(Meeting& m, int root, const char* send, char* receive, uint64_t elements,
                      const Combination& c) {
   const uint64_t bytes = elements * c.size;
+  if (go_as_messages(m) && bytes <= kPassedOn) return gather_and_reduce(m, root, send, receive, elements, c);
   const Vectors mine{send, receive};
   if (!m.open()) return false;
   const bool shown = show(m, mine, bytes);
@@ -294,10 +328,7 @@ void scan_vectors(const Vectors* vectors, int ranks, Scan kind, const Range& ran
 
 namespace {
 
-// Up to so many bytes vectors go from rank to rank, in messages of which the ring holds some: a rank waits
-// for nobody behind it.
-constexpr uint64_t kPassedOn = kSmallBytes;
-
+// From rank to rank: a rank waits for nobody behind it.
 bool scan_in_turn(const Meeting& m, Scan kind, const Vectors& mine, uint64_t elements, const Combination& c) {
   const Member& me = m.member();
   const uint64_t bytes = elements * c.size;

@@ -483,6 +483,20 @@ bool Engine::drain(Endpoint* e, int32_t sender, Request* late, uint32_t slots) {
   return false;
 }
 
+uint32_t Engine::ring_tail(Endpoint* receiver) {
+  const LockIf guard(options_.threads, pool_lock_);
+  return ring_to(receiver)->tail;
+}
+
+// False: what this task put into its ring to `receiver` before `tail` has not all left it, for want of
+// memory.
+bool Engine::drain_up_to(Endpoint* receiver, uint32_t tail) {
+  Ring& ring = *ring_to(receiver);
+  if (ring.announced.load(std::memory_order_acquire) == 0) return true;
+  drain(receiver, self_->slot);
+  return static_cast<int32_t>(ring.head.load(std::memory_order_relaxed) - tail) >= 0;
+}
+
 void Engine::drain_for(int32_t source) {
   if (source != kAnySource) {
     drain(self_, source);

@@ -138,20 +138,20 @@ void Engine::match_or_queue(Request* r, SendMode mode, bool ahead) {
   m.cell = nullptr;
   m.staging = nullptr;
   r->synchronous = mode == SendMode::synchronous ? 1 : 0;
-  Request* receive;
-  {
+  Request* receive = nullptr;
+  const uint32_t tail = ring_tail(e);
+  const auto match = [&] {
     Locked locked(e->lock);
-    if (e->peer(self_->slot).ring.announced.load(std::memory_order_acquire) != 0)
-      drain(e, self_->slot);  // earlier messages of ours match first
+    if (!drain_up_to(e, tail)) return false;  // earlier messages of ours match first
     receive = take_posted(e, r->context, self_->slot, r->tag);
-    if (receive == nullptr) {
-      if (find_posted(e, r->context, self_->slot, r->tag) != nullptr)
-        r->bufferable = buffering_for_reserved(r);
-      if (ahead && !options_.apart) begin_ahead(r);
-      append_unexpected(e, &m);
-      r->queued = 1;
-    }
-  }
+    if (receive != nullptr) return true;
+    if (find_posted(e, r->context, self_->slot, r->tag) != nullptr) r->bufferable = buffering_for_reserved(r);
+    if (ahead && !options_.apart) begin_ahead(r);
+    append_unexpected(e, &m);
+    r->queued = 1;
+    return true;
+  };
+  if (!match()) wait_for_tasks(match);  // no memory to keep them in: they leave with their receives
   count(stats_.rendezvous);
   if (receive == nullptr) {
     wake(e);

@@ -141,7 +141,7 @@ int CollectiveCall::carry_out(const schedule::Schedule& rounds, const message::P
     });
   };
   const int rc = carry_out_on_hosts(place_, rounds.rounds(), begin);
-  buffers_->arrived();
+  this->receive().finish();
   return rc;
 }
 

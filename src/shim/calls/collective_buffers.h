@@ -351,7 +351,7 @@ class CollectiveCall {
     const auto all = [&](message::Parts& parts, uint32_t) { return begin(parts); };
     const int rc =
         place_.comm != nullptr ? shim::carry_out(place_.comm, now) : carry_out_on_hosts(place_, 1, all);
-    buffers_->arrived();
+    receive().finish();
     return rc;
   }
   // Of a schedule for all-to-all, whose pieces have one byte there.

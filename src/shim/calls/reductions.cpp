@@ -107,16 +107,11 @@ struct Operands {
   char* receive;
 };
 
-// Whether small vectors are the library's where it is faster: if ranks outnumber cores, if they do not.
-enum class Left : uint8_t { never, on_few_cores, on_many_cores };
+// Whether small vectors are the library's where it is faster.
+enum class Left : bool { never, small };
 
-bool is_left([[maybe_unused]] Left left, [[maybe_unused]] uint64_t bytes) {
-#if defined(OPEN_MPI)
-  constexpr uint64_t kSmallOnFewCores = 4 << 10;
-  if (g_process.engine.options().wait.oversubscribed)
-    return left == Left::on_few_cores && bytes <= kSmallOnFewCores;
-#endif
-  return left == Left::on_many_cores && is_faster_by_library(bytes);
+bool is_left(Left left, uint64_t bytes) {
+  return left == Left::small && is_faster_by_library(bytes);
 }
 
 // An error for MPICH, unless that is told not to look.
@@ -437,8 +432,8 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype typ
   if (root < 0 || root >= c->peer_count) return pass();
   const bool at_root = c->rank == root;
   if (at_root ? recvbuf == nullptr : sendbuf == MPI_IN_PLACE) return pass();
-  return meet_and_reduce(Left::on_few_cores, c, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm,
-                         pass, [&](Meeting& m, const Operands& o, const Combination& how) {
+  return meet_and_reduce(Left::never, c, sendbuf, at_root ? recvbuf : nullptr, count, type, op, comm, pass,
+                         [&](Meeting& m, const Operands& o, const Combination& how) {
                            return reduce_for_root(m, root, o.send, o.receive, static_cast<uint64_t>(count),
                                                   how);
                          });
@@ -598,7 +593,7 @@ int scan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
   if (when.later) return scan_later(kind, sendbuf, recvbuf, count, type, op, comm, when, pass);
   CommInfo* c = meeting_place(comm);
   if (c == nullptr) return scan_on_hosts(kind, sendbuf, recvbuf, count, type, op, comm, pass);
-  return meet_and_reduce(Left::on_many_cores, c, sendbuf, recvbuf, count, type, op, comm, pass,
+  return meet_and_reduce(Left::small, c, sendbuf, recvbuf, count, type, op, comm, pass,
                          [&](Meeting& m, const Operands& o, const Combination& how) {
                            return message::scan(m, kind, o.send, o.receive, static_cast<uint64_t>(count),
                                                 how);
@@ -613,7 +608,7 @@ int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype typ
   CommInfo* c = meeting_place(comm);
   if (c == nullptr) return scan_on_hosts(kind, sendbuf, recvbuf, count, type, op, comm, pass);
   if (recvbuf == nullptr && c->rank != 0) return pass();
-  return meet_and_reduce(Left::on_many_cores, c, sendbuf, recvbuf, count, type, op, comm, pass,
+  return meet_and_reduce(Left::small, c, sendbuf, recvbuf, count, type, op, comm, pass,
                          [&](Meeting& m, const Operands& o, const Combination& how) {
                            return message::scan(m, kind, o.send, o.receive, static_cast<uint64_t>(count),
                                                 how);

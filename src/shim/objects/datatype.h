@@ -31,6 +31,15 @@ struct TypeInfo {
   std::atomic<const layout::Elements*> elements;
 };
 
+// The region of a user's buffer. Dense types become plain bytes, so that the copy engine takes its shortest
+// path.
+inline layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t) {
+  char* base = static_cast<char*>(const_cast<void*>(buf));
+  const uint64_t n = static_cast<uint64_t>(count);
+  if (t->dense) return {base + t->offset, n * t->size, layout::byte_layout()};
+  return {base, n, t->layout};
+}
+
 class TypeTable {
  public:
   void open(bool threads);

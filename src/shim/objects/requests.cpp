@@ -54,13 +54,6 @@ void unpack_by_library(Request* r) {
 
 }  // namespace
 
-layout::Region region_of(const void* buf, MPI_Count count, const TypeInfo* t) {
-  char* base = static_cast<char*>(const_cast<void*>(buf));
-  const uint64_t n = static_cast<uint64_t>(count);
-  if (t->dense) return {base + t->offset, n * t->size, layout::byte_layout()};
-  return {base, n, t->layout};
-}
-
 void Requests::open(int world_rank, bool threads) {
   world_rank_ = world_rank;
   by_handle_.set_threads(threads);
