@@ -234,10 +234,35 @@ int retire_front(int count, MPI_Request requests[], MPI_Status statuses[]) {
       requests[i] = MPI_REQUEST_NULL;
       set_status_of_sent(status);
     } else {
-      if (is_carried(r) || !ready(r, true) || has_failed(r)) return i;
-      retire(r, &requests[i], status, blamed_for(r));
+      if (is_carried(r) || !ready(r, true)) return i;
+      if (g_process.requests.finish_plain(r, status)) {
+        requests[i] = MPI_REQUEST_NULL;
+      } else {
+        if (has_failed(r)) return i;
+        retire(r, &requests[i], status, blamed_for(r));
+      }
     }
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
+  }
+  return count;
+}
+
+// Waits for those in front, all of which are ours or none, up to the first that fails, and completes them.
+// Returns how many; where MPI_Waitall waits for all, the others are done, too.
+int retire_in_turn(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  for (int i = 0; i < count;) {
+    Request* r = own(requests[i]);
+    if (r == nullptr) {
+      set_null_entry(at(statuses, i++));
+      continue;
+    }
+    if (wait_or_fail(r, count - i, requests + i)) return i;
+    const int well = retire_front(count - i, requests + i, from(statuses, i));
+    if (well == 0) {
+      for (int k = i + 1; k < count; k++) wait_or_fail(own(requests[k]), count, requests);
+      return i;
+    }
+    i += well;
   }
   return count;
 }
@@ -397,14 +422,15 @@ int test(MPI_Request* request, int* flag, MPI_Status* status, Pass pass) {
 }
 
 int waitall(int count, MPI_Request requests[], MPI_Status statuses[], Pass pass) {
-  const int first = retire_front(count, requests, statuses);
+  int first = retire_front(count, requests, statuses);
   if (first == 0 && !any_of_ours(count, requests)) return pass();
+  const bool all_ours = all_ours_or_null(count - first, requests + first);
+  if (all_ours) first += retire_in_turn(count - first, requests + first, from(statuses, first));
   count -= first;
   requests += first;
-  if (statuses != MPI_STATUSES_IGNORE) statuses += first;
+  statuses = from(statuses, first);
   Outcome outcome(statuses);
-  if (all_ours_or_null(count, requests)) {
-    for (int i = 0; i < count && !wait_or_fail(own(requests[i]), count, requests); i++) continue;
+  if (all_ours) {
     for (int i = 0; i < count; i++) {
       Request* r = own(requests[i]);
       MPI_Status* status = at(statuses, i);

@@ -10,6 +10,10 @@ inline MPI_Status* at(MPI_Status statuses[], int i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
+inline MPI_Status* from(MPI_Status statuses[], int i) {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUSES_IGNORE : &statuses[i];
+}
+
 inline bool ready(Request* r, bool stay) {
   return is_inactive(r) || g_process.requests.poll(r, stay);
 }

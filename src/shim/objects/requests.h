@@ -4,6 +4,9 @@
 
 #include <mpi.h>
 
+#include <cstddef>
+#include <cstring>
+#include <iterator>
 #include <new>
 #include <type_traits>
 
@@ -13,6 +16,7 @@
 #include "shim/objects/detached.h"
 #include "shim/objects/handle_map.h"
 #include "shim/objects/once.h"
+#include "shim/objects/status.h"
 #include "shim/objects/targets.h"
 #include "shim/objects/twins.h"
 #include "shim/objects/verdict.h"
@@ -85,6 +89,15 @@ inline OwnerPart& mine(Request* r) {
 }
 inline const OwnerPart& mine(const Request* r) {
   return *std::launder(reinterpret_cast<const OwnerPart*>(r->owners));
+}
+
+// Nothing is kept but a communicator and a type.
+inline bool is_plain(const OwnerPart& part) {
+  uint64_t words[sizeof part / sizeof(uint64_t)], others = 0;
+  static_assert(sizeof words == sizeof part && offsetof(OwnerPart, scratch) == 2 * sizeof words[0]);
+  memcpy(words, &part, sizeof words);
+  for (size_t i = 2; i < std::size(words); i++) others |= words[i];
+  return others == 0 && part.comm != nullptr && part.type != nullptr;
 }
 
 // Whether a request retains communicator and type, which the user may free while it is in progress. A
@@ -187,6 +200,20 @@ class Requests {
   // back to the pool, unless it is persistent.
   int finish(Request* r, MPI_Status* status);
   int finish(Request* r, MPI_Status* status, MPI_Comm raised_on);
+  // The same of a complete receive that has come well and with which nothing but communicator and type is
+  // kept, as nearly all are. False, with nothing done: it is not one.
+  bool finish_plain(Request* r, MPI_Status* status) {
+    if (r->kind != RequestKind::receive || (r->truncated | r->cancelled) != 0 || r->partitions != 0 ||
+        !is_plain(mine(r)) || may_end_inside(r->status_bytes, mine(r).type))
+      return false;
+    set_status(status, r->status_source, r->status_tag, r->status_bytes, false);
+    engine_.count(engine_.stats().received);
+    engine_.count(engine_.stats().received_bytes, r->status_bytes);
+    CommTable::release(mine(r).comm);
+    TypeTable::release(mine(r).type);
+    engine_.give_request(r);
+    return true;
+  }
   // The same result without any effect on the request (MPI_Request_get_status).
   int peek(Request* r, MPI_Status* status);
   void discard(Request* r);
