@@ -105,7 +105,8 @@ class Stage {
   }
 
   // Times of all jobs for one cell. `limits`: and of memcpy.
-  Status measure(const Cell& cell, const std::string& operation, bool limits, double seconds) {
+  Status measure(const Cell& cell, const std::string& operation, bool limits, double seconds,
+                 double block_us = kBlockUs) {
     Contest& c = *contest_;
     c.begin();
     memcpy_us.clear();
@@ -134,7 +135,7 @@ class Stage {
       memcpy2_us.push_back(number(answer.values[0], "memcpy2"));
       return Status();
     };
-    const Turns turns{left, options_.rounds, 0, parts_of(operation), 1, limits ? limits_us : 0};
+    const Turns turns{left, options_.rounds, 0, parts_of(operation), 1, limits ? limits_us : 0, block_us};
     if (Status s = c.take_turns(turns, command, after); !s.ok() || !c.failure().empty()) return s;
     return verify();
   }
@@ -533,6 +534,9 @@ Cell collective_cell(const std::string& operation, uint64_t bytes, int ranks) {
   return {(bytes + unit - 1) / unit * unit, 1, 1};
 }
 
+// Each block ends with a barrier, which has to be little of it.
+constexpr double kWithBarrierUs = 400;
+
 Status Runner::collectives_at(const std::string& place, const TwoHosts* hosts) {
   constexpr uint64_t kMostMemory = 1 << 30;  // of all ranks of all jobs: their buffers of both sides
   for (const int ranks : options_.ranks) {
@@ -550,7 +554,7 @@ Status Runner::collectives_at(const std::string& place, const TwoHosts* hosts) {
           notes_.push_back("not measured, for want of memory: " + operation + " of " + what);
           continue;
         }
-        if (Status s = stage.measure(cell, operation, false, seconds); !s.ok()) return s;
+        if (Status s = stage.measure(cell, operation, false, seconds, kWithBarrierUs); !s.ok()) return s;
         json row = stage.row(cell, 0);
         row["ranks"] = ranks;
         row["size"] = bytes;

@@ -7,7 +7,8 @@
 //   verify <operation> <seed>
 //       the operation once with fresh data, every byte checked, gaps included
 //   time <operation> <warm> <n> <blocks>
-//       `warm` times, then `blocks` timed blocks of n times
+//       `warm` times, then `blocks` timed blocks of n times; those of collectives end when all ranks have ended
+//       them, for in some operations one rank gets far ahead of others
 //   limits <us>
 //       rank 0 alone: memcpy of as many bytes, by one thread and by two
 //   quit
@@ -347,10 +348,13 @@ static void measure(enum operation o, long warm, long n, int blocks) {
   double* samples = malloc((size_t)blocks * sizeof *samples);
   const double per = (double)n * (o == kPingPong ? 2 : is_stream(o) ? kStream : 1);
   for (long i = 0; i < warm; i++, repeated(i)) run_operation(o);
+  const int by_all = o >= kOperations;
   for (int b = 0; b < blocks; b++) {
     report_progress();
+    if (by_all) MPI_Barrier(MPI_COMM_WORLD);
     const double start = now();
     for (long i = 0; i < n; i++, repeated(i)) run_operation(o);
+    if (by_all) MPI_Barrier(MPI_COMM_WORLD);
     samples[b] = (now() - start) / per * 1e6;
   }
   if (is_one_sided(o) || is_stream(o)) MPI_Barrier(MPI_COMM_WORLD);
