@@ -170,11 +170,12 @@ class Engine {
   // that nobody waits for it meanwhile. `library`: as wait_for_both().
   template <typename Done>
   void wait_for_tasks(Done done, bool library = false) {
-    constexpr uint32_t kProgressEvery = 32;  // polls between two looks
+    // Polls between two looks; where each comes with a yield, fewer.
+    const uint32_t progress_every = options_.wait.oversubscribed ? 4 : 32;
     uint32_t polls = 0;
     const auto look = [&] {
       if (done()) return true;
-      if (++polls % kProgressEvery == 0) progress();
+      if (++polls % progress_every == 0) progress();
       return false;
     };
     library ? wait_for_both(look) : wait_for(look);
@@ -346,7 +347,9 @@ class Engine {
   void announce(Endpoint* destination, Ring* ring);
   Cell* packed_cell(const Request* r);
   Cell* take_cell(uint64_t bytes, Ring* debtor);
-  void match_or_queue(Request* r, SendMode mode, bool ahead);
+  template <typename Done>
+  bool wait_for_memory(const Request* r, Done done);
+  bool match_or_queue(Request* r, SendMode mode, bool ahead);
   bool start_receive(Request* r, bool reserved);
   void settle();
   bool buffer_at_once(const Request* r) const;

@@ -20,7 +20,7 @@ struct {
   Barrier barrier;
   Barrier::Counter counters[1];
 } g_shared;
-alignas(64) Posts g_posts[kTasks];
+Posts g_posts[kTasks];
 int g_slots[kTasks] = {0, 1};
 uint32_t g_shown[kTasks];
 

@@ -2,6 +2,7 @@
 #include "message/engine/inside.h"
 #include "message/shared/queues.h"
 #include "message/transfers/pipeline.h"
+#include "os/clock.h"
 #include "os/process/cpu.h"
 
 namespace tasuki::message {
@@ -86,8 +87,7 @@ bool Engine::start_send(Request* r, SendMode mode) {
   count(stats_.sent);
   count(stats_.sent_bytes, n);
   r->bufferable = may_buffer && mode == SendMode::standard ? Buffering::within_credit : Buffering::never;
-  match_or_queue(r, mode, ahead);
-  return true;
+  return match_or_queue(r, mode, ahead);
 }
 
 // A receiver that waits in a call of MPI copies straight from the sender's memory: 2 KiB back and forth 0.68
@@ -122,11 +122,22 @@ bool Engine::follows_another(const Request* r) {
   return again;
 }
 
+template <typename Done>
+bool Engine::wait_for_memory(const Request* r, Done done) {
+  constexpr int64_t kPatience = 10'000;  // ms
+  if (r->queue == self_) return false;
+  const os::Deadline deadline(kPatience);
+  bool good = false;
+  wait_for_tasks([&] { return (good = done()) || (r->waits == 0 && deadline.over()); });
+  return good;
+}
+
 // A send whose receive is reserved does not depend on the receive's owner, who may be in a call of the MPI
 // library that depends on the sender: it is buffered, whatever its size. A synchronous send may complete,
 // too, for its receive is posted; but that receive may yet get another message, so it waits as long as nobody
 // can be held up.
-void Engine::match_or_queue(Request* r, SendMode mode, bool ahead) {
+// False: earlier messages have to match first, and there is no memory to keep them in.
+bool Engine::match_or_queue(Request* r, SendMode mode, bool ahead) {
   Endpoint* e = r->queue;
   const uint64_t n = layout::bytes(r->region);
   Envelope& m = r->envelope;
@@ -151,15 +162,18 @@ void Engine::match_or_queue(Request* r, SendMode mode, bool ahead) {
     r->queued = 1;
     return true;
   };
-  if (!match()) wait_for_tasks(match);  // no memory to keep them in: they leave with their receives
+  // They leave with their receives: of its own a task would wait for ever, and if it does not block, two for
+  // each other.
+  if (!match() && !wait_for_memory(r, match)) return false;
   count(stats_.rendezvous);
   if (receive == nullptr) {
     wake(e);
-    return;
+    return true;
   }
   count(stats_.found_receive);
   set_result(receive, m.source_rank, m.tag, n);
   move(receive, r, receive->status_bytes);
+  return true;
 }
 
 // A send and a receive have met: `first`, out of its queue, and `second`, this task's.

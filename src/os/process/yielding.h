@@ -49,4 +49,35 @@ class Yielding {
   int64_t since_ = 0;  // when the wait began or yielded last; 0: not yet
 };
 
+// The same where threads that wait outnumber the cores: whoever is waited for may need this one, so each turn
+// yields. A thread that has lately lost a time slice so polls first: of three ranks on two cores, one of which
+// computes, the other two took 4 ms for a message and its answer, and take 0.03 to 0.5.
+class CrowdedYielding {
+ public:
+  // Of one wait, before its first turn: so many polls, of some 50 ns, are worth it.
+  static uint32_t polls() { return costly_.load(std::memory_order_relaxed) != 0 ? kPolls : 0; }
+
+  void turn() {
+    cpu_yield();
+    const int64_t now = coarse_monotonic_ns();
+    costly_.store(costly_after(costly_.load(std::memory_order_relaxed), now != last_),
+                  std::memory_order_relaxed);
+    last_ = now;
+  }
+
+  // How many yields that return at once make a costly one forgotten, after one more.
+  static constexpr uint32_t costly_after(uint32_t costly, bool ticked) {
+    if (ticked) return kRemembered;
+    return costly == 0 ? 0 : costly - 1;
+  }
+
+ private:
+  static constexpr uint32_t kPolls = 500, kRemembered = 16;
+
+  // Of all threads of the process: they may lose each other's.
+  static inline std::atomic<uint32_t> costly_{0};
+
+  int64_t last_ = coarse_monotonic_ns();  // when the wait began, or the last turn ended
+};
+
 }  // namespace tasuki::os

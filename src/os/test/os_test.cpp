@@ -69,6 +69,16 @@ TEST(Yielding, ThoseWhoWaitOnOneCoreDoNotKeepEachOtherPolling) {
   }
 }
 
+TEST(CrowdedYielding, RemembersALostTimeSliceForAWhile) {
+  const auto after = &CrowdedYielding::costly_after;
+  EXPECT_EQ(after(0, false), 0u);
+  uint32_t costly = after(0, true);
+  for (int i = 0; i < 10; i++) costly = after(costly, false);
+  EXPECT_GT(costly, 0u);
+  for (int i = 0; i < 10; i++) costly = after(costly, false);
+  EXPECT_EQ(costly, 0u);
+}
+
 TEST(Deadline, SaysWhatIsLeft) {
   const Deadline over(0), later(100'000), very_late(int64_t{1} << 40);
   EXPECT_TRUE(over.over());

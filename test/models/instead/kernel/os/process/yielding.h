@@ -2,6 +2,10 @@
 // has others, which come later.
 #pragma once
 
+#include <cstdint>
+
+#include "os/process/cpu.h"
+
 extern "C" void __VERIFIER_assume(bool);
 
 namespace tasuki::os {
@@ -9,6 +13,12 @@ namespace tasuki::os {
 class Yielding {
  public:
   void turn() { __VERIFIER_assume(false); }
+};
+
+class CrowdedYielding {
+ public:
+  static uint32_t polls() { return 0; }
+  void turn() { cpu_yield(); }
 };
 
 }  // namespace tasuki::os
