@@ -7,6 +7,7 @@ function(tasuki_need_header header package)
   if(NOT ${variable})
     message(FATAL_ERROR "${header} not found. On Debian: apt-get install ${package}")
   endif()
+  include_directories(SYSTEM ${${variable}}) # not where compilers look anyway
 endfunction()
 
 tasuki_need_header(CLI/CLI.hpp libcli11-dev)

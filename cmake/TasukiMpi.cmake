@@ -1,7 +1,7 @@
 # The MPI libraries that Tasuki is built for and tested with, by ABI: openmpi (Open MPI) and mpich (MPICH, Intel MPI, MVAPICH, Cray MPI).
 #
 # Compiled against is the mpi.h of one library for each. It is found by its compiler wrapper: the one that MPICC_OPENMPI or MPICC_MPICH names
-# (-D or environment), else mpicc.openmpi or mpicc.mpich (Debian's names), else any mpicc in PATH. What is built serves every library of the
+# (-D or environment; "none": no such library), else mpicc.openmpi or mpicc.mpich (Debian's names), else any mpicc in PATH. What is built serves every library of the
 # same ABI: nothing that is installed is linked with one (src/mpi).
 #
 # For each ABI that is found: TASUKI_MPIS holds its name; the interface target `mpi_<name>` carries its flags, for tests, and
@@ -11,8 +11,8 @@
 # A third ABI, `abi`, is the MPI-5 standard's (libmpi_abi): there is a shim for it, compiled with the mpi.h of this project (include/simmpi), which
 # needs no such library. It is tested where a wrapper for that ABI is found (MPICC_ABI, else mpicc_abi in PATH): TASUKI_TESTED_MPIS is TASUKI_MPIS
 # and, then, abi, which has the target and variables above, too. TASUKI_MPI_LAUNCHER_<name> is the family of the launcher: openmpi or mpich.
-set(MPICC_OPENMPI "$ENV{MPICC_OPENMPI}" CACHE STRING "mpicc of the Open MPI to build with; empty: mpicc.openmpi, or any in PATH")
-set(MPICC_MPICH "$ENV{MPICC_MPICH}" CACHE STRING "mpicc of the MPICH (or Intel MPI, MVAPICH) to build with; empty: mpicc.mpich, or any in PATH")
+set(MPICC_OPENMPI "$ENV{MPICC_OPENMPI}" CACHE STRING "mpicc of the Open MPI to build with; none: for none; empty: mpicc.openmpi, or any in PATH")
+set(MPICC_MPICH "$ENV{MPICC_MPICH}" CACHE STRING "mpicc of the MPICH (or Intel MPI, MVAPICH) to build with; none: for none; empty: mpicc.mpich, or any in PATH")
 set(MPICC_ABI "$ENV{MPICC_ABI}" CACHE STRING "mpicc of an MPI-5 standard ABI to test with (MPICH 5: mpicc_abi); empty: mpicc_abi in PATH")
 set(TASUKI_MPI_TITLE_abi "the MPI-5 standard ABI")
 set(TASUKI_MPI_TITLE_openmpi "Open MPI")
@@ -112,7 +112,10 @@ foreach(mpi openmpi mpich abi)
   set(title "${TASUKI_MPI_TITLE_${mpi}}")
   set(TASUKI_MPICC_${mpi} "")
   set(candidates "")
-  if(${setting})
+  set(looked_for "${setting}, mpicc.${mpi}, mpicc in PATH")
+  if("${${setting}}" STREQUAL none)
+    set(looked_for "${setting}=none")
+  elseif(${setting})
     separate_arguments(candidates UNIX_COMMAND "${${setting}}")
     list(GET candidates 0 candidates)
     find_program(mpicc NAMES ${candidates} NO_CACHE)
@@ -157,7 +160,7 @@ foreach(mpi openmpi mpich abi)
     message(STATUS "MPI: no mpicc of ${title} (looked for: ${setting}, mpicc_abi in PATH): its shim is built, but only the wheels.* tests can test it")
     continue()
   elseif(NOT TASUKI_MPICC_${mpi})
-    message(STATUS "MPI: no mpicc of ${title} (looked for: ${setting}, mpicc.${mpi}, mpicc in PATH): no shim, no cluster memory, no coarrays and "
+    message(STATUS "MPI: no mpicc of ${title} (looked for: ${looked_for}): no shim, no cluster memory, no coarrays and "
                    "no benchmark programs are built for it, and nothing is tested with it. On Debian: apt-get install ${TASUKI_MPI_PACKAGES_${mpi}}")
     continue()
   endif()

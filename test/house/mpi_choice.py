@@ -91,6 +91,9 @@ def main():
     check(place.configure(debian, env={"MPICC_MPICH": f"{intel}/mpicc"}), True, f"taken mpich {intel}/mpicc {intel}/mpirun",
           f"taken openmpi {debian}/mpicc.openmpi")
     check(place.configure(options=[f"-DMPICC_OPENMPI={other}/mpicc"]), True, f"taken openmpi {other}/mpicc {other}/mpirun", "no mpicc of MPICH")
+    # Not all that there is.
+    check(place.configure(debian, options=["-DMPICC_MPICH=none"]), True, f"taken openmpi {debian}/mpicc.openmpi", "(looked for: MPICC_MPICH=none)",
+          "built for openmpi.")
     # The standard ABI has no family's libraries of Tasuki's, and any launcher.
     place.install("opt/mpich", "abi", mpicc="mpicc_abi")
     check(place.configure(opt), True, f"taken abi {opt}/mpicc_abi {opt}/mpirun mpich", "MPI-5 standard ABI 2.1 (MPI 4.0)", "built for mpich.")
