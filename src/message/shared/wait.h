@@ -79,6 +79,7 @@ void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) 
     if (!finished) os::futex_wait(&self->wakeups, seen, policy.sleep_nanoseconds, os::FutexScope::machine);
     self->sleepers.fetch_sub(1, std::memory_order_relaxed);
     if (finished) return;
+    yielding.slept();
   }
 }
 

@@ -65,6 +65,9 @@ class CrowdedYielding {
     last_ = now;
   }
 
+  // The wait has been asleep, which says nothing.
+  void slept() { last_ = coarse_monotonic_ns(); }
+
   // How many yields that return at once make a costly one forgotten, after one more.
   static constexpr uint32_t costly_after(uint32_t costly, bool ticked) {
     if (ticked) return kRemembered;

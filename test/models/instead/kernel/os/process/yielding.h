@@ -19,6 +19,7 @@ class CrowdedYielding {
  public:
   static uint32_t polls() { return 0; }
   void turn() { cpu_yield(); }
+  void slept() {}
 };
 
 }  // namespace tasuki::os
