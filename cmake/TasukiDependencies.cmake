@@ -7,7 +7,10 @@ function(tasuki_need_header header package)
   if(NOT ${variable})
     message(FATAL_ERROR "${header} not found. On Debian: apt-get install ${package}")
   endif()
-  include_directories(SYSTEM ${${variable}}) # not where compilers look anyway
+  # Behind all others: a prefix may have an mpi.h, too.
+  if(NOT ${variable} IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
+    add_compile_options("SHELL:-idirafter ${${variable}}")
+  endif()
 endfunction()
 
 tasuki_need_header(CLI/CLI.hpp libcli11-dev)

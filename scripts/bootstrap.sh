@@ -83,7 +83,9 @@ END
 
 # Any MPI will do for a build (cmake/TasukiMpi.cmake): one that MPICC_OPENMPI or MPICC_MPICH names, any mpicc in PATH, one of Debian's two.
 has_own_mpi() { # not Debian's
-  [ -z "${MPICC_OPENMPI:-}${MPICC_MPICH:-}" ] || return 0
+  for mpicc in "${MPICC_OPENMPI:-none}" "${MPICC_MPICH:-none}"; do
+    [ "$mpicc" = none ] || return 0
+  done
   command -v mpicc >/dev/null 2>&1 || return 1
   case $(readlink -f "$(command -v mpicc)") in
     /usr/bin/mpicc.* | /usr/bin/opal_wrapper) return 1 ;;

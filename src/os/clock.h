@@ -13,13 +13,6 @@ inline int64_t monotonic_ns() {
   return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-// The same as of the last tick of the kernel, 1 to 10 ms ago, in a quarter of the time.
-inline int64_t coarse_monotonic_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
 inline int64_t monotonic_ms() {
   return monotonic_ns() / 1'000'000;
 }

@@ -63,6 +63,15 @@ static int is_reduction(int o) {
   return o <= kScan;
 }
 
+static int has_root(int o) {
+  return o == kReduce || o == kGather || o == kScatter;
+}
+
+int ends_for_all(int operation) {
+  const int o = kCollectives[operation].kind;
+  return has_root(o) || o == kBarrier;
+}
+
 static size_t all_pieces(void) {
   return g_shape.span * (size_t)g_ranks;
 }
@@ -155,7 +164,7 @@ void run_collective(int o) {
   MPI_Request request = MPI_REQUEST_NULL;
   call(kind, kCollectives[o].later ? &request : NULL);
   if (kCollectives[o].later) MPI_Wait(&request, MPI_STATUS_IGNORE);
-  if (kind == kReduce || kind == kGather || kind == kScatter) MPI_Barrier(MPI_COMM_WORLD);
+  if (has_root(kind)) MPI_Barrier(MPI_COMM_WORLD);
 }
 
 // ---- verification

@@ -19,6 +19,8 @@ int find_collective(const char* name);
 int need_pieces(const struct shape* shape);
 void drop_pieces(void);
 void run_collective(int operation);
+// All ranks have ended it when one has: it is a barrier, or has one.
+int ends_for_all(int operation);
 // With data of its own for each seed; 0 and a text if a byte is wrong.
 int verify_collective(int operation, uint64_t seed, char* text, size_t room);
 

@@ -348,7 +348,7 @@ static void measure(enum operation o, long warm, long n, int blocks) {
   double* samples = malloc((size_t)blocks * sizeof *samples);
   const double per = (double)n * (o == kPingPong ? 2 : is_stream(o) ? kStream : 1);
   for (long i = 0; i < warm; i++, repeated(i)) run_operation(o);
-  const int by_all = o >= kOperations;
+  const int by_all = o >= kOperations && !ends_for_all((int)o - kOperations);
   for (int b = 0; b < blocks; b++) {
     report_progress();
     if (by_all) MPI_Barrier(MPI_COMM_WORLD);

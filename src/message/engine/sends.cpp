@@ -122,13 +122,21 @@ bool Engine::follows_another(const Request* r) {
   return again;
 }
 
+// False: a send that does not block has waited long for a receiver that is in calls of MPI itself, and may be
+// waiting for this task, or is this task.
 template <typename Done>
 bool Engine::wait_for_memory(const Request* r, Done done) {
-  constexpr int64_t kPatience = 10'000;  // ms
-  if (r->queue == self_) return false;
-  const os::Deadline deadline(kPatience);
+  constexpr int64_t kPatience = 5'000'000'000;  // ns
+  const bool to_itself = r->queue == self_;
+  int64_t since = os::monotonic_ns();
   bool good = false;
-  wait_for_tasks([&] { return (good = done()) || (r->waits == 0 && deadline.over()); });
+  wait_for_tasks([&] {
+    good = done();
+    if (good || (r->waits != 0 && !to_itself)) return good;
+    const int64_t now = os::monotonic_ns();
+    if (!to_itself && r->queue->waiting.load(std::memory_order_relaxed) == 0) since = now;
+    return now - since > kPatience;
+  });
   return good;
 }
 
@@ -162,8 +170,7 @@ bool Engine::match_or_queue(Request* r, SendMode mode, bool ahead) {
     r->queued = 1;
     return true;
   };
-  // They leave with their receives: of its own a task would wait for ever, and if it does not block, two for
-  // each other.
+  // They leave with their receives.
   if (!match() && !wait_for_memory(r, match)) return false;
   count(stats_.rendezvous);
   if (receive == nullptr) {

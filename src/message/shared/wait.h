@@ -61,11 +61,15 @@ void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) 
     }
   }
   // More looks, for 1.5 us, made small collectives of four ranks on two cores 1.3 to 2 times slower.
-  for (uint32_t i = os::CrowdedYielding::polls(); i > 0; i--) {
-    if (done()) return;
-    cpu_relax();
-  }
+  if (done()) return;
   os::CrowdedYielding yielding;
+  if (yielding.polls(1)) {
+    for (uint32_t i = 1; yielding.polls(i); i++) {
+      if (done()) return;
+      cpu_relax();
+    }
+    yielding.restart();
+  }
   for (uint32_t yields = kYields;; yields = kYieldsAgain) {
     for (uint32_t i = 1; i <= yields; i++) {
       if (done()) return;
@@ -79,7 +83,7 @@ void wait_until(Endpoint* self, const WaitPolicy& policy, Done done, Help help) 
     if (!finished) os::futex_wait(&self->wakeups, seen, policy.sleep_nanoseconds, os::FutexScope::machine);
     self->sleepers.fetch_sub(1, std::memory_order_relaxed);
     if (finished) return;
-    yielding.slept();
+    yielding.restart();
   }
 }
 

@@ -315,10 +315,9 @@ bool holds_with_little_memory(bool (*what)(bool), bool apart) {
 }
 
 TEST(Apart, NoMessageOvertakesThoseThatThereIsNoMemoryFor) {
-  for (const bool apart : {false, true}) {
+  for (const bool apart : {false, true})
     EXPECT_TRUE(holds_with_little_memory(&sends_in_order, apart)) << "apart " << apart;
-    EXPECT_TRUE(holds_with_little_memory(&says_so_to_itself, apart)) << "apart " << apart;
-  }
+  EXPECT_TRUE(holds_with_little_memory(&says_so_to_itself, true));  // after some seconds
 }
 
 }  // namespace

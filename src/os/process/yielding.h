@@ -50,37 +50,42 @@ class Yielding {
 };
 
 // The same where threads that wait outnumber the cores: whoever is waited for may need this one, so each turn
-// yields. A thread that has lately lost a time slice so polls first: of three ranks on two cores, one of which
-// computes, the other two took 4 ms for a message and its answer, and take 0.03 to 0.5.
+// yields. A thread that has lately lost a time slice so polls first: of three ranks on two cores, one of
+// which computes, the other two took 4 ms for a message and its answer, and take 0.03 to 0.5.
 class CrowdedYielding {
  public:
-  // Of one wait, before its first turn: so many polls, of some 50 ns, are worth it.
-  static uint32_t polls() { return costly_.load(std::memory_order_relaxed) != 0 ? kPolls : 0; }
+  // Of one wait, before its first turn: whether the `poll`th poll is worth it, from 1 on.
+  bool polls(uint32_t poll) const {
+    if (costly_.load(std::memory_order_relaxed) == 0) return false;
+    return poll % kLookEvery != 0 || monotonic_ns() - last_ < kPolls;
+  }
 
   void turn() {
     cpu_yield();
-    const int64_t now = coarse_monotonic_ns();
-    costly_.store(costly_after(costly_.load(std::memory_order_relaxed), now != last_),
+    const int64_t now = monotonic_ns();
+    costly_.store(costly_after(costly_.load(std::memory_order_relaxed), now - last_),
                   std::memory_order_relaxed);
     last_ = now;
   }
 
-  // The wait has been asleep, which says nothing.
-  void slept() { last_ = coarse_monotonic_ns(); }
+  // The wait has polled, or slept, which says nothing.
+  void restart() { last_ = monotonic_ns(); }
 
-  // How many yields that return at once make a costly one forgotten, after one more.
-  static constexpr uint32_t costly_after(uint32_t costly, bool ticked) {
-    if (ticked) return kRemembered;
+  // How many yields are to return at once until a costly one is forgotten, after one that took so long (ns).
+  // Others that poll before they yield, 80 of them on one core, take less than a time slice.
+  static constexpr uint32_t costly_after(uint32_t costly, int64_t took) {
+    if (took >= kSlice) return kRemembered;
     return costly == 0 ? 0 : costly - 1;
   }
 
  private:
-  static constexpr uint32_t kPolls = 500, kRemembered = 16;
+  static constexpr int64_t kPolls = 25'000, kSlice = 2'000'000;  // ns
+  static constexpr uint32_t kLookEvery = 4, kRemembered = 16;
 
   // Of all threads of the process: they may lose each other's.
   static inline std::atomic<uint32_t> costly_{0};
 
-  int64_t last_ = coarse_monotonic_ns();  // when the wait began, or the last turn ended
+  int64_t last_ = monotonic_ns();  // when the wait began, or the last turn ended
 };
 
 }  // namespace tasuki::os

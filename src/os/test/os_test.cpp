@@ -71,11 +71,12 @@ TEST(Yielding, ThoseWhoWaitOnOneCoreDoNotKeepEachOtherPolling) {
 
 TEST(CrowdedYielding, RemembersALostTimeSliceForAWhile) {
   const auto after = &CrowdedYielding::costly_after;
-  EXPECT_EQ(after(0, false), 0u);
-  uint32_t costly = after(0, true);
-  for (int i = 0; i < 10; i++) costly = after(costly, false);
+  EXPECT_EQ(after(0, 300), 0u);
+  EXPECT_EQ(after(0, 1'600'000), 0u) << "64 others that polled";
+  uint32_t costly = after(0, 4'000'000);
+  for (int i = 0; i < 10; i++) costly = after(costly, 300);
   EXPECT_GT(costly, 0u);
-  for (int i = 0; i < 10; i++) costly = after(costly, false);
+  for (int i = 0; i < 10; i++) costly = after(costly, 300);
   EXPECT_EQ(costly, 0u);
 }
 

@@ -143,11 +143,21 @@ Resolved<Request*> start_receive_elsewhere(const Side& in, CommInfo* c) {
   return borne(RequestKind::receive, c, posted, rc);
 }
 
+void take_back(Request* receive) {
+  Requests& requests = g_process.requests;
+  requests.cancel(receive);
+  requests.wait(receive);
+  requests.finish(receive, MPI_STATUS_IGNORE);
+}
+
 // The receive first: the peer's message then finds it.
 template <typename Receive, typename Send>
 Resolved<Exchange> start_halves(Receive receive, Send send) {
   return receive().and_then([&](Request* in) -> Resolved<Exchange> {
-    return send().and_then([&](Request* out) -> Resolved<Exchange> { return Exchange{in, out}; });
+    const Resolved<Request*> sent = send();
+    // Not begun: nothing may come into the user's buffer later.
+    if (in != nullptr && sent.answer([] { return 1; }, [](Request*) { return 0; }) != 0) take_back(in);
+    return sent.and_then([&](Request* out) -> Resolved<Exchange> { return Exchange{in, out}; });
   });
 }
 

@@ -17,9 +17,9 @@ class Yielding {
 
 class CrowdedYielding {
  public:
-  static uint32_t polls() { return 0; }
+  bool polls(uint32_t) const { return false; }
   void turn() { cpu_yield(); }
-  void slept() {}
+  void restart() {}
 };
 
 }  // namespace tasuki::os
